@@ -1,0 +1,201 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Swift 6 with the three upcoming features the suite is written for; warnings are errors only where CI asks for it,
+/// since a stranger's next toolchain must still build.
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+    ] + (Context.environment["WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+extension Target.Dependency {
+    static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
+    static let asyncHTTPClient = product(name: "AsyncHTTPClient", package: "async-http-client")
+    static let collections = product(name: "DequeModule", package: "swift-collections")
+    static let configuration = product(name: "Configuration", package: "swift-configuration")
+    static let crypto = product(name: "Crypto", package: "swift-crypto")
+    static let httpTypes = product(name: "HTTPTypes", package: "swift-http-types")
+    static let hummingbird = product(name: "Hummingbird", package: "hummingbird")
+    static let hummingbirdTesting = product(name: "HummingbirdTesting", package: "hummingbird")
+    static let jwtKit = product(name: "JWTKit", package: "jwt-kit")
+    static let lifecycle = product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+    static let logging = product(name: "Logging", package: "swift-log")
+    static let metrics = product(name: "Metrics", package: "swift-metrics")
+    static let nioCore = product(name: "NIOCore", package: "swift-nio")
+    static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
+    static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
+    static let serviceContext = product(name: "ServiceContextModule", package: "swift-service-context")
+    static let tracing = product(name: "Tracing", package: "swift-distributed-tracing")
+    static let yams = product(name: "Yams", package: "Yams")
+}
+
+/// A library of Shared/, named for what it does.
+func shared(_ name: String, _ dependencies: [Target.Dependency]) -> [Target] {
+    [.target(name: name, dependencies: dependencies, path: "Shared/\(name)", swiftSettings: settings)]
+}
+
+/// A C library of Debian's, as a system library target of Shared/.
+func system(_ name: String, pkgConfig: String, apt: String) -> [Target] {
+    [.systemLibrary(name: name, path: "Shared/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])]
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> [Target] {
+    [.testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: settings)]
+}
+
+func executable(_ name: String, path: String, _ dependencies: [Target.Dependency]) -> [Target] {
+    [.executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)]
+}
+
+/// The four targets of a service: what neighbours may import, the server, the executable and its tests.
+func service(_ name: String, calls neighbours: [String] = [], adding extra: [Target.Dependency] = []) -> [Target] {
+    let api = Target.Dependency.target(name: "\(name)API")
+    let server = Target.Dependency.target(name: "\(name)Server")
+    let neighbourAPIs = neighbours.map { Target.Dependency.target(name: "\($0)API") }
+    return [
+        .target(
+            name: "\(name)API",
+            dependencies: ["ServiceClient", "Wire"],
+            path: "Services/\(name)/API",
+            swiftSettings: settings
+        ),
+        .target(
+            name: "\(name)Server",
+            dependencies: neighbourAPIs + extra + [
+                api, "Credentials", "Postgres", "ServiceClient", "ServiceHost", "Wire",
+                .configuration, .httpTypes, .hummingbird, .lifecycle, .logging, .metrics, .nioCore,
+            ],
+            path: "Services/\(name)/Server",
+            resources: [.embedInCode("Store/Migrations")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: name.lowercased(),
+            dependencies: [server, "ServiceHost"],
+            path: "Services/\(name)/Main",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "\(name)Tests",
+            dependencies: neighbourAPIs + extra + [
+                api, server, "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
+                .httpTypes, .hummingbird, .hummingbirdTesting, .logging, .nioCore,
+            ],
+            path: "Tests/\(name)Tests",
+            swiftSettings: settings
+        ),
+    ]
+}
+
+/// The way in. No API, since nobody in the suite calls it, and no store.
+func gateway(calls neighbours: [String]) -> [Target] {
+    let neighbourAPIs = neighbours.map { Target.Dependency.target(name: "\($0)API") }
+    let dependencies: [Target.Dependency] =
+        neighbourAPIs + [
+            "Credentials", "ServiceClient", "ServiceHost", "Wire",
+            .collections, .configuration, .httpTypes, .lifecycle, .logging, .metrics, .nioCore, .nioHTTP1, .nioPosix, .yams,
+        ]
+    return [
+        .target(
+            name: "GatewayServer",
+            dependencies: dependencies,
+            path: "Services/Gateway/Server",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "gateway",
+            dependencies: ["GatewayServer", "ServiceHost"],
+            path: "Services/Gateway/Main",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "GatewayTests",
+            dependencies: dependencies + ["GatewayServer", "TestSupport"],
+            path: "Tests/GatewayTests",
+            swiftSettings: settings
+        ),
+    ]
+}
+
+let package = Package(
+    name: "Roost",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-service-context", exact: "1.5.1"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
+    ],
+    targets: system("CArgon2", pkgConfig: "libargon2", apt: "libargon2-dev")
+        + system("CLibpq", pkgConfig: "libpq", apt: "libpq-dev")
+        + shared("Wire", [])
+        + shared("Postgres", ["CLibpq", .collections, .crypto, .lifecycle, .logging, .metrics])
+        + shared("LocalPostgres", [.logging])
+        + shared("ServiceClient", ["Wire", .asyncHTTPClient, .httpTypes, .logging, .nioCore, .nioHTTP1, .serviceContext, .tracing])
+        + shared(
+            "Credentials",
+            ["ServiceClient", "Wire", .collections, .crypto, .httpTypes, .jwtKit, .lifecycle, .logging, .metrics]
+        )
+        + shared(
+            "ServiceHost",
+            [
+                "Credentials", "Postgres", "ServiceClient", "Wire",
+                .configuration, .crypto, .httpTypes, .hummingbird, .lifecycle, .logging, .metrics, .nioCore, .nioPosix,
+                .serviceContext, .tracing,
+            ]
+        )
+        + [
+            .target(
+                name: "TestSupport",
+                dependencies: [
+                    "Credentials", "LocalPostgres", "Postgres", "ServiceClient", "ServiceHost", "Wire",
+                    .configuration, .httpTypes, .hummingbird, .hummingbirdTesting, .jwtKit, .logging, .nioCore,
+                ],
+                path: "Tests/TestSupport",
+                swiftSettings: settings
+            )
+        ]
+        + tests("WireTests", ["Wire"])
+        + tests("PostgresTests", ["LocalPostgres", "Postgres", "TestSupport", .logging])
+        + tests(
+            "ServiceHostTests",
+            [
+                "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
+                .configuration, .crypto, .httpTypes, .hummingbird, .hummingbirdTesting, .jwtKit, .logging, .nioCore,
+            ]
+        )
+        + tests(
+            "SuiteTests",
+            [
+                "AuthAPI", "ConversationsAPI", "LocalPostgres", "Postgres", "ServiceClient", "TestSupport", "Wire",
+                .asyncHTTPClient, .logging, .nioCore, .yams,
+            ]
+        )
+        + executable(
+            "roost",
+            path: "Services/Roost",
+            ["AuthAPI", "Credentials", "LocalPostgres", "Postgres", "ServiceClient", "Wire", .argumentParser, .asyncHTTPClient, .crypto, .logging]
+        )
+        // The suite: who may call whom.
+        + service("Auth", adding: ["CArgon2", .crypto, .jwtKit, .nioPosix])
+        + service("Conversations", calls: ["Auth"], adding: [.collections])
+        + gateway(calls: ["Auth", "Conversations"])
+)
+
+// `ONLY_TESTS=AuthTests swift build --product RoostPackageTests` builds one test target with what it needs.
+if let only = Context.environment["ONLY_TESTS"] {
+    package.targets.removeAll { $0.type == .test && $0.name != only }
+}
