@@ -1,0 +1,91 @@
+"""`python3 -m bench`: see README.md."""
+
+import argparse
+import importlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from bench import table
+from bench.postgres import Postgres
+from bench.suite import Suite
+
+KINDS = ["gateway", "sends", "history", "logins", "idle"]
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Bench:
+    """One run: where things are, how long a load takes, and what was found."""
+
+    def __init__(self, home, binaries, seconds, postgres):
+        self.home = home
+        self.binaries = binaries
+        self.seconds = seconds
+        self.postgres = postgres
+        self.notes = []
+
+    def directory(self, name):
+        made = self.home / name
+        made.mkdir()
+        return made
+
+    def suite(self, name):
+        return Suite(self, name)
+
+    def note(self, title, text):
+        """What is worth reading below the table."""
+        self.notes.append(f"### {title}\n\n{text}")
+
+
+def main():
+    arguments = _arguments()
+    missing = [name for name in ("auth", "conversations", "gateway") if not (arguments.binaries / name).exists()]
+    if missing:
+        sys.exit(f"{', '.join(missing)} missing in {arguments.binaries}: run `swift build -c release` first")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    home = Path(tempfile.mkdtemp(prefix="roost-bench-", dir="/var/tmp"))
+    home.chmod(0o755)
+    try:
+        with ExitStack() as stack:
+            postgres = stack.enter_context(Postgres(home))
+            _run(Bench(home, arguments.binaries, arguments.seconds, postgres), arguments.kinds, stack)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _run(bench, kinds, stack):
+    rows, failed = [], []
+    # Idle services are weighed a minute after their start: they start first and are weighed last.
+    idle = stack.enter_context(importlib.import_module("bench.rows.idle").Idle(bench)) if "idle" in kinds else None
+    for kind in kinds:
+        began = time.monotonic()
+        try:
+            measure = idle.measure if kind == "idle" else importlib.import_module(f"bench.rows.{kind}").measure
+            rows += measure() if kind == "idle" else measure(bench)
+        except Exception as error:
+            failed.append(f"{kind}: {error}")
+        print(f"{kind}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    print(table.markdown(rows))
+    for note in bench.notes:
+        print(f"\n{note}")
+    if failed:
+        sys.exit("\n".join(["", "not measured:"] + failed))
+
+
+def _arguments():
+    parser = argparse.ArgumentParser(prog="bench", description="Our speed beside our peers', measured in one run.")
+    parser.add_argument("kinds", nargs="*", default=KINDS, choices=KINDS, help="what to measure (all)")
+    parser.add_argument("--seconds", type=int, default=4, help="how long each load runs (4, at most 10)")
+    parser.add_argument("--binaries", type=Path, default=ROOT / ".build/release", help="where our executables are")
+    arguments = parser.parse_args()
+    if not 1 <= arguments.seconds <= 10:
+        parser.error("--seconds is 1 to 10")
+    arguments.binaries = arguments.binaries.resolve()
+    return arguments
+
+
+main()

@@ -1,0 +1,6 @@
+-- The same JSON body, posted again and again.
+package.path = os.getenv("BENCH_LUA") .. "/?.lua;" .. package.path
+require("report")
+wrk.method = "POST"
+wrk.body = os.getenv("BENCH_BODY")
+wrk.headers["Content-Type"] = "application/json"

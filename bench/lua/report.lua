@@ -1,0 +1,9 @@
+-- The last line of every load, for wrk.py.
+function done(summary, latency, requests)
+    local errors = summary.errors
+    local failed = errors.connect + errors.read + errors.write + errors.status + errors.timeout
+    io.write(string.format(
+        'BENCH {"requests": %d, "microseconds": %d, "p50": %d, "p99": %d, "failed": %d}\n',
+        summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), failed
+    ))
+end

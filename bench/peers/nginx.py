@@ -1,0 +1,67 @@
+"""nginx (Debian): the service that the gateways stand in front of, and a gateway among them."""
+
+from bench.processes import Program
+
+COMMON = """
+worker_processes 1;
+daemon off;
+pid {directory}/{name}.pid;
+error_log {directory}/{name}.error.log;
+events {{ worker_connections 2048; }}
+http {{
+    access_log off;
+    client_body_temp_path {directory}/{name}-body;
+    proxy_temp_path {directory}/{name}-proxy;
+    fastcgi_temp_path {directory}/{name}-fastcgi;
+    uwsgi_temp_path {directory}/{name}-uwsgi;
+    scgi_temp_path {directory}/{name}-scgi;
+    keepalive_requests 10000000;
+    {body}
+}}
+"""
+
+SERVICE = """
+    upstream auth {{ server {auth}; keepalive 16; }}
+    server {{
+        listen 127.0.0.1:{port};
+        default_type application/json;
+        location = /conversations {{ alias {document}; }}
+        location = /.well-known/openid-configuration {{ alias {document}; }}
+        location = /health {{ return 200 '{{"status":"ok"}}'; }}
+        location = /ready {{ return 200 '{{"status":"ready"}}'; }}
+        location / {{ proxy_pass http://auth; proxy_http_version 1.1; proxy_set_header Connection ""; }}
+    }}
+"""
+
+PROXY = """
+    upstream service {{ server {upstream}; keepalive 64; keepalive_requests 10000000; }}
+    server {{
+        listen 127.0.0.1:{port};
+        location / {{
+            proxy_pass http://service;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+            proxy_set_header Host $host;
+            proxy_set_header X-Request-Id $request_id;
+            proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+            proxy_set_header X-Forwarded-Proto $scheme;
+        }}
+    }}
+"""
+
+
+def service(directory, port, document, auth):
+    """Answers `/conversations` and one open route of auth's with the document; the rest goes to the real auth."""
+    return _start(directory, "nginx-service", SERVICE.format(port=port, document=document, auth=auth))
+
+
+def proxy(directory, port, upstream):
+    return _start(directory, "nginx", PROXY.format(port=port, upstream=upstream))
+
+
+def _start(directory, name, body):
+    configuration = directory / f"{name}.conf"
+    configuration.write_text(COMMON.format(directory=directory, name=name, body=body))
+    return Program(
+        name, ["nginx", "-p", directory, "-c", configuration, "-e", directory / f"{name}.start.log"], directory
+    )

@@ -1,0 +1,1 @@
+"""One file a kind of work; each has `measure`, which answers rows for the table."""

@@ -1,0 +1,93 @@
+"""The suite itself, from its release executables, each with a database of its own and no rate limits."""
+
+import base64
+import os
+import secrets
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from bench import web
+from bench.processes import Program, free_port
+
+PASSWORD = "correct horse battery staple"
+
+
+@dataclass(frozen=True)
+class Running:
+    """A service that answers."""
+
+    program: Program
+    url: str
+    ready_after: float
+
+    @property
+    def address(self):
+        return self.url.removeprefix("http://")
+
+
+class Suite:
+    """auth, conversations and the gateway as far as they were started; all of them stop with it."""
+
+    def __init__(self, bench, name):
+        self.bench = bench
+        self.directory = bench.directory(f"suite-{name}")
+        self.database = f"bench_{name}"
+        self.database_url = bench.postgres.create_database(self.database)
+        self.stack = ExitStack()
+        self.public_url = f"http://127.0.0.1:{free_port()}"
+        self.neighbours = {}
+        self.secrets = {
+            "SERVICE_SECRET": secrets.token_hex(32),
+            "TOKEN_ENCRYPTION_KEY": base64.b64encode(os.urandom(32)).decode(),
+        }
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        return self.stack.__exit__(*exception)
+
+    def start_auth(self):
+        return self._start("auth", {"LOGIN_FAILURES": "0"})
+
+    def start_conversations(self):
+        return self._start("conversations")
+
+    def start_gateway(self, **upstreams):
+        """On one event loop; `upstreams` names other instances than ours."""
+        urls = {f"{name.upper()}_URL": url for name, url in upstreams.items()}
+        return self._start(
+            "gateway", {**urls, "MANAGEMENT_PORT": str(free_port()), "NIO_SINGLETON_GROUP_LOOP_COUNT": "1"}
+        )
+
+    def start_all(self):
+        return self.start_auth(), self.start_conversations(), self.start_gateway()
+
+    def sign_in(self, url):
+        """The jwt of a new account."""
+        return self.sign_in_user(url)["jwt"]
+
+    def sign_in_user(self, url):
+        """A new account's answer to its login; anonymous, so that no password is hashed."""
+        return web.Client(url).post("/auth/anonymous", {})
+
+    def _start(self, name, settings=None):
+        port = int(self.public_url.rpartition(":")[2]) if name == "gateway" else free_port()
+        url = f"http://127.0.0.1:{port}"
+        environment = {
+            **self.secrets,
+            **self.neighbours,
+            "HOST": "127.0.0.1",
+            "PORT": str(port),
+            "PUBLIC_URL": self.public_url,
+            "LOG_LEVEL": "warning",
+            "DATABASE_URL": self.database_url,
+            "RATE_USER": "0",
+            "RATE_ADDRESS": "0",
+            "RATE_REGISTER": "0",
+            **(settings or {}),
+        }
+        self.neighbours[f"{name.upper()}_URL"] = url
+        program = self.stack.enter_context(Program(name, [self.bench.binaries / name], self.directory, environment))
+        ready_after = program.wait_until(lambda: web.answers(url, "/ready"))
+        return Running(program, url, ready_after)

@@ -1,0 +1,55 @@
+"""The few HTTP requests that set a scene up; load comes from wrk."""
+
+import http.client
+import json
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+
+class Refused(RuntimeError):
+    """An answer that is not 200."""
+
+
+class Client:
+    """One keep-alive connection that speaks JSON."""
+
+    def __init__(self, url, token=None):
+        self.host = urlsplit(url).netloc
+        self.token = token
+        self.connection = http.client.HTTPConnection(self.host, timeout=30)
+
+    def request(self, method, path, body=None):
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            body = json.dumps(body)
+        self.connection.request(method, path, body, headers)
+        answer = self.connection.getresponse()
+        text = answer.read()
+        if answer.status != 200:
+            raise Refused(f"{method} {path}: {answer.status} {text[:300]!r}")
+        return json.loads(text)
+
+    def get(self, path):
+        return self.request("GET", path)
+
+    def post(self, path, body):
+        return self.request("POST", path, body)
+
+
+def answers(url, path="/"):
+    """Whether a GET of the path is answered with 200."""
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=1)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def in_parallel(work, items, workers=8):
+    """The results of `work(item)` in the items' order."""
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(work, items))

@@ -1,0 +1,51 @@
+"""wrk as the source of load: cheap enough not to be what is measured."""
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+LUA = Path(__file__).parent / "lua"
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a load came to."""
+
+    requests: int
+    seconds: float
+    p50: float
+    p99: float
+
+    @property
+    def rate(self):
+        return self.requests / self.seconds
+
+
+def run(url, connections, seconds, headers=(), script="get.lua", settings=None):
+    """Loads the URL from one thread and fails if any answer was not 2xx or 3xx.
+
+    `settings` reach the script as environment variables.
+    """
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s", "-s", str(LUA / script), url]
+    for header in headers:
+        command += ["-H", header]
+    done = subprocess.run(
+        command,
+        env={**os.environ, "BENCH_LUA": str(LUA), **(settings or {})},
+        capture_output=True,
+        text=True,
+        timeout=seconds + 30,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"wrk: {done.stdout}{done.stderr}")
+    summary = json.loads(done.stdout.rpartition("BENCH ")[2])
+    if summary["failed"]:
+        raise RuntimeError(f"wrk: {summary['failed']} of {summary['requests']} requests to {url} failed\n{done.stdout}")
+    return Load(
+        requests=summary["requests"],
+        seconds=summary["microseconds"] / 1e6,
+        p50=summary["p50"] / 1e3,
+        p99=summary["p99"] / 1e3,
+    )
