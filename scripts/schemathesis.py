@@ -1,0 +1,122 @@
+"""Sends what docs/openapi.yaml allows, and what it does not, to a running suite, and judges every answer.
+
+Fails on a 5xx, on a status, content type, header or body that the document does not describe, on a route that does its
+work without a credential, and on one that takes what the document forbids. Run it by `scripts/schemathesis`.
+"""
+
+import argparse
+import json
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs/openapi.yaml"
+PROGRAM = Path(sys.executable).parent / "schemathesis"
+PASSWORD = "correct horse battery staple"
+
+# These take the ground from under all that follows: their session, their membership, the token of the conversation.
+# They have a run of their own, each with an account of its own.
+PARTING = ["logout", "endOtherSessions", "endSession", "leaveConversation", "renewConversationToken"]
+
+
+class Suite:
+    """Enough of a client to set a scene."""
+
+    def __init__(self, url):
+        self.url = url.rstrip("/")
+
+    def call(self, method, path, body=None, jwt=None):
+        headers = {"Content-Type": "application/json"}
+        if jwt:
+            headers["Authorization"] = f"Bearer {jwt}"
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+
+    def account(self):
+        """A new account with a name, signed in."""
+        name = f"schemathesis-{secrets.token_hex(6)}"
+        self.call("POST", "/auth/register", {"username": name, "password": PASSWORD, "fullName": "A Tester"})
+        return {"username": name, **self.call("POST", "/auth/login", {"username": name, "password": PASSWORD})}
+
+
+class Scene:
+    """Somebody signed in, a conversation with a second member, and a few messages in it."""
+
+    def __init__(self, suite, jwt=None):
+        self.me = {"jwt": jwt} if jwt else suite.account()
+        self.other = suite.account()
+        jwt = self.me["jwt"]
+        draft = {"label": "Sunday walk", "members": [self.other["userId"]]}
+        conversation = suite.call("POST", "/conversations/create", draft, jwt)
+        self.token = conversation["token"]
+        path = f"/conversations/{self.token}/messages"
+        self.messages = [suite.call("POST", path, {"data": f"step {step}"}, jwt)["id"] for step in range(3)]
+        self.sessions = [session["id"] for session in suite.call("GET", "/auth/sessions", jwt=jwt)["sessions"]]
+
+    def configuration(self):
+        """schemathesis.toml: mostly ids that are there, so that tests get past the first 404."""
+        known = {
+            "tokens": [self.token],
+            "users": [self.other["userId"]],
+            "names": [self.other["username"]],
+            "messages": self.messages,
+            "sessions": self.sessions,
+        }
+        lines = [f'[headers]\nAuthorization = "Bearer {self.me["jwt"]}"']
+        lines += [f"[dictionaries.{name}]\nvalues = {json.dumps(values)}" for name, values in known.items()]
+        lines.append(f"[parameters]\n{_mostly('path.token', 'tokens')}\n{_mostly('path.userId', 'users')}")
+        for operation, parameter, dictionary in (
+            ("markMessageRead", "path.id", "messages"),
+            ("endSession", "path.id", "sessions"),
+        ):
+            lines.append(
+                f'[[operations]]\ninclude-operation-id = "{operation}"\n'
+                f"[operations.parameters]\n{_mostly(parameter, dictionary)}"
+            )
+        return "\n\n".join(lines) + "\n"
+
+
+def _mostly(parameter, dictionary):
+    return f'"{parameter}" = {{ dictionary = "{dictionary}", probability = 0.8 }}'
+
+
+def run(suite, scene, folder, arguments, *selection):
+    configuration = Path(folder) / "schemathesis.toml"
+    configuration.write_text(scene.configuration())
+    command = [
+        PROGRAM, "--config-file", configuration, "run", DOCUMENT, "--url", suite.url,
+        "--phases", "examples,coverage,fuzzing", "--max-examples", arguments.examples, "--max-time", arguments.seconds,
+        "--generation-deterministic", "--generation-database", "none", "--continue-on-failure",
+        "--request-timeout", 10, "--exclude-checks", "positive_data_acceptance", "--warnings", "off", "--no-color",
+        *selection,
+    ]  # fmt: skip
+    return subprocess.run([str(word) for word in command], cwd=folder, timeout=3 * arguments.seconds).returncode
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("url", nargs="?", default=os.environ.get("BASE_URL", "http://127.0.0.1:8080"))
+    parser.add_argument("--seconds", type=int, default=60, help="for most of the routes; the rest get a third (60)")
+    parser.add_argument("--examples", type=int, default=20, help="made-up requests a route (20)")
+    arguments = parser.parse_args()
+    suite = Suite(arguments.url)
+
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        spared = [word for operation in PARTING for word in ("--exclude-operation-id", operation)]
+        failed = run(suite, Scene(suite, os.environ.get("JWT")), folder, arguments, *spared)
+        arguments.seconds = max(5, arguments.seconds // 3 // len(PARTING))
+        for operation in PARTING:
+            failed |= run(suite, Scene(suite), folder, arguments, "--include-operation-id", operation)
+    print(f"schemathesis: {'FAILED' if failed else 'passed'} in {time.monotonic() - began:.0f} s")
+    sys.exit(1 if failed else 0)
+
+
+main()
