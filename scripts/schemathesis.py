@@ -65,7 +65,6 @@ class Scene:
         known = {
             "tokens": [self.token],
             "users": [self.other["userId"]],
-            "names": [self.other["username"]],
             "messages": self.messages,
             "sessions": self.sessions,
         }
@@ -93,7 +92,7 @@ def run(suite, scene, folder, arguments, *selection):
     command = [
         PROGRAM, "--config-file", configuration, "run", DOCUMENT, "--url", suite.url,
         "--phases", "examples,coverage,fuzzing", "--max-examples", arguments.examples, "--max-time", arguments.seconds,
-        "--generation-deterministic", "--generation-database", "none", "--continue-on-failure",
+        "--generation-deterministic", "--continue-on-failure",
         "--request-timeout", 10, "--exclude-checks", "positive_data_acceptance", "--warnings", "off", "--no-color",
         *selection,
     ]  # fmt: skip
