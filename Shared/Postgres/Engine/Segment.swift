@@ -1,0 +1,3 @@
+final class Segment: @unchecked Sendable {
+    init(_ statements: [PostgresQuery], timeout: Duration) throws {}
+}
