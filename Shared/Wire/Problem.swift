@@ -1,0 +1,35 @@
+package import Foundation
+
+/// The body of every error answer, `application/problem+json` (RFC 9457).
+package struct Problem: Codable, Sendable {
+    package static let mediaType = "application/problem+json"
+
+    package var type: String
+    package var title: String
+    package var status: Int
+    package var detail: String
+    package var code: String
+    package var field: String?
+    package var requestId: String?
+
+    package init(_ error: APIError, requestID: String?) {
+        type = "about:blank"
+        title = error.kind.title
+        status = error.kind.status
+        detail = error.message
+        code = error.code
+        field = error.field
+        requestId = requestID
+    }
+
+    /// The error that this body was made of. A status that none of ours has counts as a broken answer.
+    package func error(retryAfter: Int? = nil) -> APIError {
+        let kind = APIError.Kind(rawValue: status) ?? (status < 500 ? .invalid : .badGateway)
+        return APIError(kind, code, detail, field: field, retryAfter: retryAfter)
+    }
+
+    package func encoded() -> Data {
+        // Strings and a number cannot fail to encode.
+        (try? WireJSON.encoder().encode(self)) ?? Data(#"{"status":\#(status),"code":"\#(code)"}"#.utf8)
+    }
+}
