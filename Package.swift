@@ -144,7 +144,7 @@ let package = Package(
         + shared("Wire", [])
         + shared("Postgres", ["CLibpq", .collections, .crypto, .lifecycle, .logging, .metrics])
         + shared("LocalPostgres", [.logging])
-        + shared("ServiceClient", ["Wire", .asyncHTTPClient, .httpTypes, .logging, .nioCore, .nioHTTP1, .serviceContext, .tracing])
+        + shared("ServiceClient", ["Wire", .asyncHTTPClient, .httpTypes, .logging, .nioCore, .nioHTTP1, .nioPosix, .serviceContext])
         + shared(
             "Credentials",
             ["ServiceClient", "Wire", .collections, .crypto, .httpTypes, .jwtKit, .lifecycle, .logging, .metrics]
