@@ -1,0 +1,32 @@
+import Foundation
+package import ServiceClient
+
+/// Where keys and revocations come from: auth, over HTTP; in auth itself, its own tables.
+package protocol CredentialSource: Sendable {
+    func keyDocument() async throws -> KeyDocument
+
+    /// Revocations since `after`, all that still matter without it; waits up to 5 s for one.
+    func revocations(after: Int64?) async throws -> RevocationPage
+}
+
+/// Auth, seen from a neighbour.
+package struct HTTPCredentialSource: CredentialSource {
+    private let auth: ServiceClient
+
+    package init(auth: ServiceClient) {
+        self.auth = auth
+    }
+
+    package func keyDocument() async throws -> KeyDocument {
+        try await auth.get("/.well-known/jwks.json", timeout: .seconds(2))
+    }
+
+    package func revocations(after: Int64?) async throws -> RevocationPage {
+        // Six seconds of silence are one too many: auth answers within five.
+        try await auth.get(
+            "/internal/revocations",
+            query: after.map { [("after", String($0))] } ?? [],
+            timeout: .seconds(6)
+        )
+    }
+}

@@ -1,0 +1,192 @@
+package import Foundation
+import JWTKit
+package import Logging
+import Metrics
+package import ServiceLifecycle
+import Synchronization
+import Wire
+
+/// Says whom a credential stands for: the one strict verifier that the gateway and every service use.
+///
+/// Around jwt-kit it checks what that leaves open: the algorithm is ES256 and no other, the key is the one named by
+/// `kid` and no default, `typ` is `at+jwt`, no extension is asked for, every part has its canonical spelling, and all
+/// claims are there. It follows auth's revocations; run it as a service.
+package final class CredentialVerifier: Sendable, Service {
+    /// How far the issuer's clock may be ahead, in seconds.
+    private static let leeway: Int64 = 5
+    /// Unknown `kid`s fetch the key document at most this often, in seconds.
+    private static let refetchInterval = 1.0
+    /// The key document is read anew this often, in seconds, so that a retired key is forgotten.
+    private static let refreshInterval = 60.0
+    private static let refusal = APIError(.forbidden, "invalid_credential", "a valid credential is needed")
+
+    private struct Keys {
+        var current: VerifyingKeys?
+        var document: KeyDocument?
+        var fetched = Date.distantPast
+        var hasRevocations = false
+    }
+
+    private let source: any CredentialSource
+    private let issuer: String
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+    private let keys = Mutex(Keys())
+    private let verified: VerifiedTokens
+    private let revoked = RevokedSessions()
+    private let fetching = SingleFlight<VerifyingKeys?>()
+    private let feedLosses = Counter(label: "roost_credentials_feed_losses_total")
+
+    /// - Parameters:
+    ///   - source: where keys and revocations come from.
+    ///   - issuer: the `iss` that tokens must have.
+    ///   - cacheCapacity: how many verified tokens are remembered at most.
+    package init(
+        source: any CredentialSource,
+        issuer: String,
+        logger: Logger,
+        cacheCapacity: Int = 100_000,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.source = source
+        self.issuer = issuer
+        self.logger = logger
+        self.now = now
+        verified = VerifiedTokens(capacity: cacheCapacity)
+    }
+
+    /// Whether keys and revocations were read, so that a verdict can be given.
+    package var isLoaded: Bool {
+        keys.withLock { $0.current != nil && $0.hasRevocations }
+    }
+
+    /// Calls `observer` for each session that ends, from any thread.
+    package func onRevocation(_ observer: @escaping @Sendable (_ session: String) -> Void) {
+        revoked.observe(observer)
+    }
+
+    /// Takes a session's end at once, without waiting for the feed; for auth itself.
+    package func revoke(_ revocations: [Revocation]) {
+        revoked.add(revocations, now: now())
+    }
+
+    /// The identity of a token that was verified before, if it still counts; costs a look-up and no more.
+    package func cached(_ token: String) -> Identity? {
+        guard let identity = verified[token] else { return nil }
+        guard identity.expires > now(), !revoked.contains(identity.session) else {
+            verified.remove(token)
+            return nil
+        }
+        return identity
+    }
+
+    /// The identity that a token stands for.
+    ///
+    /// - Throws: `APIError`, `forbidden` for a token that does not count, `unavailable` while that cannot be known.
+    package func verify(_ token: String) async throws -> Identity {
+        if let identity = cached(token) { return identity }
+        guard let jws = CompactJWS(token, maximumLength: AccessToken.maximumLength),
+            jws.algorithm == AccessToken.algorithm, jws.type == AccessToken.type,
+            let kid = jws.keyID, (1...128).contains(kid.utf8.count), jws.signature.count == 64
+        else { throw Self.refusal }
+        guard isLoaded else { throw APIError.unavailable("the key document") }
+        guard let collection = try await collection(for: kid) else { throw Self.refusal }
+
+        let claims: AccessToken.Claims
+        do {
+            claims = try await collection.verify(token, as: AccessToken.Claims.self)
+        } catch {
+            throw Self.refusal
+        }
+        let identity = try identity(of: claims)
+        verified.insert(identity, for: token)
+        return identity
+    }
+
+    private func identity(of claims: AccessToken.Claims) throws -> Identity {
+        let current = Int64(now().timeIntervalSince1970)
+        guard claims.iss == issuer, claims.aud == AccessToken.audience,
+            (1...255).contains(claims.sub.unicodeScalars.count), !claims.app.isEmpty, !claims.sid.isEmpty,
+            claims.exp > current, claims.iat <= current + Self.leeway, (claims.nbf ?? 0) <= current + Self.leeway,
+            !revoked.contains(claims.sid)
+        else { throw Self.refusal }
+        return Identity(
+            user: User.ID(application: claims.app, user: claims.sub),
+            session: claims.sid,
+            scope: claims.scope,
+            expires: Date(timeIntervalSince1970: TimeInterval(claims.exp))
+        )
+    }
+
+    // MARK: Keys
+
+    private func collection(for kid: String) async throws -> JWTKeyCollection? {
+        let (current, age) = keys.withLock { ($0.current, now().timeIntervalSince($0.fetched)) }
+        if let collection = current?.collection(for: kid) { return collection }
+        // A key just made may not be known here yet: one look, shared by all who wait, and not again at once.
+        guard age >= Self.refetchInterval else { return nil }
+        guard let fresh = try await fetching.value({ await self.fetchKeys() }) else {
+            throw APIError.unavailable("the key document")
+        }
+        return fresh.collection(for: kid)
+    }
+
+    @discardableResult
+    private func fetchKeys() async -> VerifyingKeys? {
+        do {
+            let document = try await source.keyDocument()
+            let isChanged = keys.withLock { $0.document != document }
+            let fresh = await VerifyingKeys(document)
+            keys.withLock { keys in
+                keys.current = fresh
+                keys.document = document
+                keys.fetched = now()
+            }
+            // What a key that is gone had signed is to be judged anew.
+            if isChanged { verified.removeAll() }
+            return fresh
+        } catch {
+            logger.warning("key document not read", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+
+    // MARK: The feed
+
+    /// Reads keys and revocations once; until it succeeded, every verdict is `unavailable`.
+    package func load() async throws {
+        guard await fetchKeys() != nil else { throw APIError.unavailable("the key document") }
+        let page = try await source.revocations(after: nil)
+        revoked.add(page.revocations, now: now())
+        keys.withLock { $0.hasRevocations = true }
+    }
+
+    /// Follows the feed and refreshes the keys until the service is shut down.
+    package func run() async throws {
+        try await cancelWhenGracefulShutdown { [self] in
+            var after: Int64?
+            var losses = 0
+            while !Task.isCancelled {
+                do {
+                    let age = keys.withLock { now().timeIntervalSince($0.fetched) }
+                    if age >= Self.refreshInterval || !keys.withLock({ $0.current != nil }) { await fetchKeys() }
+                    let page = try await source.revocations(after: after)
+                    revoked.add(page.revocations, now: now())
+                    keys.withLock { $0.hasRevocations = true }
+                    after = page.after
+                    if losses > 0 { logger.info("revocation feed is back", metadata: ["losses": "\(losses)"]) }
+                    losses = 0
+                } catch is CancellationError {
+                    return
+                } catch {
+                    losses += 1
+                    feedLosses.increment()
+                    if losses == 1 { logger.warning("revocation feed lost", metadata: ["error": "\(error)"]) }
+                    // All that matters is read anew after a loss, since what was missed may have left the window.
+                    after = nil
+                    try await Task.sleep(for: .milliseconds(min(50 << min(losses, 5), 1_000)))
+                }
+            }
+        }
+    }
+}

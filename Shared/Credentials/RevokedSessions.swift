@@ -1,0 +1,37 @@
+import Foundation
+import Synchronization
+
+/// The sessions whose tokens no longer count, each kept until its last token has expired.
+final class RevokedSessions: Sendable {
+    private struct State {
+        var until: [String: Date] = [:]
+        var nextSweep = Date.distantPast
+        var observers: [@Sendable (String) -> Void] = []
+    }
+
+    private let state = Mutex(State())
+
+    func contains(_ session: String) -> Bool {
+        state.withLock { $0.until[session] != nil }
+    }
+
+    func observe(_ observer: @escaping @Sendable (String) -> Void) {
+        state.withLock { $0.observers.append(observer) }
+    }
+
+    /// Adds what a page of the feed holds; what is there already changes nothing.
+    func add(_ revocations: [Revocation], now: Date) {
+        let (added, observers) = state.withLock { state in
+            let added = revocations.filter { $0.until > now && state.until[$0.sessionId] == nil }
+            for revocation in added { state.until[revocation.sessionId] = revocation.until }
+            if now >= state.nextSweep {
+                state.until = state.until.filter { $0.value > now }
+                state.nextSweep = now.addingTimeInterval(60)
+            }
+            return (added, state.observers)
+        }
+        for revocation in added {
+            for observer in observers { observer(revocation.sessionId) }
+        }
+    }
+}
