@@ -18,22 +18,33 @@ extension Target.Dependency {
     static let crypto = product(name: "Crypto", package: "swift-crypto")
     static let httpTypes = product(name: "HTTPTypes", package: "swift-http-types")
     static let hummingbird = product(name: "Hummingbird", package: "hummingbird")
+    static let hummingbirdCore = product(name: "HummingbirdCore", package: "hummingbird")
     static let hummingbirdTesting = product(name: "HummingbirdTesting", package: "hummingbird")
     static let jwtKit = product(name: "JWTKit", package: "jwt-kit")
     static let lifecycle = product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
     static let logging = product(name: "Logging", package: "swift-log")
+    static let coreMetrics = product(name: "CoreMetrics", package: "swift-metrics")
     static let metrics = product(name: "Metrics", package: "swift-metrics")
     static let nioCore = product(name: "NIOCore", package: "swift-nio")
     static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
     static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
     static let serviceContext = product(name: "ServiceContextModule", package: "swift-service-context")
-    static let tracing = product(name: "Tracing", package: "swift-distributed-tracing")
+    static let systemPackage = product(name: "SystemPackage", package: "swift-system")
+    static let unixSignals = product(name: "UnixSignals", package: "swift-service-lifecycle")
     static let yams = product(name: "Yams", package: "Yams")
 }
 
 /// A library of Shared/, named for what it does.
-func shared(_ name: String, _ dependencies: [Target.Dependency]) -> [Target] {
-    [.target(name: name, dependencies: dependencies, path: "Shared/\(name)", swiftSettings: settings)]
+func shared(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> [Target] {
+    [
+        .target(
+            name: name,
+            dependencies: dependencies,
+            path: "Shared/\(name)",
+            resources: resources,
+            swiftSettings: settings
+        )
+    ]
 }
 
 /// A C library of Debian's, as a system library target of Shared/.
@@ -127,12 +138,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
-        .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-service-context", exact: "1.5.1"),
+        .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
@@ -153,9 +164,10 @@ let package = Package(
             "ServiceHost",
             [
                 "Credentials", "Postgres", "ServiceClient", "Wire",
-                .configuration, .crypto, .httpTypes, .hummingbird, .lifecycle, .logging, .metrics, .nioCore, .nioPosix,
-                .serviceContext, .tracing,
-            ]
+                .configuration, .coreMetrics, .crypto, .httpTypes, .hummingbird, .hummingbirdCore, .lifecycle, .logging,
+                .metrics, .nioCore, .serviceContext, .systemPackage, .unixSignals,
+            ],
+            resources: [.embedInCode("Migrations")]
         )
         + [
             .target(

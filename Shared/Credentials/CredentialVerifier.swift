@@ -2,7 +2,7 @@ package import Foundation
 import JWTKit
 package import Logging
 import Metrics
-package import ServiceLifecycle
+import ServiceLifecycle
 import Synchronization
 import Wire
 

@@ -130,9 +130,7 @@ extension HTTPRequest.Method {
 }
 
 extension HTTPField.Name {
-    // Names of RFC 9110's token characters alone always parse.
+    // A name of RFC 9110's token characters alone always parses.
     // swift-format-ignore: NeverForceUnwrap
     package static let requestID = HTTPField.Name("X-Request-Id")!
-    // swift-format-ignore: NeverForceUnwrap
-    package static let traceparent = HTTPField.Name("traceparent")!
 }

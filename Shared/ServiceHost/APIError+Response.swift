@@ -1,0 +1,56 @@
+import Foundation
+package import HTTPTypes
+package import Hummingbird
+import NIOCore
+import Postgres
+import ServiceClient
+package import Wire
+
+extension APIError: HTTPResponseError {
+    package var status: HTTPResponse.Status {
+        HTTPResponse.Status(code: kind.status, reasonPhrase: kind.title)
+    }
+
+    package func response(from request: Request, context: some RequestContext) throws -> Response {
+        problem(requestID: nil)
+    }
+
+    func problem(requestID: String?) -> Response {
+        let body = Problem(self, requestID: requestID).encoded()
+        var headers: HTTPFields = [
+            .contentType: Problem.mediaType, .contentLength: "\(body.count)", .cacheControl: "no-store",
+        ]
+        if let retryAfter { headers[.retryAfter] = "\(retryAfter)" }
+        if let requestID { headers[.requestID] = requestID }
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+    }
+}
+
+extension APIError {
+    /// What any error is told as; nil for one that nobody planned for.
+    init?(known error: any Error) {
+        switch error {
+        case let error as APIError:
+            self = error
+        case let error as PostgresError where error.isUnavailable:
+            self = .unavailable("the database")
+        case is NIOTooManyBytesError:
+            self = APIError(.tooLarge, "body_too_large", "the body is too large")
+        case let error as any HTTPResponseError:
+            self.init(error.status)
+        default:
+            return nil
+        }
+    }
+
+    /// The framework's own errors: no route, a body too large.
+    private init(_ status: HTTPResponse.Status) {
+        let kind = Kind(rawValue: status.code) ?? (status.code < 500 ? .invalid : .internal)
+        switch kind {
+        case .notFound: self.init(.notFound, "not_found", "there is nothing here")
+        case .tooLarge: self.init(.tooLarge, "body_too_large", "the body is too large")
+        case .internal: self = .internal
+        default: self.init(kind, "bad_request", "the request cannot be read")
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package import Credentials
+import Foundation
+package import Hummingbird
+import Logging
+import NIOCore
+package import Wire
+
+/// What a request carries with it on every route.
+package struct SuiteContext: RequestContext, RemoteAddressRequestContext {
+    package var coreContext: CoreRequestContextStorage
+    package var requestID = ""
+    /// Who asks, where a good credential came along; on an open route a bad one is as none.
+    package var identity: Identity?
+    /// The peer of the connection: the gateway, or a client that came straight here.
+    package let remoteAddress: SocketAddress?
+
+    package init(source: Source) {
+        coreContext = CoreRequestContextStorage(source: source)
+        remoteAddress = source.channel.remoteAddress
+    }
+
+    package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
+    package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
+    package var maxUploadSize: Int { SuiteLimits.body }
+}
+
+/// The context of routes for someone signed in.
+package struct UserContext: ChildRequestContext {
+    package var coreContext: CoreRequestContextStorage
+    package let requestID: String
+    package let identity: Identity
+    package let remoteAddress: SocketAddress?
+
+    /// - Throws: `forbidden` for nobody.
+    package init(context: SuiteContext) throws {
+        guard let identity = context.identity else {
+            throw APIError(.forbidden, "missing_credential", "a credential is needed")
+        }
+        coreContext = context.coreContext
+        requestID = context.requestID
+        self.identity = identity
+        remoteAddress = context.remoteAddress
+    }
+
+    package var user: User.ID { identity.user }
+    package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
+    package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
+    package var maxUploadSize: Int { SuiteLimits.body }
+}
+
+/// The context of `/internal` routes: another service asks.
+package struct NeighbourContext: ChildRequestContext {
+    package var coreContext: CoreRequestContextStorage
+    package let requestID: String
+    /// The name of the service that asks; set by `RequireNeighbour`.
+    package var caller = ""
+
+    package init(context: SuiteContext) throws {
+        coreContext = context.coreContext
+        requestID = context.requestID
+    }
+
+    package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
+    package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
+    package var maxUploadSize: Int { SuiteLimits.body }
+}
+
+package enum SuiteLimits {
+    /// The most of a JSON body that is read, in bytes: 64 kB of text, each byte escaped, and room for the rest.
+    package static let body = 1_048_576
+}
+
+/// Where a service's routes go.
+package struct SuiteRoutes {
+    /// No credential needed.
+    package let open: RouterGroup<SuiteContext>
+    /// For someone signed in; anybody else gets 403.
+    package let user: any RouterMethods<UserContext>
+    /// Below `/internal`, for other services.
+    package let neighbour: any RouterMethods<NeighbourContext>
+}

@@ -1,0 +1,95 @@
+import Configuration
+import Foundation
+import Logging
+import Postgres
+
+/// Opens a service's database: its role, its schema, its migrations; waits for a server that is not there yet.
+enum Database {
+    static func open(_ name: String, migrations: [Migration], boot: Boot) async throws -> PostgresPool {
+        var configuration = try PostgresConfiguration(url: try boot.configuration.secret("DATABASE_URL"))
+        configuration.schema = name
+        configuration.name = name
+        configuration.applicationName = "roost-\(name)"
+        configuration.readConnections = try boot.configuration.number("DATABASE_READ_CONNECTIONS", default: 2, in: 1...64)
+        configuration.transactionConnections = try boot.configuration.number(
+            "DATABASE_CONNECTIONS",
+            default: 8,
+            in: 1...256
+        )
+        try await patiently(boot.logger) {
+            configuration.role = try await role(for: name, configuration: configuration, logger: boot.logger)
+            let migrator = Migrator(configuration: configuration, schema: name, logger: boot.logger)
+            let applied = try await migrator.migrate(IdempotencyStore.migrations + migrations)
+            if !applied.isEmpty { boot.logger.info("migrated", metadata: ["applied": "\(applied)"]) }
+        }
+        let pool = PostgresPool(configuration: configuration, logger: boot.logger)
+        pool.start()
+        return pool
+    }
+
+    /// Again and again while the server does not answer; any other failure ends the start.
+    private static func patiently(_ logger: Logger, _ attempt: () async throws -> Void) async throws {
+        var pause = Duration.milliseconds(100)
+        while true {
+            do {
+                return try await attempt()
+            } catch let error as PostgresError where error.isUnavailable {
+                logger.warning("waiting for the database", metadata: ["error": "\(error)"])
+                try await Task.sleep(for: pause)
+                pause = min(pause * 2, .seconds(2))
+            }
+        }
+    }
+
+    /// The role to take where the URL's user is not the service's own, made if that user may.
+    ///
+    /// A guard and no wall: `SET ROLE none` leaves it. A URL of its own for each service is the wall.
+    private static func role(
+        for name: String,
+        configuration: PostgresConfiguration,
+        logger: Logger
+    ) async throws -> String? {
+        let role = "roost_\(name)"
+        var plain = configuration
+        plain.schema = nil
+        let pool = PostgresPool(configuration: plain, logger: logger)
+        pool.start()
+        do {
+            let taken = try await take(role, schema: name, on: pool)
+            if taken { logger.notice("sharing a database user; the role is a guard only", metadata: ["role": "\(role)"]) }
+            await pool.shutdown()
+            return taken ? role : nil
+        } catch {
+            await pool.shutdown()
+            throw error
+        }
+    }
+
+    private static func take(_ role: String, schema: String, on pool: PostgresPool) async throws -> Bool {
+        let (user, mayCreate) = try await pool.one(
+            """
+            SELECT current_user::text AS name, rolsuper OR rolcreaterole AS may_create
+            FROM pg_roles
+            WHERE rolname = current_user
+            """,
+            as: { (try $0.string("name"), try $0.bool("may_create")) }
+        )
+        guard user != role, mayCreate else { return false }
+        try await pool.transaction { db in
+            // Instances that start at once make it once.
+            _ = try await db.execute("SELECT pg_advisory_xact_lock(hashtext('roost roles'))")
+            _ = try await db.execute(
+                """
+                DO $$ BEGIN
+                    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '\(unsafe: role)') THEN
+                        CREATE ROLE \(unsafe: role) NOLOGIN;
+                    END IF;
+                END $$
+                """
+            )
+            _ = try await db.execute("GRANT \(unsafe: role) TO CURRENT_USER")
+            _ = try await db.execute("CREATE SCHEMA IF NOT EXISTS \(unsafe: schema) AUTHORIZATION \(unsafe: role)")
+        }
+        return true
+    }
+}

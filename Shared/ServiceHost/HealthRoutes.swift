@@ -1,0 +1,37 @@
+import Credentials
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Postgres
+import Wire
+
+/// What operators and load balancers ask of every service.
+struct HealthRoutes {
+    let database: PostgresPool
+    let verifier: CredentialVerifier
+    let metrics: PrometheusRegistry?
+
+    private struct Health: Encodable {
+        var status = "up"
+    }
+
+    func add(to router: Router<SuiteContext>) {
+        router.get("health") { _, _ in try Response.json(Health()) }
+        router.get("ready", use: ready)
+        if let metrics {
+            router.get("metrics") { _, _ in
+                Response(
+                    status: .ok,
+                    headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+                    body: ResponseBody(byteBuffer: ByteBuffer(string: metrics.text()))
+                )
+            }
+        }
+    }
+
+    private func ready(request: Request, context: SuiteContext) async throws -> Response {
+        try await database.ping()
+        guard verifier.isLoaded else { throw APIError.unavailable("auth") }
+        return try Response.json(Health(status: "ready"))
+    }
+}

@@ -1,0 +1,46 @@
+import Credentials
+import HTTPTypes
+import Hummingbird
+import Wire
+
+/// Says who asks. On an open route a bad credential is as none, since apps send an expired one with a refresh.
+struct ReadCredential: RouterMiddleware {
+    typealias Context = SuiteContext
+
+    let verifier: CredentialVerifier
+    let isRequired: Bool
+
+    func handle(
+        _ request: Request,
+        context: SuiteContext,
+        next: (Request, SuiteContext) async throws -> Response
+    ) async throws -> Response {
+        var context = context
+        if isRequired {
+            context.identity = try await verifier.identity(of: request.headers)
+        } else if request.headers.contains(.authorization) {
+            context.identity = try? await verifier.identity(of: request.headers)
+        }
+        return try await next(request, context)
+    }
+}
+
+/// Lets only other services in.
+struct RequireNeighbour: RouterMiddleware {
+    typealias Context = NeighbourContext
+
+    let tokens: ServiceTokens
+
+    func handle(
+        _ request: Request,
+        context: NeighbourContext,
+        next: (Request, NeighbourContext) async throws -> Response
+    ) async throws -> Response {
+        guard case .bearer(let token) = try Credential(request.headers) else {
+            throw APIError(.forbidden, "missing_credential", "a service token is needed")
+        }
+        var context = context
+        context.caller = try tokens.caller(of: token)
+        return try await next(request, context)
+    }
+}

@@ -1,0 +1,131 @@
+package import Configuration
+package import Credentials
+package import Foundation
+import HTTPTypes
+package import Hummingbird
+import HummingbirdCore
+package import Logging
+import NIOCore
+package import Postgres
+import ServiceClient
+package import ServiceLifecycle
+import Wire
+
+/// Runs a service: settings, logs, metrics, database, routes, background work, and a graceful end.
+///
+/// Services may start in any order: what one needs of another is waited for, and until then its `/ready` says so.
+package enum ServiceHost {
+    /// Runs until told to stop by SIGTERM, SIGINT or, under a supervisor, the end of standard input.
+    package static func run<Service: SuiteService>(_ type: Service.Type) async throws {
+        await Boot.run(Service.name) { boot in
+            let configuration = boot.configuration
+            let secret = try configuration.secret("SERVICE_SECRET")
+            let tokens = try ServiceTokens(secret: secret, name: Service.name)
+            let neighbours = Neighbours.overHTTP(configuration: configuration, tokens: tokens)
+            let database = try await Database.open(Service.name, migrations: Service.migrations, boot: boot)
+            let host = try await assemble(
+                type,
+                database: database,
+                neighbours: neighbours,
+                tokens: tokens,
+                secret: secret,
+                configuration: configuration,
+                logger: boot.logger,
+                metrics: boot.metrics
+            )
+            let port = try configuration.number("PORT", default: Service.defaultPort, in: 0...65_535)
+            let application = Application(
+                responder: host.responder,
+                server: .http1(configuration: Server.http1),
+                configuration: ApplicationConfiguration(
+                    address: .hostname(configuration.text("HOST", default: "127.0.0.1"), port: port),
+                    serverName: nil,
+                    backlog: 1_024
+                ),
+                logger: boot.logger
+            )
+            return [database, host.verifier] + host.background + [application]
+        }
+    }
+
+    /// Puts a service together, with everything but the server; tests send requests straight to its router.
+    package static func assemble<Service: SuiteService>(
+        _ type: Service.Type,
+        database: PostgresPool,
+        neighbours: Neighbours,
+        tokens: ServiceTokens,
+        secret: String,
+        configuration: ConfigReader,
+        logger: Logger,
+        metrics: PrometheusRegistry? = nil,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) async throws -> AssembledService {
+        let publicURL = try configuration.baseURLs("PUBLIC_URL", default: "http://127.0.0.1:8080")[0]
+        let verifier = CredentialVerifier(
+            source: try await Service.credentialSource(
+                database: database,
+                neighbours: neighbours,
+                configuration: configuration
+            ),
+            issuer: publicURL,
+            logger: logger,
+            now: now
+        )
+        let service = try await Service(
+            resources: ServiceResources(
+                database: database,
+                neighbours: neighbours,
+                credentials: verifier,
+                cursors: CursorSigner(secret: secret),
+                logger: logger,
+                publicURL: publicURL,
+                now: now
+            ),
+            configuration: configuration
+        )
+
+        let methods = RouteMethods()
+        let router = Router(context: SuiteContext.self)
+        router.add(middleware: RequestWatch(service: Service.name, allowedMethods: methods))
+        HealthRoutes(database: database, verifier: verifier, metrics: metrics).add(to: router)
+        let open = router.group().add(middleware: ReadCredential(verifier: verifier, isRequired: false))
+        let user = router.group()
+            .add(middleware: ReadCredential(verifier: verifier, isRequired: true))
+            .group(context: UserContext.self)
+            .add(middleware: Idempotency(store: IdempotencyStore(db: database), now: now))
+        let neighbour = router.group("internal")
+            .group(context: NeighbourContext.self)
+            .add(middleware: RequireNeighbour(tokens: tokens))
+        service.addRoutes(to: SuiteRoutes(open: open, user: user, neighbour: neighbour))
+        methods.set(router.routes)
+        let sweep = IdempotencySweep(store: IdempotencyStore(db: database), logger: logger, now: now)
+        return AssembledService(
+            responder: router.buildResponder(),
+            routes: router.routes.map { ($0.method.rawValue, $0.path.description) },
+            verifier: verifier,
+            background: service.background + [sweep]
+        )
+    }
+
+    /// How the services' servers read HTTP/1: Hummingbird has no idle limit of its own, and a roomier one for headers.
+    private enum Server {
+        static let http1 = HTTP1Channel.Configuration(
+            // The gateway lets go of an idle connection after 30 s, well before we do, so that no request meets a close.
+            idleTimeout: .seconds(75),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: 64 * 1_024,
+                maxHeaderListSize: 64 * 1_024,
+                maxHeaderFieldCount: 220
+            )
+        )
+    }
+}
+
+/// A service put together, ready to be served or tested.
+package struct AssembledService: Sendable {
+    package let responder: RouterResponder<SuiteContext>
+    /// Method and path of each, as `GET` and `/auth/users`, for holding them to the public description.
+    package let routes: [(method: String, path: String)]
+    package let verifier: CredentialVerifier
+    package let background: [any Service]
+}

@@ -1,0 +1,99 @@
+package import Configuration
+package import Credentials
+package import Foundation
+import Hummingbird
+package import Logging
+package import Postgres
+package import ServiceClient
+package import ServiceLifecycle
+
+/// A service of the suite: what makes it different from the others; `ServiceHost` does what is alike.
+package protocol SuiteService: Sendable {
+    /// `auth`, …: its schema, its database role, its label in logs and metrics, the audience of calls to it.
+    static var name: String { get }
+    static var defaultPort: Int { get }
+    /// In order; never edited once landed.
+    static var migrations: [Migration] { get }
+
+    /// Where keys and revocations come from: auth, over HTTP, but in auth itself.
+    static func credentialSource(
+        database: PostgresPool,
+        neighbours: Neighbours,
+        configuration: ConfigReader
+    ) async throws -> any CredentialSource
+
+    init(resources: ServiceResources, configuration: ConfigReader) async throws
+
+    func addRoutes(to routes: SuiteRoutes)
+
+    /// Work that goes on besides requests; stopped before the database is.
+    var background: [any Service] { get }
+}
+
+extension SuiteService {
+    package static func credentialSource(
+        database: PostgresPool,
+        neighbours: Neighbours,
+        configuration: ConfigReader
+    ) async throws -> any CredentialSource {
+        HTTPCredentialSource(auth: try neighbours.client("auth"))
+    }
+
+    package var background: [any Service] { [] }
+}
+
+/// What the host hands a service to be made of.
+package struct ServiceResources: Sendable {
+    package let database: PostgresPool
+    package let neighbours: Neighbours
+    package let credentials: CredentialVerifier
+    package let cursors: CursorSigner
+    package let logger: Logger
+    /// Where clients reach the suite, without a slash at the end; the issuer of its tokens.
+    package let publicURL: String
+    package let now: @Sendable () -> Date
+
+    package init(
+        database: PostgresPool,
+        neighbours: Neighbours,
+        credentials: CredentialVerifier,
+        cursors: CursorSigner,
+        logger: Logger,
+        publicURL: String,
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.database = database
+        self.neighbours = neighbours
+        self.credentials = credentials
+        self.cursors = cursors
+        self.logger = logger
+        self.publicURL = publicURL
+        self.now = now
+    }
+}
+
+/// The services that may be called, by name.
+package struct Neighbours: Sendable {
+    private let make: @Sendable (String) throws -> ServiceClient
+
+    package init(_ make: @escaping @Sendable (String) throws -> ServiceClient) {
+        self.make = make
+    }
+
+    package func client(_ name: String) throws -> ServiceClient { try make(name) }
+
+    /// Over HTTP, at the URLs that the settings name (`AUTH_URL`, …), with service tokens of this service.
+    package static func overHTTP(configuration: ConfigReader, tokens: ServiceTokens) -> Neighbours {
+        Neighbours { name in
+            guard let port = ports[name] else { throw SettingError(name, "is no service of the suite") }
+            let setting = "\(name.uppercased())_URL"
+            let urls = try configuration.baseURLs(setting, default: "http://127.0.0.1:\(port)")
+            return ServiceClient(callee: name, transport: HTTPTransport(baseURLs: urls)) {
+                "Bearer \(try tokens.token(for: name))"
+            }
+        }
+    }
+
+    /// The ports that services listen on unless told otherwise.
+    package static let ports = ["auth": 8081, "conversations": 8082]
+}

@@ -1,0 +1,96 @@
+import Foundation
+package import Hummingbird
+import NIOCore
+package import Wire
+
+/// A body that may come as `application/x-www-form-urlencoded` too.
+package protocol FormDecodable: Decodable {}
+
+/// Reads request bodies: JSON by the suite's rules; a form where the type allows it.
+package struct WireRequestDecoder: RequestDecoder {
+    package init() {}
+
+    package func decode<Value: Decodable>(
+        _ type: Value.Type,
+        from request: Request,
+        context: some RequestContext
+    ) async throws -> Value {
+        let isForm = try Self.isForm(request, mayBe: Value.self is any FormDecodable.Type)
+        var request = request
+        let body = try await request.collectBody(upTo: context.maxUploadSize)
+        guard isForm else { return try WireJSON.decode(type, from: body.readableBytesView) }
+        guard let text = String(validatingUTF8Bytes: body.readableBytesView) else {
+            throw APIError(.invalid, "malformed_body", "the body is not UTF-8")
+        }
+        if let field = Self.fieldWithNUL(in: text) {
+            throw APIError(.invalid, "nul_character", "text may not contain NUL (U+0000)", field: field)
+        }
+        do {
+            return try URLEncodedFormDecoder().decode(type, from: text)
+        } catch let error as DecodingError {
+            throw APIError(error)
+        } catch {
+            throw APIError(.invalid, "malformed_body", "the body is not a well-formed form")
+        }
+    }
+
+    private static func isForm(_ request: Request, mayBe isFormAllowed: Bool) throws -> Bool {
+        guard let header = request.headers[.contentType] else { return false }
+        let essence = header.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        if essence == "application/json" || essence.hasSuffix("+json") { return false }
+        if essence == "application/x-www-form-urlencoded", isFormAllowed { return true }
+        throw APIError(.unsupportedMediaType, "unsupported_media_type", "the body must be application/json")
+    }
+
+    private static func fieldWithNUL(in form: String) -> String? {
+        form.split(separator: "&").first { $0.contains("%00") || $0.contains("\0") }
+            .map { pair in String(pair.prefix { $0 != "=" }) }
+    }
+}
+
+extension String {
+    fileprivate init?(validatingUTF8Bytes bytes: some Collection<UInt8>) {
+        self.init(validating: bytes, as: UTF8.self)
+    }
+}
+
+/// Writes answers: the suite's JSON.
+package struct WireResponseEncoder: ResponseEncoder {
+    package init() {}
+
+    package func encode(_ value: some Encodable, from request: Request, context: some RequestContext) throws -> Response {
+        try Response.json(value)
+    }
+}
+
+extension Response {
+    package static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
+        let data = try WireJSON.encoder().encode(value)
+        return Response(
+            status: status,
+            headers: [.contentType: "application/json; charset=utf-8", .contentLength: "\(data.count)"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: data))
+        )
+    }
+}
+
+/// Wraps a noun as an answer, where a conformance would be one line for nothing.
+package struct Reply<Value: Encodable & Sendable>: ResponseGenerator, Sendable {
+    private let value: Value
+    private let status: HTTPResponse.Status
+
+    package init(_ value: Value, status: HTTPResponse.Status = .ok) {
+        self.value = value
+        self.status = status
+    }
+
+    package func response(from request: Request, context: some RequestContext) throws -> Response {
+        try Response.json(value, status: status)
+    }
+}
+
+extension Page: ResponseGenerator where Thing: Encodable {
+    package func response(from request: Request, context: some RequestContext) throws -> Response {
+        try Response.json(self)
+    }
+}
