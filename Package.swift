@@ -8,7 +8,11 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("MemberImportVisibility"),
         .enableUpcomingFeature("InternalImportsByDefault"),
-    ] + (Context.environment["WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)])
+    ] + (asked("WARNINGS_AS_ERRORS") ? [.treatAllWarnings(as: .error)] : [])
+    // For `@testable` in a release build, of our own modules alone: dependencies are built once for both.
+    + (asked("ENABLE_TESTING") ? [.unsafeFlags(["-enable-testing"])] : [])
+
+func asked(_ variable: String) -> Bool { Context.environment[variable].map { !$0.isEmpty } ?? false }
 
 extension Target.Dependency {
     static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -100,13 +104,16 @@ func service(_ name: String, calls neighbours: [String] = [], adding extra: [Tar
     ]
 }
 
-/// The way in. No API, since nobody in the suite calls it, and no store.
+/// The way in.
+///
+/// It has no API, since nobody in the suite calls it, and no store.
 func gateway(calls neighbours: [String]) -> [Target] {
     let neighbourAPIs = neighbours.map { Target.Dependency.target(name: "\($0)API") }
     let dependencies: [Target.Dependency] =
         neighbourAPIs + [
             "Credentials", "ServiceClient", "ServiceHost", "Wire",
-            .collections, .configuration, .httpTypes, .lifecycle, .logging, .metrics, .nioCore, .nioHTTP1, .nioPosix, .yams,
+            .collections, .configuration, .httpTypes, .lifecycle, .logging, .metrics, .nioCore, .nioHTTP1, .nioPosix,
+            .yams,
         ]
     return [
         .target(
@@ -154,8 +161,13 @@ let package = Package(
         + system("CLibpq", pkgConfig: "libpq", apt: "libpq-dev")
         + shared("Wire", [])
         + shared("Postgres", ["CLibpq", .collections, .crypto, .lifecycle, .logging, .metrics])
-        + shared("LocalPostgres", [.logging])
-        + shared("ServiceClient", ["Wire", .asyncHTTPClient, .httpTypes, .logging, .nioCore, .nioHTTP1, .nioPosix, .serviceContext])
+        + [.systemLibrary(name: "CSpawn", path: "Shared/CSpawn")]
+        + shared("ChildProcesses", ["CSpawn"])
+        + shared("LocalPostgres", ["ChildProcesses", .logging])
+        + shared(
+            "ServiceClient",
+            ["Wire", .asyncHTTPClient, .httpTypes, .logging, .nioCore, .nioHTTP1, .nioPosix, .serviceContext]
+        )
         + shared(
             "Credentials",
             ["ServiceClient", "Wire", .collections, .crypto, .httpTypes, .jwtKit, .lifecycle, .logging, .metrics]
@@ -192,14 +204,18 @@ let package = Package(
         + tests(
             "SuiteTests",
             [
-                "AuthAPI", "ConversationsAPI", "LocalPostgres", "Postgres", "ServiceClient", "TestSupport", "Wire",
+                "AuthAPI", "ChildProcesses", "ConversationsAPI", "LocalPostgres", "Postgres", "ServiceClient",
+                "TestSupport", "Wire",
                 .asyncHTTPClient, .logging, .nioCore, .yams,
             ]
         )
         + executable(
             "roost",
             path: "Services/Roost",
-            ["AuthAPI", "Credentials", "LocalPostgres", "Postgres", "ServiceClient", "Wire", .argumentParser, .asyncHTTPClient, .crypto, .logging]
+            [
+                "AuthAPI", "ChildProcesses", "Credentials", "LocalPostgres", "Postgres", "ServiceClient", "Wire",
+                .argumentParser, .asyncHTTPClient, .crypto, .logging, .nioCore,
+            ]
         )
         // The suite: who may call whom.
         + service("Auth", adding: ["CArgon2", .crypto, .jwtKit, .nioPosix])

@@ -1,0 +1,32 @@
+# One line a verb; CI calls the same. CONFIGURATION=release tests what `make up` runs.
+SHELL := /bin/bash -euo pipefail
+CONFIGURATION ?= debug
+SWIFT_FORMAT ?= $(or $(shell command -v swift-format),swift format)
+PROGRAMS := roost auth conversations gateway
+SOURCES := Package.swift Services Shared Tests
+BUILT = .build/$(CONFIGURATION)
+TEST = $(BUILT)/roost with-postgres -- swift test -c $(CONFIGURATION) --skip-build
+
+# What a test needs of the code's own modules in a release build; dependencies are built once for both.
+build test soak: export ENABLE_TESTING := $(filter release,$(CONFIGURATION))
+ifdef CI
+export WARNINGS_AS_ERRORS := 1
+endif
+
+.PHONY: up test build lint format bench soak doctor dependencies
+
+up: dependencies ; for program in $(PROGRAMS); do swift build -c release --product $$program; done && exec .build/release/roost up
+
+test: lint build ; $(TEST) --parallel --skip '^SuiteTests\.' && $(TEST) --filter '^SuiteTests\.'
+
+build: dependencies ; swift build -c $(CONFIGURATION) --build-tests --explicit-target-dependency-import-check error
+
+lint: ; $(SWIFT_FORMAT) lint --strict --recursive $(SOURCES) && scripts/check-imports
+
+format: ; $(SWIFT_FORMAT) format --in-place --recursive $(SOURCES)
+
+soak: build ; SOAK=1 $(TEST) --filter '^SuiteTests\.'
+
+doctor: ; swift build -c release --product roost && .build/release/roost doctor
+
+dependencies: ; scripts/install-dependencies

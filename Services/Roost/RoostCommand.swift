@@ -1,0 +1,17 @@
+import ArgumentParser
+import Logging
+
+/// The operator's command.
+@main
+struct RoostCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "roost",
+        abstract: "Runs Roost on this machine and looks after it.",
+        subcommands: [WithPostgresCommand.self]
+    )
+
+    /// What goes wrong is told to a person at the terminal; the services' own logs are their own.
+    static func logger() -> Logger {
+        Logger(label: "roost", factory: { StreamLogHandler.standardError(label: $0) })
+    }
+}

@@ -1,0 +1,24 @@
+import Dispatch
+import Glibc
+
+/// The signals this process is sent, as a sequence; from the moment one is made they no longer end the process.
+struct Signals: AsyncSequence, Sendable {
+    private let stream: AsyncStream<Int32>
+    /// Only kept, never touched again.
+    private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
+
+    init(_ numbers: [Int32]) {
+        let (stream, continuation) = AsyncStream.makeStream(of: Int32.self)
+        self.stream = stream
+        sources = numbers.map { number in
+            // Ignored first, so that the default action does not come before the source.
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler { continuation.yield(number) }
+            source.resume()
+            return source
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncStream<Int32>.Iterator { stream.makeAsyncIterator() }
+}

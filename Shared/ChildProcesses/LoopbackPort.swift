@@ -1,0 +1,81 @@
+import Foundation
+import Glibc
+
+/// A TCP port of 127.0.0.1.
+package struct LoopbackPort: Hashable, Sendable {
+    package let number: Int
+
+    package init(_ number: Int) {
+        self.number = number
+    }
+
+    /// Whether a server could listen there now.
+    package var isFree: Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else {
+            return false
+        }
+        defer { close(descriptor) }
+        var yes: Int32 = 1
+        // As servers do: what an earlier run's connections left in TIME_WAIT does not count.
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(clamping: number)).bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 && listen(descriptor, 1) == 0
+            }
+        }
+    }
+
+    /// A free port that stays free for its server while that is down.
+    ///
+    /// Taken from below the range that the system gives to outgoing connections (32768 and up): a client that calls
+    /// a stopped server again and again could else be given the server's own port, and hold it.
+    package static func free() throws -> LoopbackPort {
+        for _ in 0..<1_000 {
+            let port = LoopbackPort(Int.random(in: 20_000..<32_000))
+            if port.isFree {
+                return port
+            }
+        }
+        throw ProcessError("no free port between 20000 and 32000")
+    }
+
+    /// The process that listens there, if it may be seen.
+    package var listener: ProcessIdentity? {
+        let inodes = Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap { Self.listeningInodes(in: $0, port: number) })
+        guard !inodes.isEmpty else {
+            return nil
+        }
+        let files = FileManager.default
+        // Silence, here and below: a process may end, or not be ours to look at.
+        for pid in (try? files.contentsOfDirectory(atPath: "/proc"))?.compactMap(Int32.init) ?? [] {
+            for descriptor in (try? files.contentsOfDirectory(atPath: "/proc/\(pid)/fd")) ?? [] {
+                let target = try? files.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\(descriptor)")
+                if let target, target.hasPrefix("socket:["), inodes.contains(String(target.dropFirst(8).dropLast())) {
+                    return ProcessIdentity(pid: pid)
+                }
+            }
+        }
+        return nil
+    }
+
+    /// `proc(5)`: the second column is the local address with the port in hexadecimal, the fourth the state
+    /// (0A listens), the tenth the inode.
+    private static func listeningInodes(in table: String, port: Int) -> [String] {
+        // Silence: a system without IPv6 has no second table.
+        let lines = (try? String(contentsOfFile: table, encoding: .utf8))?.split(separator: "\n") ?? []
+        return lines.dropFirst().compactMap { line in
+            let fields = line.split(separator: " ")
+            guard fields.count > 9, fields[3] == "0A", let hex = fields[1].split(separator: ":").last,
+                Int(hex, radix: 16) == port
+            else {
+                return nil
+            }
+            return String(fields[9])
+        }
+    }
+}
