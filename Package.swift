@@ -30,6 +30,7 @@ extension Target.Dependency {
     static let coreMetrics = product(name: "CoreMetrics", package: "swift-metrics")
     static let metrics = product(name: "Metrics", package: "swift-metrics")
     static let nioCore = product(name: "NIOCore", package: "swift-nio")
+    static let nioEmbedded = product(name: "NIOEmbedded", package: "swift-nio")
     static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
     static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
     static let serviceContext = product(name: "ServiceContextModule", package: "swift-service-context")
@@ -185,8 +186,8 @@ let package = Package(
             .target(
                 name: "TestSupport",
                 dependencies: [
-                    "Credentials", "LocalPostgres", "Postgres", "ServiceClient", "ServiceHost", "Wire",
-                    .configuration, .httpTypes, .hummingbird, .hummingbirdTesting, .jwtKit, .logging, .nioCore,
+                    "Credentials", "Postgres", "ServiceClient", "ServiceHost", "Wire",
+                    .configuration, .httpTypes, .hummingbird, .jwtKit, .lifecycle, .logging, .nioCore, .nioEmbedded,
                 ],
                 path: "Tests/TestSupport",
                 swiftSettings: settings

@@ -19,7 +19,7 @@ enum Database {
         try await patiently(boot.logger) {
             configuration.role = try await role(for: name, configuration: configuration, logger: boot.logger)
             let migrator = Migrator(configuration: configuration, schema: name, logger: boot.logger)
-            let applied = try await migrator.migrate(IdempotencyStore.migrations + migrations)
+            let applied = try await migrator.migrate(migrations)
             if !applied.isEmpty { boot.logger.info("migrated", metadata: ["applied": "\(applied)"]) }
         }
         let pool = PostgresPool(configuration: configuration, logger: boot.logger)

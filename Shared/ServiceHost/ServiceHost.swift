@@ -22,7 +22,7 @@ package enum ServiceHost {
             let secret = try configuration.secret("SERVICE_SECRET")
             let tokens = try ServiceTokens(secret: secret, name: Service.name)
             let neighbours = Neighbours.overHTTP(configuration: configuration, tokens: tokens)
-            let database = try await Database.open(Service.name, migrations: Service.migrations, boot: boot)
+            let database = try await Database.open(Service.name, migrations: migrations(of: type), boot: boot)
             let host = try await assemble(
                 type,
                 database: database,
@@ -105,6 +105,11 @@ package enum ServiceHost {
             verifier: verifier,
             background: service.background + [sweep]
         )
+    }
+
+    /// All migrations of a service, the host's own first.
+    package static func migrations(of type: (some SuiteService).Type) -> [Migration] {
+        IdempotencyStore.migrations + type.migrations
     }
 
     /// How the services' servers read HTTP/1: Hummingbird has no idle limit of its own, and a roomier one for headers.

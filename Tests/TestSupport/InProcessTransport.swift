@@ -1,0 +1,47 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+package import Logging
+import NIOCore
+import NIOEmbedded
+package import ServiceClient
+package import ServiceHost
+
+/// Straight into a service's router: no port, no server, every middleware.
+package struct InProcessTransport: Transport {
+    private let responder: RouterResponder<SuiteContext>
+    private let logger: Logger
+
+    package init(_ service: AssembledService, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) {
+        responder = service.responder
+        self.logger = logger
+    }
+
+    package func send(_ request: ServiceRequest) async throws -> ServiceResponse {
+        var headers = request.headers
+        if let body = request.body, headers[.contentLength] == nil { headers[.contentLength] = "\(body.count)" }
+        let incoming = Request(
+            head: HTTPRequest(
+                method: request.method,
+                scheme: "http",
+                authority: "localhost",
+                path: request.path,
+                headerFields: headers
+            ),
+            body: RequestBody(buffer: ByteBuffer(bytes: request.body ?? Data()))
+        )
+        let channel = NIOAsyncTestingChannel()
+        let context = SuiteContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
+        let response = try await responder.respond(to: incoming, context: context)
+        let collector = BodyCollector()
+        try await response.body.write(collector)
+        return ServiceResponse(status: response.status.code, headers: response.headers, body: collector.data)
+    }
+}
+
+private final class BodyCollector: ResponseBodyWriter {
+    var data = Data()
+
+    func write(_ buffer: ByteBuffer) async throws { data.append(contentsOf: buffer.readableBytesView) }
+    consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Logging
+package import Postgres
+
+/// A schema of the test's own in a real PostgreSQL, gone when the test has ended.
+package struct TestDatabase: Sendable {
+    package let pool: PostgresPool
+    package let configuration: PostgresConfiguration
+
+    /// Where `make test` says the server is; `roost with-postgres` starts one and sets it.
+    package static func url() throws -> String {
+        guard let url = ProcessInfo.processInfo.environment["TEST_DATABASE_URL"] else {
+            throw TestSupportError("TEST_DATABASE_URL is not set: run the tests by `make test`, or inside `roost with-postgres --`")
+        }
+        guard ["127.0.0.1", "localhost", "[::1]", "%2F"].contains(where: { url.contains("@\($0)") || url.contains("//\($0)") }) else {
+            throw TestSupportError("tests create and drop schemas: TEST_DATABASE_URL must be a server on this machine")
+        }
+        return url
+    }
+
+    /// Makes a schema, runs the migrations in it and hands over a pool that sees nothing else.
+    package static func with<Value>(
+        migrations: [Migration],
+        connections: Int = 4,
+        _ body: (TestDatabase) async throws -> Value
+    ) async throws -> Value {
+        try await gate.enter()
+        defer { gate.leave() }
+        var configuration = try PostgresConfiguration(url: try url())
+        let schema = "test_\(UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: ""))"
+        configuration.schema = schema
+        configuration.name = "test"
+        configuration.applicationName = schema
+        configuration.readConnections = 1
+        configuration.transactionConnections = connections
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        try await Migrator(configuration: configuration, schema: schema, logger: logger).migrate(migrations)
+        let pool = PostgresPool(configuration: configuration, logger: logger)
+        pool.start()
+        let outcome: Result<Value, any Error>
+        do {
+            outcome = .success(try await body(TestDatabase(pool: pool, configuration: configuration)))
+        } catch {
+            outcome = .failure(error)
+        }
+        // What is left over goes with the server, which `make test` throws away.
+        _ = try? await pool.execute("DROP SCHEMA \(unsafe: schema) CASCADE")
+        await pool.shutdown()
+        return try outcome.get()
+    }
+
+    /// So many tests have a database at once; more would only wait for its connections.
+    private static let gate = Gate(capacity: 8)
+}
+
+package struct TestSupportError: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+}

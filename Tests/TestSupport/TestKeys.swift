@@ -1,0 +1,77 @@
+package import Credentials
+import Foundation
+package import JWTKit
+import Synchronization
+package import Wire
+
+/// Auth's part in tests of other services: a key pair, the tokens signed by it, and the sessions that ended.
+package final class TestKeys: CredentialSource {
+    package static let issuer = "http://127.0.0.1:8080"
+
+    package let kid: String
+    package let key: ES256PrivateKey
+    private let revoked = Mutex<[Revocation]>([])
+
+    package init(kid: String = "test-key") {
+        self.kid = kid
+        key = ES256PrivateKey()
+    }
+
+    package func keyDocument() async throws -> KeyDocument {
+        guard let parameters = key.parameters else { throw TestSupportError("a P-256 key has two coordinates") }
+        return KeyDocument(
+            keys: [KeyDocument.Key(x: Self.base64URL(parameters.x), y: Self.base64URL(parameters.y), kid: kid)]
+        )
+    }
+
+    package func revocations(after: Int64?) async throws -> RevocationPage {
+        // Held open for up to a second while there is nothing new, as auth does for five.
+        for _ in 0..<100 where after == Int64(revoked.withLock { $0.count }) {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        let known = revoked.withLock { $0 }
+        return RevocationPage(revocations: known, after: Int64(known.count))
+    }
+
+    package func revoke(_ session: String) {
+        revoked.withLock { revoked in
+            revoked.append(
+                Revocation(
+                    sessionId: session,
+                    serial: Int64(revoked.count + 1),
+                    until: Date().addingTimeInterval(3_600)
+                )
+            )
+        }
+    }
+
+    /// A token as auth makes them, but for what `change` does to its claims and `header` to its header.
+    package func token(
+        for user: User.ID,
+        session: String = UUID().uuidString.lowercased(),
+        scope: String? = nil,
+        lifetime: Int64 = 3_600,
+        header: JWTHeader = [:],
+        change: (inout AccessToken.Claims) -> Void = { _ in }
+    ) async throws -> String {
+        let now = Int64(Date().timeIntervalSince1970)
+        var claims = AccessToken.Claims(
+            iss: Self.issuer,
+            sub: user.user,
+            app: user.application,
+            sid: session,
+            iat: now,
+            exp: now + lifetime,
+            scope: scope
+        )
+        change(&claims)
+        var fields: JWTHeader = ["typ": .string(AccessToken.type)]
+        for (name, value) in header.fields { fields.fields[name] = value }
+        let keys = await JWTKeyCollection().add(ecdsa: key, kid: JWKIdentifier(string: kid))
+        return try await keys.sign(claims, kid: JWKIdentifier(string: kid), header: fields)
+    }
+
+    private static func base64URL(_ base64: String) -> String {
+        Base64URL.decode(base64).map { Base64URL.encode($0) } ?? Base64URL.encode(Data(base64Encoded: base64) ?? Data())
+    }
+}

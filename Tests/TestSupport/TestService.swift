@@ -1,0 +1,202 @@
+import Configuration
+package import Credentials
+package import Foundation
+package import HTTPTypes
+import Logging
+import Postgres
+package import ServiceClient
+package import ServiceHost
+import ServiceLifecycle
+package import Wire
+
+/// A service as it runs, but for the server: its router over a database of the test's own.
+package struct TestService: Sendable {
+    package let assembled: AssembledService
+    package let database: TestDatabase
+    package let tokens: ServiceTokens
+    package let transport: InProcessTransport
+
+    package static let secret = "a service secret for tests alone, long enough"
+
+    /// Starts a service with its background work and its verifier loaded, and ends it with the scope.
+    ///
+    /// - Parameters:
+    ///   - keys: stands in for auth's keys; nil where the service brings its own, as auth does.
+    ///   - neighbours: how it reaches other services; none unless named.
+    ///   - settings: by the names of environment variables.
+    package static func with<Service: SuiteService, Value: Sendable>(
+        _ type: Service.Type,
+        settings: [String: String] = [:],
+        neighbours: Neighbours = .none,
+        now: @escaping @Sendable () -> Date = { Date() },
+        _ body: (TestService) async throws -> Value
+    ) async throws -> Value {
+        try await TestDatabase.with(migrations: ServiceHost.migrations(of: type)) { database in
+            try await with(type, over: database, settings: settings, neighbours: neighbours, now: now, body)
+        }
+    }
+
+    /// The same over a database that is there: two of them are two instances.
+    package static func with<Service: SuiteService, Value: Sendable>(
+        _ type: Service.Type,
+        over database: TestDatabase,
+        settings: [String: String] = [:],
+        neighbours: Neighbours = .none,
+        now: @escaping @Sendable () -> Date = { Date() },
+        _ body: (TestService) async throws -> Value
+    ) async throws -> Value {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let tokens = try ServiceTokens(secret: secret, name: Service.name)
+        let assembled = try await ServiceHost.assemble(
+            type,
+            database: database.pool,
+            neighbours: neighbours,
+            tokens: tokens,
+            secret: secret,
+            configuration: ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: settings)),
+            logger: logger,
+            now: now
+        )
+        try await assembled.verifier.load()
+        let group = ServiceGroup(
+            services: [assembled.verifier] + assembled.background,
+            gracefulShutdownSignals: [],
+            logger: logger
+        )
+        return try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            let service = TestService(
+                assembled: assembled,
+                database: database,
+                tokens: tokens,
+                transport: InProcessTransport(assembled)
+            )
+            let outcome: Result<Value, any Error>
+            do {
+                outcome = .success(try await body(service))
+            } catch {
+                outcome = .failure(error)
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            return try outcome.get()
+        }
+    }
+
+    /// Sends a request as a client would; `body` is JSON text.
+    package func send(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        token: String? = nil,
+        body: String? = nil,
+        headers: HTTPFields = [:]
+    ) async throws -> TestAnswer {
+        var headers = headers
+        if let token { headers[.authorization] = "Bearer \(token)" }
+        if body != nil, headers[.contentType] == nil { headers[.contentType] = "application/json" }
+        let response = try await transport.send(
+            ServiceRequest(method: method, path: path, headers: headers, body: body.map { Data($0.utf8) })
+        )
+        return TestAnswer(response)
+    }
+
+    /// As `caller` would call it, with a service token.
+    package func neighbour(_ caller: String, callee: String) throws -> ServiceClient {
+        let tokens = try ServiceTokens(secret: Self.secret, name: caller)
+        return ServiceClient(callee: callee, transport: transport, retry: .never) {
+            "Bearer \(try tokens.token(for: callee))"
+        }
+    }
+}
+
+/// An answer, with what tests ask of it.
+package struct TestAnswer: Sendable {
+    package let status: Int
+    package let headers: HTTPFields
+    package let body: Data
+
+    package init(_ response: ServiceResponse) {
+        status = response.status
+        headers = response.headers
+        body = response.body
+    }
+
+    package var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The body's JSON; null where it is none.
+    package var json: JSONValue { (try? WireJSON.decoder().decode(JSONValue.self, from: body)) ?? .null }
+
+    package func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+        try WireJSON.decoder().decode(type, from: body)
+    }
+
+    /// The problem's code and field, where the answer is a problem.
+    package var problem: Problem? { try? WireJSON.decoder().decode(Problem.self, from: body) }
+}
+
+extension JSONValue {
+    package subscript(_ name: String) -> JSONValue {
+        if case .object(let object) = self { object[name] ?? .null } else { .null }
+    }
+
+    package subscript(_ index: Int) -> JSONValue {
+        if case .array(let array) = self, array.indices.contains(index) { array[index] } else { .null }
+    }
+
+    package var string: String? { if case .string(let value) = self { value } else { nil } }
+    package var int: Int? { if case .integer(let value) = self { Int(value) } else { nil } }
+    package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+    package var array: [JSONValue] { if case .array(let value) = self { value } else { [] } }
+}
+
+extension Neighbours {
+    /// Nobody to call.
+    package static let none = Neighbours { name in
+        ServiceClient(callee: name, transport: NobodyThere(), retry: .never)
+    }
+
+    /// Auth's keys by `keys`, and any service named in `services`.
+    package static func with(_ services: [String: ServiceClient]) -> Neighbours {
+        Neighbours { name in
+            services[name] ?? ServiceClient(callee: name, transport: NobodyThere(), retry: .never)
+        }
+    }
+}
+
+private struct NobodyThere: Transport {
+    func send(_ request: ServiceRequest) async throws -> ServiceResponse { throw TransportFailure.notSent }
+}
+
+/// Answers as auth does what every service asks of it: keys and revocations; anything else by `other`.
+package struct AuthTransport: Transport {
+    private let keys: TestKeys
+    private let other: @Sendable (ServiceRequest) async throws -> ServiceResponse
+
+    package init(
+        _ keys: TestKeys,
+        other: @escaping @Sendable (ServiceRequest) async throws -> ServiceResponse = { _ in ServiceResponse(status: 404) }
+    ) {
+        self.keys = keys
+        self.other = other
+    }
+
+    package func send(_ request: ServiceRequest) async throws -> ServiceResponse {
+        switch request.path.prefix(while: { $0 != "?" }) {
+        case "/.well-known/jwks.json":
+            return try answer(try await keys.keyDocument())
+        case "/internal/revocations":
+            let after = request.path.split(separator: "=").dropFirst().first.flatMap { Int64($0) }
+            return try answer(try await keys.revocations(after: after))
+        default:
+            return try await other(request)
+        }
+    }
+
+    private func answer(_ value: some Encodable) throws -> ServiceResponse {
+        ServiceResponse(
+            status: 200,
+            headers: [.contentType: "application/json"],
+            body: try WireJSON.encoder().encode(value)
+        )
+    }
+}
