@@ -32,8 +32,18 @@ package enum WireJSON {
         do {
             return try decoder().decode(type, from: data)
         } catch let error as DecodingError {
-            throw APIError(error)
+            throw unfitNumber(error, in: data) ?? APIError(error)
         }
+    }
+
+    /// A fraction where a whole number belongs: Foundation says that without saying where.
+    private static func unfitNumber(_ error: DecodingError, in data: Data) -> APIError? {
+        guard case .dataCorrupted(let context) = error, context.codingPath.isEmpty,
+            // Anything else that is corrupt cannot be read this way either.
+            case .object(let fields) = try? decoder().decode(JSONValue.self, from: data)
+        else { return nil }
+        let unfit = fields.filter { if case .number = $0.value { true } else { false } }.keys.min()
+        return unfit.map { .invalid($0, "the field \"\($0)\" must be a whole number", code: "malformed_field") }
     }
 }
 
