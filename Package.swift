@@ -199,7 +199,7 @@ let package = Package(
             "ServiceHostTests",
             [
                 "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
-                .configuration, .crypto, .httpTypes, .hummingbird, .hummingbirdTesting, .jwtKit, .logging, .nioCore,
+                .configuration, .coreMetrics, .crypto, .httpTypes, .hummingbird, .hummingbirdTesting, .jwtKit, .logging, .nioCore,
             ]
         )
         + tests(

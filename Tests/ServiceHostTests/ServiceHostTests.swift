@@ -1,4 +1,5 @@
 import Configuration
+import CoreMetrics
 import Credentials
 import Foundation
 import HTTPTypes
