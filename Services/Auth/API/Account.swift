@@ -1,0 +1,93 @@
+package import Foundation
+
+/// One's own account, as `GET /auth/me` shows it.
+package struct Account: Codable, Hashable, Sendable {
+    /// A UUID in lower case.
+    package var userId: String
+    package var username: String?
+    package var fullName: String?
+    package var email: String?
+    package var emailVerified: Bool
+    /// Made by `POST /auth/anonymous`, and not registered since.
+    package var isAnonymous: Bool
+    package var createdAt: Date
+
+    package init(
+        userId: String,
+        username: String?,
+        fullName: String?,
+        email: String?,
+        emailVerified: Bool,
+        isAnonymous: Bool,
+        createdAt: Date
+    ) {
+        self.userId = userId
+        self.username = username
+        self.fullName = fullName
+        self.email = email
+        self.emailVerified = emailVerified
+        self.isAnonymous = isAnonymous
+        self.createdAt = createdAt
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(userId, forKey: .userId)
+        try container.encode(username, forKey: .username)
+        try container.encode(fullName, forKey: .fullName)
+        try container.encode(email, forKey: .email)
+        try container.encode(emailVerified, forKey: .emailVerified)
+        try container.encode(isAnonymous, forKey: .isAnonymous)
+        try container.encode(createdAt, forKey: .createdAt)
+    }
+}
+
+/// What `PATCH /auth/me` changes; a field that is left out stays as it is.
+package struct AccountChanges: Codable, Hashable, Sendable {
+    package var username: Change<String>
+    /// Null takes it away.
+    package var fullName: Change<String>
+
+    package init(username: Change<String> = .unchanged, fullName: Change<String> = .unchanged) {
+        self.username = username
+        self.fullName = fullName
+    }
+
+    private enum CodingKeys: String, CodingKey { case username, fullName }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        username = try container.decodeChange(forKey: .username)
+        fullName = try container.decodeChange(forKey: .fullName)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(username, forKey: .username)
+        try container.encode(fullName, forKey: .fullName)
+    }
+}
+
+/// What a patch says of one field: nothing, null or a value.
+package enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
+    case unchanged
+    case cleared
+    case set(Value)
+}
+
+extension KeyedDecodingContainer {
+    fileprivate func decodeChange<Value: Decodable>(forKey key: Key) throws -> Change<Value> {
+        guard contains(key) else { return .unchanged }
+        return try decodeIfPresent(Value.self, forKey: key).map { .set($0) } ?? .cleared
+    }
+}
+
+extension KeyedEncodingContainer {
+    fileprivate mutating func encode(_ change: Change<some Encodable>, forKey key: Key) throws {
+        switch change {
+        case .unchanged: break
+        case .cleared: try encodeNil(forKey: key)
+        case .set(let value): try encode(value, forKey: key)
+        }
+    }
+}

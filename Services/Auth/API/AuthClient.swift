@@ -1,0 +1,40 @@
+package import ServiceClient
+import Wire
+
+/// Asks auth about accounts, and tells it to change its keys.
+///
+/// What every service follows by itself, keys and revocations, is the business of `CredentialVerifier`.
+package struct AuthClient: Sendable {
+    /// The most ids that one request may carry; `users(_:)` makes as many requests as it takes.
+    package static let maximumUsers = 100
+
+    private let service: ServiceClient
+
+    package init(_ service: ServiceClient) {
+        self.service = service
+    }
+
+    /// Those of Roost's own accounts that exist, anonymous ones too, in no order.
+    ///
+    /// - Parameter ids: user ids; one that is no UUID is simply not found.
+    package func users(_ ids: some Collection<String>) async throws -> [UserSummary] {
+        var found: [UserSummary] = []
+        var rest = Set(ids).sorted()[...]
+        while !rest.isEmpty {
+            let query = rest.prefix(Self.maximumUsers).map { ("userId", $0) }
+            rest = rest.dropFirst(Self.maximumUsers)
+            found += try await service.get("/internal/users", query: query, as: Page<UserSummary>.self).things
+        }
+        return found
+    }
+
+    /// Which of these are nobody's.
+    package func unknown(among ids: some Collection<String>) async throws -> Set<String> {
+        Set(ids).subtracting(try await users(ids).map(\.userId))
+    }
+
+    /// Makes the standby key sign, and a new one stand by; only `roost` may.
+    package func rotateKeys() async throws -> KeyRotation {
+        try await service.post("/internal/keys/rotate", [String: String]())
+    }
+}

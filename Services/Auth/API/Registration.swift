@@ -1,0 +1,35 @@
+/// What `POST /auth/register` asks for; one of `username` and `email` is needed.
+package struct AccountDraft: Codable, Hashable, Sendable {
+    package var username: String?
+    package var password: String
+    package var email: String?
+    package var fullName: String?
+
+    package init(username: String?, password: String, email: String? = nil, fullName: String? = nil) {
+        self.username = username
+        self.password = password
+        self.email = email
+        self.fullName = fullName
+    }
+}
+
+/// The answer to a registration (seed im's `success`).
+package struct Registered: Codable, Hashable, Sendable {
+    package var success: Bool
+    /// A UUID in lower case.
+    package var userId: String
+
+    package init(userId: String) {
+        self.success = true
+        self.userId = userId
+    }
+}
+
+/// The answer where there is nothing to tell but that it is done.
+package struct Done: Codable, Hashable, Sendable {
+    package var success: Bool
+
+    package init() {
+        success = true
+    }
+}

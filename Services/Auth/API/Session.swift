@@ -1,0 +1,44 @@
+package import Foundation
+package import Wire
+
+/// A device signed in.
+package struct Session: Codable, Hashable, Sendable, Listed {
+    package static let pluralName = "sessions"
+
+    /// A UUID in lower case; the `sid` of the session's access tokens.
+    package var id: String
+    package var deviceId: String?
+    /// The `User-Agent` that signed in, cut off at 255 characters.
+    package var userAgent: String?
+    package var createdAt: Date
+    /// When it last signed in or refreshed.
+    package var lastSeenAt: Date
+    /// Whether it is the one that asks.
+    package var current: Bool
+
+    package init(
+        id: String,
+        deviceId: String?,
+        userAgent: String?,
+        createdAt: Date,
+        lastSeenAt: Date,
+        current: Bool
+    ) {
+        self.id = id
+        self.deviceId = deviceId
+        self.userAgent = userAgent
+        self.createdAt = createdAt
+        self.lastSeenAt = lastSeenAt
+        self.current = current
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(deviceId, forKey: .deviceId)
+        try container.encode(userAgent, forKey: .userAgent)
+        try container.encode(createdAt, forKey: .createdAt)
+        try container.encode(lastSeenAt, forKey: .lastSeenAt)
+        try container.encode(current, forKey: .current)
+    }
+}

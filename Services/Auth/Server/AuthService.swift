@@ -1,0 +1,115 @@
+import AuthAPI
+import Configuration
+import Credentials
+import Foundation
+import Hummingbird
+import Logging
+import Postgres
+import ServiceHost
+import ServiceLifecycle
+import Wire
+
+/// Accounts, their sessions, and the keys by which every service knows them.
+package struct AuthService: SuiteService {
+    package static let name = "auth"
+    package static let defaultPort = 8081
+    package static let migrations = [
+        Migration(
+            name: "V0001_create_accounts_and_sessions",
+            sql: PackageResources.V0001_create_accounts_and_sessions_sql
+        )
+    ]
+
+    private let configuration: AuthConfiguration
+    private let resources: ServiceResources
+    private let keys: SigningKeys
+    private let feed: RevocationFeed
+    private let accounts: Accounts
+    private let signIns: SignIns
+    private let sessions: Sessions
+
+    package static func credentialSource(
+        database: PostgresPool,
+        neighbours: Neighbours,
+        configuration: ConfigReader
+    ) async throws -> any CredentialSource {
+        LocalCredentials(
+            database: database,
+            revocationLifetime: try AuthConfiguration(configuration).revocationLifetime
+        )
+    }
+
+    package init(resources: ServiceResources, configuration: ConfigReader) async throws {
+        let settings = try AuthConfiguration(configuration)
+        let (database, logger, now) = (resources.database, resources.logger, resources.now)
+        let sealer = try Sealer(keys: configuration.secret("TOKEN_ENCRYPTION_KEY"))
+        let passwords = try Passwords(
+            parameters: settings.argon2,
+            threads: settings.hashingThreads,
+            maximumWaiting: settings.hashingQueue
+        )
+
+        keys = SigningKeys(database: database, sealer: sealer, logger: logger, now: now)
+        try await keys.load()
+        feed = RevocationFeed(
+            database: database,
+            lifetime: settings.revocationLifetime,
+            logger: logger,
+            now: now,
+            tell: resources.credentials.revoke
+        )
+        try await feed.load()
+        let issuer = TokenIssuer(
+            keys: keys,
+            refreshTokenTags: RefreshTokenTags(sealer),
+            issuer: resources.publicURL,
+            accessTokenLifetime: settings.accessTokenLifetime,
+            sessionLifetime: settings.sessionLifetime,
+            now: now
+        )
+        accounts = Accounts(database: database, passwords: passwords, now: now)
+        signIns = SignIns(
+            database: database,
+            passwords: passwords,
+            throttle: LoginThrottle(
+                failures: settings.loginFailures,
+                failuresPerAddress: settings.loginFailuresPerAddress,
+                window: settings.loginWindow
+            ),
+            issuer: issuer,
+            now: now
+        )
+        sessions = Sessions(
+            database: database,
+            issuer: issuer,
+            feed: feed,
+            cursors: resources.cursors,
+            idleLifetime: settings.sessionIdleLifetime,
+            logger: logger,
+            now: now
+        )
+        self.configuration = settings
+        self.resources = resources
+    }
+
+    package func addRoutes(to routes: SuiteRoutes) {
+        let gateway = configuration.gatewayAddresses
+        AccountRoutes(accounts: accounts, credentials: resources.credentials).add(to: routes)
+        SignInRoutes(signIns: signIns, sessions: sessions, gateway: gateway).add(to: routes)
+        SessionRoutes(sessions: sessions).add(to: routes)
+        KeyDocumentRoutes(keys: keys, publicURL: resources.publicURL).add(to: routes)
+        NeighbourRoutes(accounts: accounts, keys: keys, feed: feed).add(to: routes)
+    }
+
+    package var background: [any Service] {
+        [
+            keys, feed,
+            Housekeeping(
+                database: resources.database,
+                configuration: configuration,
+                logger: resources.logger,
+                now: resources.now
+            ),
+        ]
+    }
+}

@@ -1,0 +1,133 @@
+import AuthAPI
+import Foundation
+import Postgres
+import Wire
+
+/// The rules of accounts: who may be called what, and who is found by which name.
+struct Accounts: Sendable {
+    /// The most names or ids that one request may ask for.
+    static let maximumLookup = 100
+
+    let database: PostgresPool
+    let passwords: Passwords
+    let now: @Sendable () -> Date
+
+    /// Makes an account, or gives an anonymous one, if that is who asks, its name; it keeps its id, sessions and all.
+    ///
+    /// An e-mail address that is somebody else's changes nothing about the answer: it is unverified, and so nobody's.
+    func register(_ draft: AccountDraft, by asking: User.ID?) async throws -> Registered {
+        let username = try draft.username.map { try Username($0) }
+        let email = try draft.email.map { try EmailAddress($0) }
+        guard username != nil || email != nil else { throw APIError.missing("username") }
+        let fullName = try draft.fullName.map { try FullName($0) }
+        try Passwords.check(draft.password)
+
+        let account = try await self.account(of: asking)
+        if let account, !account.isAnonymous, Self.isDone(username, email, by: account) {
+            throw APIError(.conflict, "already_registered", "this account is registered already")
+        }
+        // Looked up first, since a hash is dear; the table has the last word.
+        if let username, try await AccountStore(db: database.reads).isTaken(username) {
+            throw APIError(.conflict, "username_taken", "this username is taken", field: "username")
+        }
+        let registration = AccountStore.Registration(
+            username: username,
+            email: email,
+            fullName: fullName,
+            passwordHash: try await passwords.hash(draft.password)
+        )
+        guard let account, account.isAnonymous, let id = UUID(uuidString: account.userId) else {
+            let id = UUID()
+            try await AccountStore(db: database).insert(registration, id: id, at: now())
+            return Registered(userId: id.wire)
+        }
+        guard try await AccountStore(db: database).register(registration, anonymous: id) else {
+            throw APIError(.conflict, "already_registered", "this account is registered already")
+        }
+        return Registered(userId: account.userId)
+    }
+
+    /// Whether the account is already what is asked for: an upgrade whose answer was lost, asked for again.
+    private static func isDone(_ username: Username?, _ email: EmailAddress?, by account: Account) -> Bool {
+        if let username { return account.username.map(NameFolding.fold) == username.folded }
+        return account.username == nil && account.email == email?.text
+    }
+
+    func show(_ user: User.ID) async throws -> Account {
+        guard let account = try await account(of: user) else { throw Self.noAccount }
+        return account
+    }
+
+    func update(_ changes: AccountChanges, of user: User.ID) async throws -> Account {
+        let username: Username?
+        switch changes.username {
+        case .unchanged: username = nil
+        case .cleared: throw APIError.missing("username")
+        case .set(let text): username = try Username(text)
+        }
+        let fullName: FullName?
+        switch changes.fullName {
+        case .unchanged, .cleared: fullName = nil
+        case .set(let text): fullName = try FullName(text)
+        }
+        guard let id = user.accountID else { throw Self.noAccount }
+        return try await database.transaction { db in
+            let store = AccountStore(db: db)
+            // Locked by the update of the one or the other, so that two changes come one after the other.
+            if let username {
+                guard try await store.setUsername(of: id, to: username) != nil else {
+                    guard try await store.find(id) != nil else { throw Self.noAccount }
+                    throw APIError(
+                        .conflict,
+                        "anonymous_account",
+                        "an anonymous account gets its name by registering"
+                    )
+                }
+                try await store.forgetUsername(of: id)
+                try await store.remember(username, of: id)
+            }
+            if changes.fullName != .unchanged { _ = try await store.setFullName(of: id, to: fullName) }
+            guard let account = try await store.find(id) else { throw Self.noAccount }
+            return account
+        }
+    }
+
+    /// The accounts of exactly these names, in the order asked for; a name that is nobody's is left out.
+    func find(named names: [String]) async throws -> Page<UserSummary> {
+        guard !names.isEmpty else { throw APIError.missing("username") }
+        guard names.count <= Self.maximumLookup else {
+            throw APIError.invalid("username", "at most \(Self.maximumLookup) names at a time", code: "too_many")
+        }
+        guard !names.contains("") else { throw APIError.missing("username") }
+        guard names.allSatisfy({ $0.unicodeScalars.count <= Username.length.upperBound }) else {
+            throw APIError.invalid("username", "a username has 1 to 64 characters", code: "username_length")
+        }
+        // An @ makes an e-mail address of it, and those are nobody's business.
+        let folded = names.map(NameFolding.fold).filter { !$0.contains("@") }
+        let found = try await AccountStore(db: database.reads).summaries(named: folded)
+        var users: [UserSummary] = []
+        for user in folded.compactMap({ found[$0] }) where !users.contains(user) { users.append(user) }
+        return Page(users)
+    }
+
+    /// Those of these accounts that exist, for other services; anonymous ones too.
+    func find(ids: [String]) async throws -> Page<UserSummary> {
+        guard ids.count <= Self.maximumLookup else {
+            throw APIError.invalid("userId", "at most \(Self.maximumLookup) ids at a time", code: "too_many")
+        }
+        let known = ids.compactMap { id in UUID(uuidString: id).flatMap { $0.wire == id ? $0 : nil } }
+        return Page(try await AccountStore(db: database.reads).summaries(ids: known))
+    }
+
+    private func account(of user: User.ID?) async throws -> Account? {
+        guard let id = user?.accountID else { return nil }
+        return try await AccountStore(db: database.reads).find(id)
+    }
+
+    private static let noAccount = APIError(.notFound, "account_not_found", "there is no such account")
+}
+
+extension User.ID {
+    /// The id of the account, if it is one of Roost's own.
+    var accountID: UUID? { isRoosts ? UUID(uuidString: user) : nil }
+}

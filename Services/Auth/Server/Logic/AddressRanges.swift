@@ -1,0 +1,66 @@
+import Foundation
+
+/// An IP address as its 16 bytes; an IPv4 address is the mapped IPv6 one.
+struct IPAddress: Hashable, Sendable {
+    let bytes: [UInt8]
+
+    init?(_ text: some StringProtocol) {
+        // A zone (fe80::1%eth0) tells interfaces apart, not people.
+        let text = String(text.prefix { $0 != "%" })
+        var v4 = in_addr()
+        var v6 = in6_addr()
+        if inet_pton(AF_INET, text, &v4) == 1 {
+            bytes = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + withUnsafeBytes(of: v4) { Array($0) }
+        } else if inet_pton(AF_INET6, text, &v6) == 1 {
+            bytes = withUnsafeBytes(of: v6) { Array($0) }
+        } else {
+            return nil
+        }
+    }
+
+    var isV4: Bool { bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] }
+
+    /// What is counted as one place: the address; of IPv6 the first 64 bits, all of which one customer has.
+    var place: Data { Data(isV4 ? bytes[...] : bytes.prefix(8)) }
+}
+
+/// Some of the internet's addresses, such as `127.0.0.0/8,::1`.
+struct AddressRanges: Sendable {
+    private struct Range: Sendable {
+        let address: IPAddress
+        let bits: Int
+    }
+
+    static let loopback = AddressRanges(ranges: ["127.0.0.0/8", "::1"].compactMap(Self.range))
+
+    private let ranges: [Range]
+
+    private init(ranges: [Range]) {
+        self.ranges = ranges
+    }
+
+    /// - Parameter text: addresses and CIDR ranges, comma-separated; nil if one of them is neither.
+    init?(_ text: String) {
+        let parts = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        ranges = parts.compactMap(Self.range)
+        guard ranges.count == parts.count else { return nil }
+    }
+
+    func contains(_ address: IPAddress) -> Bool {
+        ranges.contains { range in
+            let whole = range.bits / 8
+            let rest = range.bits % 8
+            guard range.address.bytes.prefix(whole) == address.bytes.prefix(whole) else { return false }
+            return rest == 0 || (range.address.bytes[whole] ^ address.bytes[whole]) >> (8 - rest) == 0
+        }
+    }
+
+    private static func range(_ text: String) -> Range? {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard let first = parts.first, let address = IPAddress(first), parts.count <= 2 else { return nil }
+        let width = address.isV4 ? 32 : 128
+        guard parts.count == 2 else { return Range(address: address, bits: 128) }
+        guard let bits = Int(parts[1]), (0...width).contains(bits) else { return nil }
+        return Range(address: address, bits: 128 - width + bits)
+    }
+}

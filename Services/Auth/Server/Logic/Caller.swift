@@ -1,0 +1,5 @@
+/// What is known of a client besides who it says it is.
+struct Caller: Sendable {
+    var address: IPAddress?
+    var userAgent: String?
+}

@@ -1,0 +1,45 @@
+import Foundation
+import Logging
+import Postgres
+import ServiceLifecycle
+
+/// Forgets what no longer matters, once a minute: each statement may run on any instance, and on several at once.
+struct Housekeeping: Service {
+    /// How long a device is known after its last sign-in, in seconds.
+    static let deviceMemory: TimeInterval = 180 * 86_400
+    private static let interval: Duration = .seconds(60)
+
+    let database: PostgresPool
+    let configuration: AuthConfiguration
+    let logger: Logger
+    let now: @Sendable () -> Date
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    try await tidy()
+                } catch is CancellationError {
+                    return
+                } catch {
+                    logger.warning("housekeeping failed", metadata: ["error": "\(error)"])
+                }
+                guard (try? await Task.sleep(for: Self.interval)) != nil else { return }  // cancelled: at an end
+            }
+        }
+    }
+
+    /// Does it once.
+    func tidy() async throws {
+        let now = now()
+        func ago(_ seconds: Int) -> Date { now.addingTimeInterval(-TimeInterval(seconds)) }
+        let revocations = ago(configuration.revocationLifetime)
+        _ = try await RevocationStore(db: database).delete(before: revocations)
+        // A while longer than what it signed may live, for instances that noticed the rotation late.
+        _ = try await SigningKeyStore(db: database).delete(retiredBefore: revocations.addingTimeInterval(-300))
+        _ = try await LoginFailureStore(db: database).delete(before: ago(configuration.loginWindow))
+        _ = try await KnownDeviceStore(db: database).delete(signedInBefore: now.addingTimeInterval(-Self.deviceMemory))
+        _ = try await SessionStore(db: database)
+            .deleteExpired(seenBefore: ago(configuration.sessionIdleLifetime), now: now)
+    }
+}

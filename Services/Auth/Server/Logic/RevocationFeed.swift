@@ -1,0 +1,209 @@
+import Credentials
+import Foundation
+import Logging
+import Postgres
+import ServiceLifecycle
+import Synchronization
+import Wire
+
+/// Tells every service, within a moment, which sessions have ended.
+///
+/// All instances of auth write to one table. What this one ends it knows at once; what another ends it finds by looking
+/// four times a second, for one reader here and not for each subscriber. A look goes back 30 s beyond the last serial,
+/// since a transaction that took its serial early may commit late.
+final class RevocationFeed: Sendable, Service {
+    /// How far back answers and looks overlap, in seconds.
+    static let overlap: TimeInterval = 30
+    /// How long an answer is held while there is nothing to tell.
+    static let hold: Duration = .seconds(5)
+    private static let lookInterval: Duration = .milliseconds(250)
+    /// How long a revocation that came out of order is announced to whoever asks beyond its serial.
+    private static let lateness: Duration = .seconds(1)
+
+    private struct State {
+        var isLoaded = false
+        var isStopping = false
+        var known: [Int64: RevocationStore.Record] = [:]
+        var latest: Int64 = 0
+        /// Grows with each change, so that nobody waits for one that was just made.
+        var version = 0
+        var lateUntil: ContinuousClock.Instant?
+        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+        var lastWaiter = 0
+
+        /// Notes a change; returns those to wake.
+        mutating func change() -> [CheckedContinuation<Void, Never>] {
+            version += 1
+            defer { waiting = [:] }
+            return Array(waiting.values)
+        }
+    }
+
+    private let database: PostgresPool
+    private let lifetime: TimeInterval
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+    private let tell: @Sendable ([Revocation]) -> Void
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - lifetime: seconds that a revocation matters.
+    ///   - tell: called with those that are new here, each once.
+    init(
+        database: PostgresPool,
+        lifetime: Int,
+        logger: Logger,
+        now: @escaping @Sendable () -> Date,
+        tell: @escaping @Sendable ([Revocation]) -> Void
+    ) {
+        self.database = database
+        self.lifetime = TimeInterval(lifetime)
+        self.logger = logger
+        self.now = now
+        self.tell = tell
+    }
+
+    /// Reads all that still matter.
+    func load() async throws {
+        let records = try await RevocationStore(db: database.reads)
+            .list(after: Int64.max, orSince: now().addingTimeInterval(-lifetime))
+        take(records)
+        state.withLock { $0.isLoaded = true }
+    }
+
+    /// Takes sessions that just ended, and wakes whoever waits for news.
+    func take(_ records: [RevocationStore.Record]) {
+        let (new, waiting) = state.withLock { state in
+            let new = records.filter { state.known[$0.serial] == nil }
+            guard !new.isEmpty else { return (new, [CheckedContinuation<Void, Never>]()) }
+            for record in new { state.known[record.serial] = record }
+            if new.contains(where: { $0.serial < state.latest }) { state.lateUntil = .now + Self.lateness }
+            state.latest = max(state.latest, new.map(\.serial).max() ?? 0)
+            return (new, state.change())
+        }
+        for waiter in waiting { waiter.resume() }
+        if !new.isEmpty { tell(new.map(revocation)) }
+    }
+
+    /// An answer of the feed: those after `after` and those of the last 30 s; all that matter without `after`.
+    ///
+    /// Waits up to 5 s for one. At shutdown it answers at once.
+    func page(after: Int64?) async throws -> RevocationPage {
+        guard let after else { return try answer(after: nil) }
+        let deadline = ContinuousClock.now + Self.hold
+        while true {
+            let (version, isNews, isLate) = try state.withLock { state in
+                guard state.isLoaded else { throw APIError.unavailable("the revocation feed") }
+                let isLate = state.lateUntil.map { $0 > .now } ?? false
+                return (state.version, state.latest > after || state.isStopping, isLate)
+            }
+            if isNews || ContinuousClock.now >= deadline { return try answer(after: after) }
+            // It may have been found between the last answer and this request: told again, but not without a pause.
+            await change(since: version, before: isLate ? min(deadline, .now + .milliseconds(100)) : deadline)
+            if isLate || state.withLock({ $0.version }) != version { return try answer(after: after) }
+        }
+    }
+
+    /// Looks for what other instances ended, until the service is shut down; then lets go of all who wait.
+    func run() async {
+        await withGracefulShutdownHandler {
+            await cancelWhenGracefulShutdown { await self.lookAgainAndAgain() }
+        } onGracefulShutdown: {
+            let waiting = self.state.withLock { state in
+                state.isStopping = true
+                return state.change()
+            }
+            for waiter in waiting { waiter.resume() }
+        }
+    }
+
+    private func lookAgainAndAgain() async {
+        var isLost = false
+        while !Task.isCancelled {
+            guard (try? await Task.sleep(for: Self.lookInterval)) != nil else { return }  // cancelled: at an end
+            do {
+                try await look()
+                if isLost { logger.info("revocations can be read again") }
+                isLost = false
+            } catch is CancellationError {
+                return
+            } catch {
+                if !isLost { logger.warning("revocations not read", metadata: ["error": "\(error)"]) }
+                isLost = true
+            }
+        }
+    }
+
+    /// Looks once.
+    func look() async throws {
+        let latest = state.withLock { state in
+            let horizon = now().addingTimeInterval(-lifetime)
+            state.known = state.known.filter { $0.value.revokedAt > horizon }
+            return state.latest
+        }
+        let since = now().addingTimeInterval(-Self.overlap)
+        take(try await RevocationStore(db: database.reads).list(after: latest, orSince: since))
+    }
+
+    private func answer(after: Int64?) throws -> RevocationPage {
+        let (known, latest) = try state.withLock { state in
+            guard state.isLoaded else { throw APIError.unavailable("the revocation feed") }
+            return (state.known, state.latest)
+        }
+        let horizon = now().addingTimeInterval(-Self.overlap)
+        let told = known.values.filter { record in
+            after.map { record.serial > $0 || record.revokedAt > horizon } ?? true
+        }
+        return RevocationPage(
+            revocations: told.sorted { $0.serial < $1.serial }.map(revocation),
+            after: max(latest, after ?? 0)
+        )
+    }
+
+    private func revocation(_ record: RevocationStore.Record) -> Revocation {
+        Revocation(record, lifetime: lifetime)
+    }
+
+    /// Returns when something changed since `version`, or at `deadline`.
+    private func change(since version: Int, before deadline: ContinuousClock.Instant) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.nextChange(since: version) }
+            // Cancelled when the change comes first.
+            group.addTask { try? await Task.sleep(until: deadline) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func nextChange(since version: Int) async {
+        let id = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    guard !Task.isCancelled, !state.isStopping, state.version == version else {
+                        return true
+                    }
+                    state.waiting[id] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: id) }?.resume()
+        }
+    }
+}
+
+extension Revocation {
+    /// - Parameter lifetime: seconds that it matters.
+    init(_ record: RevocationStore.Record, lifetime: TimeInterval) {
+        self.init(
+            sessionId: record.session.wire,
+            serial: record.serial,
+            until: record.revokedAt.addingTimeInterval(lifetime)
+        )
+    }
+}

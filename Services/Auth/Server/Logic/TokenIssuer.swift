@@ -1,0 +1,65 @@
+import AuthAPI
+import Credentials
+import Foundation
+import Postgres
+import Wire
+
+/// Opens sessions, and makes the tokens that they are used and continued with.
+struct TokenIssuer: Sendable {
+    let keys: SigningKeys
+    let refreshTokenTags: RefreshTokenTags
+    /// The `iss` of access tokens.
+    let issuer: String
+    /// Seconds.
+    let accessTokenLifetime: Int
+    /// Seconds.
+    let sessionLifetime: Int
+    let now: @Sendable () -> Date
+
+    /// Opens a session of an account.
+    func signIn(_ account: UUID, on device: DeviceID?, from caller: Caller, in db: any PostgresExecutor) async throws -> SignIn {
+        let now = now()
+        let session = SessionStore.Record(
+            id: UUID(),
+            user: User.ID(application: RoostApplication.id, user: account.wire),
+            deviceID: device?.text,
+            userAgent: caller.userAgent,
+            createdAt: now,
+            lastSeenAt: now,
+            expiresAt: now.addingTimeInterval(TimeInterval(sessionLifetime))
+        )
+        try await SessionStore(db: db).insert(session)
+        return try await `continue`(session, after: nil, in: db)
+    }
+
+    /// Gives a session its next tokens.
+    ///
+    /// - Parameter token: the hash of the refresh token that they are given for.
+    func `continue`(
+        _ session: SessionStore.Record,
+        after token: Data?,
+        in db: any PostgresExecutor
+    ) async throws -> SignIn {
+        let now = now()
+        let next = RefreshToken(for: session.id, tags: refreshTokenTags)
+        try await RefreshTokenStore(db: db).insert(next.hash, in: session.id, givenFor: token, at: now)
+
+        let issued = Int64(now.timeIntervalSince1970)
+        // Never beyond the session's own end.
+        let expires = min(issued + Int64(accessTokenLifetime), Int64(session.expiresAt.timeIntervalSince1970))
+        let claims = AccessToken.Claims(
+            iss: issuer,
+            sub: session.user.user,
+            app: session.user.application,
+            sid: session.id.wire,
+            iat: issued,
+            exp: expires
+        )
+        return SignIn(
+            jwt: try keys.sign(claims),
+            refreshToken: next.text,
+            expiresIn: Int(expires - issued),
+            userId: session.user.user
+        )
+    }
+}

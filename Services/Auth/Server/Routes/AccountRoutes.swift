@@ -1,0 +1,55 @@
+import AuthAPI
+import Credentials
+import HTTPTypes
+import Hummingbird
+import ServiceHost
+import Wire
+
+/// Serves `/auth/register`, `/auth/me` and `/auth/users`.
+struct AccountRoutes {
+    let accounts: Accounts
+    let credentials: CredentialVerifier
+
+    func add(to routes: SuiteRoutes) {
+        routes.open.post("auth/register", use: register)
+        routes.user.get("auth/me", use: show)
+        routes.user.patch("auth/me", use: update)
+        routes.user.get("auth/users", use: find)
+    }
+
+    func register(request: Request, context: SuiteContext) async throws -> Reply<Registered> {
+        // Elsewhere a bad credential is as none; here it would make a second account where one was to be named.
+        let asking = try Credential(request.headers) == nil ? nil : try await credentials.identity(of: request.headers)
+        var draft = try await request.decode(as: AccountDraft.self, context: context)
+        if request.isForm { draft.leaveOutBlanks() }
+        return Reply(try await accounts.register(draft, by: asking?.user))
+    }
+
+    func show(request: Request, context: UserContext) async throws -> Reply<Account> {
+        Reply(try await accounts.show(context.user))
+    }
+
+    func update(request: Request, context: UserContext) async throws -> Reply<Account> {
+        let changes = try await request.decode(as: AccountChanges.self, context: context)
+        return Reply(try await accounts.update(changes, of: context.user))
+    }
+
+    func find(request: Request, context: UserContext) async throws -> Page<UserSummary> {
+        try await accounts.find(named: request.queries("username"))
+    }
+}
+
+extension AccountDraft: FormDecodable {
+    /// A form sends the fields that were left blank too.
+    fileprivate mutating func leaveOutBlanks() {
+        if username == "" { username = nil }
+        if email == "" { email = nil }
+        if fullName == "" { fullName = nil }
+    }
+}
+
+extension Request {
+    fileprivate var isForm: Bool {
+        headers[.contentType]?.lowercased().hasPrefix("application/x-www-form-urlencoded") ?? false
+    }
+}

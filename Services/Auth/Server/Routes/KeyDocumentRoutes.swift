@@ -1,0 +1,60 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServiceHost
+import Wire
+
+/// Serves what anybody needs to verify our tokens: `/.well-known/jwks.json` and the documents that point to it.
+struct KeyDocumentRoutes {
+    let keys: SigningKeys
+    let publicURL: String
+
+    /// Only what is so: there is no authorization or token endpoint, so none is named (RFC 8414, section 2).
+    private struct Metadata: Encodable {
+        var issuer: String
+        var jwks_uri: String
+        var service_documentation: String
+        var response_types_supported: [String] = []
+        var grant_types_supported: [String] = []
+
+        init(publicURL: String) {
+            issuer = publicURL
+            jwks_uri = "\(publicURL)/.well-known/jwks.json"
+            service_documentation = "\(publicURL)/docs"
+        }
+    }
+
+    func add(to routes: SuiteRoutes) {
+        routes.open.get(".well-known/jwks.json", use: showKeys)
+        routes.open.get(".well-known/openid-configuration", use: showMetadata)
+        routes.open.get(".well-known/oauth-authorization-server", use: showMetadata)
+    }
+
+    func showKeys(request: Request, context: SuiteContext) async throws -> Response {
+        try .cached(keys.document, for: request)
+    }
+
+    func showMetadata(request: Request, context: SuiteContext) async throws -> Response {
+        try .cached(Metadata(publicURL: publicURL), for: request)
+    }
+}
+
+extension Response {
+    /// A document that may be kept for five minutes; 304 to whoever has it (RFC 9110, section 13.1.2).
+    fileprivate static func cached(_ value: some Encodable, for request: Request) throws -> Response {
+        let body = try WireJSON.encoder(sortedKeys: true).encode(value)
+        let tag = "\"\(Base64URL.encode(Data(SHA256.hash(data: body)).prefix(16)))\""
+        var headers: HTTPFields = [.cacheControl: "public, max-age=300", .eTag: tag]
+        let known = request.headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+        // Compared weakly, as RFC 9110 wants it here: a W/ before the tag makes no difference.
+        guard !known.contains(where: { $0 == "*" || $0 == tag || $0 == "W/\(tag)" }) else {
+            return Response(status: .notModified, headers: headers)
+        }
+        headers[.contentType] = "application/json; charset=utf-8"
+        headers[.contentLength] = "\(body.count)"
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+    }
+}

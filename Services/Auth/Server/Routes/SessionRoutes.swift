@@ -1,0 +1,29 @@
+import AuthAPI
+import Hummingbird
+import ServiceHost
+import Wire
+
+/// Serves `/auth/sessions`.
+struct SessionRoutes {
+    let sessions: Sessions
+
+    func add(to routes: SuiteRoutes) {
+        routes.user.get("auth/sessions", use: list)
+        routes.user.delete("auth/sessions", use: endOthers)
+        routes.user.delete("auth/sessions/{id}", use: end)
+    }
+
+    func list(request: Request, context: UserContext) async throws -> Page<Session> {
+        try await sessions.list(of: context.identity, limit: request.limit(), cursor: request.query("cursor"))
+    }
+
+    func end(request: Request, context: UserContext) async throws -> Reply<Done> {
+        try await sessions.end(context.path("id"), of: context.user)
+        return Reply(Done())
+    }
+
+    func endOthers(request: Request, context: UserContext) async throws -> Reply<Done> {
+        try await sessions.endOthers(of: context.identity)
+        return Reply(Done())
+    }
+}

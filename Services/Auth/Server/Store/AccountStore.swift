@@ -1,0 +1,228 @@
+import AuthAPI
+import Foundation
+import Postgres
+import Wire
+
+/// The tables `accounts` and `sign_in_names`.
+struct AccountStore {
+    let db: any PostgresExecutor
+
+    /// What a registration writes.
+    struct Registration: Sendable {
+        var username: Username?
+        var email: EmailAddress?
+        var fullName: FullName?
+        var passwordHash: String
+    }
+
+    /// What a login needs to know of an account.
+    struct Secret: Sendable {
+        var id: UUID
+        var passwordHash: String?
+        /// Whether the device that asks has signed in to it before.
+        var isDeviceKnown: Bool
+    }
+
+    /// - Throws: a 409 if the name is taken.
+    func insert(_ registration: Registration, id: UUID, at now: Date) async throws {
+        try await namingConflicts {
+            try await db.run(
+                """
+                WITH account AS (
+                    INSERT INTO accounts (user_id, username, full_name, email, password_hash, is_anonymous, created_at)
+                    VALUES (
+                        \(id), \(registration.username?.text), \(registration.fullName?.text),
+                        \(registration.email?.text), \(registration.passwordHash), false, \(now)
+                    )
+                    RETURNING user_id
+                )
+                INSERT INTO sign_in_names (name, user_id)
+                SELECT name, user_id
+                FROM account, (VALUES (\(registration.username?.folded))) AS names (name)
+                WHERE name IS NOT NULL
+                """
+            )
+        }
+    }
+
+    func insertAnonymous(id: UUID, at now: Date) async throws {
+        try await db.run(
+            """
+            INSERT INTO accounts (user_id, is_anonymous, created_at)
+            VALUES (\(id), true, \(now))
+            """
+        )
+    }
+
+    /// Names an anonymous account, which keeps all it has; false if it is none any more.
+    ///
+    /// - Throws: a 409 if the name is taken.
+    func register(_ registration: Registration, anonymous id: UUID) async throws -> Bool {
+        try await namingConflicts {
+            try await db.first(
+                """
+                WITH account AS (
+                    UPDATE accounts
+                    SET username = \(registration.username?.text), email = \(registration.email?.text),
+                        full_name = COALESCE(\(registration.fullName?.text), full_name),
+                        password_hash = \(registration.passwordHash), is_anonymous = false
+                    WHERE user_id = \(id) AND is_anonymous
+                    RETURNING user_id
+                ), name AS (
+                    INSERT INTO sign_in_names (name, user_id)
+                    SELECT name, user_id
+                    FROM account, (VALUES (\(registration.username?.folded))) AS names (name)
+                    WHERE name IS NOT NULL
+                )
+                SELECT user_id FROM account
+                """
+            ) { _ in true } ?? false
+        }
+    }
+
+    func find(_ id: UUID) async throws -> Account? {
+        try await db.first(
+            """
+            SELECT user_id, username, full_name, email, email_verified, is_anonymous, created_at
+            FROM accounts
+            WHERE user_id = \(id)
+            """,
+            as: Account.init(row:)
+        )
+    }
+
+    func isTaken(_ username: Username) async throws -> Bool {
+        try await db.first("SELECT user_id FROM sign_in_names WHERE name = \(username.folded)") { _ in true } ?? false
+    }
+
+    /// - Parameters:
+    ///   - name: folded.
+    ///   - device: the hash of the asking device's id.
+    func secret(of name: String, askedBy device: Data?) async throws -> Secret? {
+        try await db.first(
+            """
+            SELECT accounts.user_id, accounts.password_hash, known_devices.device IS NOT NULL AS is_device_known
+            FROM sign_in_names
+            JOIN accounts ON accounts.user_id = sign_in_names.user_id
+            LEFT JOIN known_devices
+                ON known_devices.user_id = accounts.user_id AND known_devices.device = \(device)
+            WHERE sign_in_names.name = \(name)
+            """
+        ) { row in
+            Secret(
+                id: try row.uuid("user_id"),
+                passwordHash: try row.optionalString("password_hash"),
+                isDeviceKnown: try row.bool("is_device_known")
+            )
+        }
+    }
+
+    /// Holds the account as it is until the transaction ends; false if its password is another one by now.
+    func hold(_ id: UUID, passwordHash: String) async throws -> Bool {
+        try await db.first(
+            "SELECT user_id FROM accounts WHERE user_id = \(id) AND password_hash = \(passwordHash) FOR SHARE"
+        ) { _ in true } ?? false
+    }
+
+    func replacePasswordHash(of id: UUID, _ old: String, with new: String) async throws {
+        try await db.run(
+            "UPDATE accounts SET password_hash = \(new) WHERE user_id = \(id) AND password_hash = \(old)"
+        )
+    }
+
+    /// - Returns: the account as it is now; nil if there is none.
+    func setFullName(of id: UUID, to fullName: FullName?) async throws -> Account? {
+        try await db.first(
+            """
+            UPDATE accounts
+            SET full_name = \(fullName?.text)
+            WHERE user_id = \(id)
+            RETURNING user_id, username, full_name, email, email_verified, is_anonymous, created_at
+            """,
+            as: Account.init(row:)
+        )
+    }
+
+    /// - Returns: the account as it is now; nil if there is none that is registered.
+    func setUsername(of id: UUID, to username: Username) async throws -> Account? {
+        try await db.first(
+            """
+            UPDATE accounts
+            SET username = \(username.text)
+            WHERE user_id = \(id) AND NOT is_anonymous
+            RETURNING user_id, username, full_name, email, email_verified, is_anonymous, created_at
+            """,
+            as: Account.init(row:)
+        )
+    }
+
+    func forgetUsername(of id: UUID) async throws {
+        try await db.run("DELETE FROM sign_in_names WHERE user_id = \(id) AND position('@' IN name) = 0")
+    }
+
+    /// - Throws: a 409 if the name is taken.
+    func remember(_ username: Username, of id: UUID) async throws {
+        try await namingConflicts {
+            try await db.run("INSERT INTO sign_in_names (name, user_id) VALUES (\(username.folded), \(id))")
+        }
+    }
+
+    /// Those that exist, each with the name it was found by.
+    ///
+    /// - Parameter names: folded usernames.
+    func summaries(named names: [String]) async throws -> [String: UserSummary] {
+        let found = try await db.all(
+            """
+            SELECT sign_in_names.name, accounts.user_id, accounts.username, accounts.full_name
+            FROM sign_in_names
+            JOIN accounts ON accounts.user_id = sign_in_names.user_id
+            WHERE sign_in_names.name = ANY(\(names)) AND NOT accounts.is_anonymous
+            """
+        ) { row in (try row.string("name"), try UserSummary(row: row)) }
+        return Dictionary(found) { first, _ in first }
+    }
+
+    func summaries(ids: [UUID]) async throws -> [UserSummary] {
+        try await db.all(
+            "SELECT user_id, username, full_name FROM accounts WHERE user_id = ANY(\(ids))",
+            as: UserSummary.init(row:)
+        )
+    }
+
+    private func namingConflicts<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let error as PostgresError where error.violates("sign_in_names_pkey") {
+            throw APIError(.conflict, "username_taken", "this username is taken", field: "username")
+        }
+    }
+}
+
+extension Account {
+    fileprivate init(row: PostgresRow) throws {
+        self.init(
+            userId: try row.uuid("user_id").wire,
+            username: try row.optionalString("username"),
+            fullName: try row.optionalString("full_name"),
+            email: try row.optionalString("email"),
+            emailVerified: try row.bool("email_verified"),
+            isAnonymous: try row.bool("is_anonymous"),
+            createdAt: try row.date("created_at")
+        )
+    }
+}
+
+extension UserSummary {
+    fileprivate init(row: PostgresRow) throws {
+        self.init(
+            userId: try row.uuid("user_id").wire,
+            username: try row.optionalString("username"),
+            fullName: try row.optionalString("full_name")
+        )
+    }
+}
+
+extension UUID {
+    /// How it is written on the wire: in lower case.
+    var wire: String { uuidString.lowercased() }
+}
