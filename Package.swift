@@ -215,7 +215,7 @@ let package = Package(
             path: "Services/Roost",
             [
                 "AuthAPI", "ChildProcesses", "Credentials", "LocalPostgres", "Postgres", "ServiceClient", "Wire",
-                .argumentParser, .asyncHTTPClient, .crypto, .logging, .nioCore,
+                .argumentParser, .httpTypes, .logging,
             ]
         )
         // The suite: who may call whom.

@@ -7,7 +7,9 @@ struct RoostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "roost",
         abstract: "Runs Roost on this machine and looks after it.",
-        subcommands: [WithPostgresCommand.self]
+        subcommands: [
+            UpCommand.self, DoctorCommand.self, MigrateCommand.self, KeysCommand.self, WithPostgresCommand.self,
+        ]
     )
 
     /// What goes wrong is told to a person at the terminal; the services' own logs are their own.

@@ -97,6 +97,17 @@ package final class PostgresServer: Sendable {
         return child
     }
 
+    /// Whether a server that somebody else has started runs in this folder; `url` then leads to it.
+    package func isRunningElsewhere() throws -> Bool {
+        guard let note = PostmasterNote(data: data), note.isReady, note.process != nil else {
+            return false
+        }
+        let password = try String(contentsOfFile: "\(configuration.directory)/superuser-password", encoding: .utf8)
+        let port = try String(contentsOfFile: "\(configuration.directory)/port", encoding: .utf8)
+        access.withLock { $0 = (Int(port.dropLast()) ?? 0, String(password.dropLast())) }
+        return true
+    }
+
     /// Whether the server takes connections, by what it writes about itself (as `pg_ctl` asks).
     package var isReady: Bool {
         guard let child = process, let note = PostmasterNote(data: data) else {

@@ -23,6 +23,10 @@ package enum ServiceHost {
             let tokens = try ServiceTokens(secret: secret, name: Service.name)
             let neighbours = Neighbours.overHTTP(configuration: configuration, tokens: tokens)
             let database = try await Database.open(Service.name, migrations: migrations(of: type), boot: boot)
+            if try configuration.flag("MIGRATE_ONLY") {
+                await database.shutdown()
+                return []
+            }
             let host = try await assemble(
                 type,
                 database: database,

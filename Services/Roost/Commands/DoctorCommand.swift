@@ -1,0 +1,30 @@
+import ArgumentParser
+
+/// `roost doctor`: what would keep the suite from running, and what to do about it.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Looks for what is wrong and says what to do about it.",
+        discussion: "Changes nothing. Ends with 1 if something keeps the suite from running."
+    )
+
+    @OptionGroup var options: WorkspaceOptions
+
+    func run() async throws {
+        let workspace = try options.workspace()
+        let settings = try SuiteSettings(workspace: workspace)
+        let machine = MachineChecks(workspace: workspace, settings: settings)
+        let database = DatabaseChecks(workspace: workspace, settings: settings, logger: RoostCommand.logger())
+        let services = ServiceChecks(workspace: workspace, settings: settings)
+        let findings = await machine.findings() + database.findings() + services.findings()
+        for finding in findings {
+            print(finding.lines)
+        }
+        let failures = findings.filter { $0.severity == .failure }
+        guard failures.isEmpty else {
+            print("\(failures.count) of \(findings.count) findings keep Roost from running")
+            throw ExitCode.failure
+        }
+        print("nothing keeps Roost from running")
+    }
+}

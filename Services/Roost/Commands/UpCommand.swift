@@ -1,0 +1,85 @@
+import ArgumentParser
+import Glibc
+
+/// `roost up`: the whole suite, kept running until Ctrl-C.
+struct UpCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "up",
+        abstract: "Starts PostgreSQL and the services, and keeps them running.",
+        discussion: """
+            Whatever ends is started again. Ctrl-C stops everything cleanly, a second one at once. Settings are \
+            environment variables, or lines of .env; .env.example lists them.
+            """
+    )
+
+    private enum Event: Sendable {
+        case started
+        case failed(String)
+        case signal
+        case stopped
+    }
+
+    @OptionGroup var options: WorkspaceOptions
+
+    func run() async throws {
+        let signals = Signals([SIGINT, SIGTERM, SIGHUP])
+        let workspace = try options.workspace()
+        try workspace.create()
+        try workspace.lock()
+        let console = Console()
+        let supervisor = Supervisor(console: console, notes: ProcessNotes(path: workspace.processesFile))
+        let start = SuiteStart(
+            workspace: workspace,
+            supervisor: supervisor,
+            console: console,
+            logger: RoostCommand.logger()
+        )
+
+        let (events, happened) = AsyncStream.makeStream(of: Event.self)
+        let starting = Task {
+            do {
+                try await start.run()
+                happened.yield(.started)
+            } catch {
+                happened.yield(.failed("\(error)"))
+            }
+        }
+        let listening = Task {
+            for await _ in signals {
+                happened.yield(.signal)
+            }
+        }
+        defer { listening.cancel() }
+
+        var isStopping = false
+        var hasFailed = false
+        for await event in events {
+            switch event {
+            case .started:
+                continue
+            case .failed where isStopping:
+                continue
+            case .signal where isStopping:
+                await supervisor.force()
+                continue
+            case .failed(let reason):
+                console.say("roost: \(reason)")
+                hasFailed = true
+            case .signal:
+                console.say("roost: stopping; Ctrl-C once more stops at once")
+            case .stopped:
+                await starting.value
+                if hasFailed {
+                    throw ExitCode.failure
+                }
+                return
+            }
+            isStopping = true
+            starting.cancel()
+            Task {
+                await supervisor.stop()
+                happened.yield(.stopped)
+            }
+        }
+    }
+}

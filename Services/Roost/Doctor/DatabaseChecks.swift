@@ -1,0 +1,127 @@
+import Foundation
+import LocalPostgres
+import Logging
+import Postgres
+
+/// What the database looks like: that it answers, its clock, and each service's role and schema.
+struct DatabaseChecks: Sendable {
+    let workspace: Workspace
+    let settings: SuiteSettings
+    let logger: Logger
+
+    func findings() async -> [Finding] {
+        do {
+            guard let url = try url() else {
+                return [.well("the private PostgreSQL is not running; roost up starts it")]
+            }
+            return try await findings(at: url)
+        } catch let error as PostgresError where error.isUnavailable {
+            return [.failure("PostgreSQL does not answer: \(error)", remedyForSilence)]
+        } catch {
+            return [.failure("PostgreSQL could not be asked: \(error)", remedyForSilence)]
+        }
+    }
+
+    private var remedyForSilence: String {
+        settings.databaseURL == nil ? "see \(workspace.postgres)/log" : "check DATABASE_URL and the server it names"
+    }
+
+    private func url() throws -> String? {
+        if let given = settings.databaseURL {
+            return given
+        }
+        let server = try PostgresServer(.init(directory: workspace.postgres), logger: logger)
+        return try server.isRunningElsewhere() ? server.url(database: "roost") : nil
+    }
+
+    private func findings(at url: String) async throws -> [Finding] {
+        var configuration = try PostgresConfiguration(url: url)
+        configuration.applicationName = "roost doctor"
+        let pool = PostgresPool(configuration: configuration, logger: logger)
+        do {
+            var findings = [try await server(pool), try await clock(pool), try await connections(pool)]
+            for program in SuiteProgram.all where program.hasDatabase {
+                findings.append(try await role(of: program, pool))
+            }
+            await pool.shutdown()
+            return findings
+        } catch {
+            await pool.shutdown()
+            throw error
+        }
+    }
+
+    private func server(_ pool: PostgresPool) async throws -> Finding {
+        let version = try await pool.one(
+            "SELECT current_setting('server_version_num')::int8 AS version",
+            as: { try $0.int("version") }
+        )
+        let text = "PostgreSQL \(version / 10_000).\(version % 10_000) answers"
+        return version >= 150_000 ? .well(text) : .failure(text, "PostgreSQL 15 or newer is needed")
+    }
+
+    private func clock(_ pool: PostgresPool) async throws -> Finding {
+        let theirs = try await pool.one("SELECT clock_timestamp() AS now", as: { try $0.date("now") })
+        let apart = abs(theirs.timeIntervalSinceNow)
+        let text = "the clocks here and at PostgreSQL are \(Int(apart * 1_000)) ms apart"
+        switch apart {
+        case ..<2: return .well(text)
+        case ..<30: return .warning(text, "run a time service on both machines")
+        default: return .failure(text, "run a time service on both machines: tokens are refused as not yet valid")
+        }
+    }
+
+    private func connections(_ pool: PostgresPool) async throws -> Finding {
+        let (used, limit) = try await pool.one(
+            """
+            SELECT count(*) AS used, current_setting('max_connections')::int8 AS allowed
+            FROM pg_stat_activity
+            WHERE backend_type = 'client backend'
+            """,
+            as: { (try $0.int("used"), try $0.int("allowed")) }
+        )
+        let text = "\(used) of \(limit) connections to PostgreSQL are in use"
+        return used < limit * 9 / 10
+            ? .well(text) : .warning(text, "raise max_connections, or lower DATABASE_CONNECTIONS")
+    }
+
+    /// Whether a service's role can log in, owns its schema and can enter no other service's.
+    private func role(of program: SuiteProgram, _ pool: PostgresPool) async throws -> Finding {
+        let others = SuiteProgram.all.filter { $0.hasDatabase && $0 != program }.map(\.name)
+        let row = try await pool.first(
+            """
+            SELECT rolcanlogin AS may_log_in,
+                (SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = \(program.name)) = rolname AS owns,
+                EXISTS (
+                    SELECT FROM pg_namespace
+                    WHERE nspname = ANY(\(others)) AND has_schema_privilege(pg_roles.oid, pg_namespace.oid, 'USAGE')
+                ) AS trespasses
+            FROM pg_roles
+            WHERE rolname = \(program.role)
+            """,
+            as: { row in
+                (
+                    mayLogIn: try row.bool("may_log_in"), owns: try row.decodeIfPresent("owns", as: Bool.self) ?? false,
+                    trespasses: try row.bool("trespasses")
+                )
+            }
+        )
+        guard let row else {
+            return .warning(
+                "the role \(program.role) does not exist",
+                "roost up or roost migrate makes it, where it may"
+            )
+        }
+        guard row.owns, !row.trespasses else {
+            return .failure(
+                row.owns
+                    ? "\(program.role) can enter another service's schema"
+                    : "\(program.role) does not own the schema \(program.name)",
+                "roost migrate sets it right"
+            )
+        }
+        return row.mayLogIn
+            ? .well("\(program.role) owns the schema \(program.name) and can enter no other")
+            : .warning("\(program.role) cannot log in, so it is a guard and no wall", "let roost up make the roles")
+    }
+}

@@ -1,0 +1,38 @@
+/// One thing that the doctor has looked at.
+struct Finding: Sendable {
+    enum Severity: String, Sendable {
+        case well = "ok"
+        /// Works, but not for long or not for all.
+        case warning = "warning"
+        /// Keeps the suite from running.
+        case failure = "FAILURE"
+    }
+
+    let severity: Severity
+    /// What was looked at and what was seen.
+    let text: String
+    /// What to do about it.
+    let remedy: String?
+
+    static func well(_ text: String) -> Finding { Finding(severity: .well, text: text, remedy: nil) }
+
+    static func warning(_ text: String, _ remedy: String) -> Finding {
+        Finding(severity: .warning, text: text, remedy: remedy)
+    }
+
+    static func failure(_ text: String, _ remedy: String) -> Finding {
+        Finding(severity: .failure, text: text, remedy: remedy)
+    }
+
+    /// A line for a person, and a second one with the remedy.
+    var lines: String {
+        let mark = severity.rawValue.padding(toLength: 8)
+        return "\(mark) \(text)" + (remedy.map { "\n         → \($0)" } ?? "")
+    }
+}
+
+extension String {
+    fileprivate func padding(toLength length: Int) -> String {
+        self + String(repeating: " ", count: max(0, length - count))
+    }
+}

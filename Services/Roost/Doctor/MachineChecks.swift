@@ -1,0 +1,110 @@
+import ChildProcesses
+import Foundation
+import Glibc
+import LocalPostgres
+
+/// What the machine offers: programs, room, limits.
+struct MachineChecks: Sendable {
+    let workspace: Workspace
+    let settings: SuiteSettings
+
+    func findings() async -> [Finding] {
+        [await toolchain(), postgres(), executables(), room(), descriptors()] + secrets()
+    }
+
+    private func toolchain() async -> Finding {
+        let command = ProcessCommand("swift", ["--version"], environment: ProcessInfo.processInfo.environment)
+        // Silence: the finding says that it cannot be run.
+        guard let (status, output) = try? await command.run(within: .seconds(30)), status.isSuccess,
+            let version = output.firstMatch(of: #/Swift version (\d+)\.(\d+)[^ ]*/#)
+        else {
+            return .warning("Swift is not on PATH", "needed to build, not to run: https://www.swift.org/install/linux")
+        }
+        guard let major = Int(version.1), let minor = Int(version.2), (major, minor) >= (6, 2) else {
+            return .warning("\(version.0) is on PATH", "building needs Swift 6.2 or newer")
+        }
+        return .well("\(version.0)")
+    }
+
+    private func postgres() -> Finding {
+        if settings.databaseURL != nil {
+            return .well("DATABASE_URL is set; no private PostgreSQL is needed")
+        }
+        do {
+            let installation = try PostgresInstallation.find()
+            return .well("PostgreSQL \(installation.majorVersion) in \(installation.binaries)")
+        } catch {
+            return .failure("\(error)", "apt-get install postgresql, or set DATABASE_URL")
+        }
+    }
+
+    private func executables() -> Finding {
+        // Silence: without /proc nothing of this runs.
+        let built = try? Executables()
+        let missing = SuiteProgram.all.filter { built?.path(of: $0.name) == nil }.map(\.name)
+        guard missing.isEmpty else {
+            return .failure("not built: \(missing.joined(separator: ", "))", "make up builds them")
+        }
+        return .well("built: \(SuiteProgram.all.map(\.name).joined(separator: ", "))")
+    }
+
+    private func room() -> Finding {
+        let gigabyte = 1 << 30
+        var place = workspace.postgres
+        while !FileManager.default.fileExists(atPath: place), place != "/" {
+            place = URL(filePath: place).deletingLastPathComponent().path(percentEncoded: false)
+        }
+        var info = statvfs()
+        guard statvfs(place, &info) == 0 else {
+            return .warning("the room in \(place) cannot be told", "look at it with df")
+        }
+        let free = Int(info.f_bavail) * Int(info.f_frsize)
+        let text = "\(free / (1 << 20)) MB free where the data is (\(place))"
+        switch free {
+        case ..<(gigabyte / 4): return .failure(text, "make room: PostgreSQL stops when there is none")
+        case ..<(2 * gigabyte): return .warning(text, "make room before it is needed")
+        default: return .well(text)
+        }
+    }
+
+    private func descriptors() -> Finding {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        let text = "\(limit.rlim_cur) open files a process (ulimit -n)"
+        return limit.rlim_cur >= 4_096
+            ? .well(text) : .warning(text, "raise it: a connection takes one, a tunnelled one two in the gateway")
+    }
+
+    private func secrets() -> [Finding] {
+        let path = workspace.secretsFile
+        var findings: [Finding] = []
+        var info = stat()
+        let exists = stat(path, &info) == 0
+        if exists {
+            findings.append(
+                info.st_mode & 0o077 == 0
+                    ? .well("\(path) is its owner's alone")
+                    : .failure(
+                        "\(path) can be read by others",
+                        "chmod 600 \(path), and change the secrets if others were there"
+                    )
+            )
+        }
+        for key in ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY"] {
+            guard let value = settings.secret(key), !value.isEmpty else {
+                findings.append(
+                    exists
+                        ? .failure("\(key) is not set", "bring back \(path) from a backup, or set it")
+                        : .well("\(key) is made by the first roost up")
+                )
+                continue
+            }
+            findings.append(
+                value.utf8.count >= 32
+                    ? .well("\(key) is set")
+                    : .failure("\(key) is shorter than 32 bytes", "openssl rand -base64 32")
+            )
+        }
+        return findings
+    }
+}

@@ -1,0 +1,49 @@
+/// What the operator's command knows of each program of the suite.
+struct SuiteProgram: Hashable, Sendable {
+    /// The executable, and the schema of one that has a database.
+    let name: String
+    let port: Int
+    /// The setting that says where its instances are; the gateway, which nobody calls, has none.
+    let urlKey: String?
+    let hasDatabase: Bool
+    /// Secrets that it is given, beside its database.
+    let secrets: [String]
+
+    /// In the order in which they are started; stopped the other way round.
+    static let all = [
+        SuiteProgram(
+            name: "auth",
+            port: 8081,
+            urlKey: "AUTH_URL",
+            hasDatabase: true,
+            secrets: ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY"]
+        ),
+        SuiteProgram(
+            name: "conversations",
+            port: 8082,
+            urlKey: "CONVERSATIONS_URL",
+            hasDatabase: true,
+            secrets: ["SERVICE_SECRET"]
+        ),
+        SuiteProgram(name: "gateway", port: 8080, urlKey: nil, hasDatabase: false, secrets: ["SERVICE_SECRET"]),
+    ]
+
+    /// Its user in the database; of its own name, since users belong to a whole server.
+    var role: String { "roost_\(name)" }
+    var passwordKey: String { "DATABASE_PASSWORD_\(name.uppercased())" }
+    /// The setting that gives it a database of its own.
+    var databaseKey: String { "\(name.uppercased())_DATABASE_URL" }
+}
+
+/// One process of a program: an address on this machine.
+struct SuiteInstance: Sendable {
+    let program: SuiteProgram
+    /// `auth`, and `auth-2` where there are several.
+    let name: String
+    /// The address to listen on.
+    let host: String
+    let port: Int
+
+    /// Where it answers to this machine.
+    var url: String { "http://\(host == "0.0.0.0" ? "127.0.0.1" : host):\(port)" }
+}

@@ -1,0 +1,97 @@
+import Foundation
+
+/// The settings of a run: the environment, then `.env`, then what `roost` itself has made.
+struct SuiteSettings: Sendable {
+    /// What the operator has set.
+    let given: [String: String]
+    let secrets: Secrets
+
+    /// Reads the settings; secrets that are missing are made only for a run, not for one who looks or calls.
+    init(
+        workspace: Workspace,
+        makingSecrets: Bool = false,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws {
+        let file = try EnvironmentFile(path: workspace.settingsFile).read()
+        given = file.merging(environment) { $1 }.filter { !$0.value.isEmpty || environment[$0.key] != nil }
+        secrets =
+            try makingSecrets
+            ? Secrets.prepare(in: workspace, environment: given) : Secrets.known(in: workspace)
+    }
+
+    /// PostgreSQL of the operator's, instead of a private one.
+    var databaseURL: String? { given["DATABASE_URL"].flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// The instances that are to run on this machine.
+    ///
+    /// An address in `AUTH_URL` and its like that is not on the loopback interface is run by somebody else.
+    func instances() throws -> [SuiteInstance] {
+        try SuiteProgram.all.flatMap { program in
+            guard let key = program.urlKey else {
+                let port = try given["PORT"].map { try Self.port($0, of: "PORT") } ?? program.port
+                return [
+                    SuiteInstance(program: program, name: program.name, host: given["HOST"] ?? "127.0.0.1", port: port)
+                ]
+            }
+            let local = try addresses(of: program).compactMap { url -> Int? in
+                guard let parts = URLComponents(string: url), let host = parts.host else {
+                    throw Workspace.Problem(
+                        "\(key) is \"\(url)\"; it must be one or more URLs, like http://127.0.0.1:\(program.port)"
+                    )
+                }
+                return ["127.0.0.1", "localhost"].contains(host) ? parts.port ?? 80 : nil
+            }
+            return local.enumerated().map { index, port in
+                let name = index == 0 ? program.name : "\(program.name)-\(index + 1)"
+                return SuiteInstance(program: program, name: name, host: "127.0.0.1", port: port)
+            }
+        }
+    }
+
+    /// Everything that one process is told: what the operator's environment says, its own address, database and
+    /// secrets, and none of another's.
+    func environment(of instance: SuiteInstance, databaseURL: String?) throws -> [String: String] {
+        var environment = given
+        for program in SuiteProgram.all {
+            environment[program.databaseKey] = nil
+            if let key = program.urlKey {
+                environment[key] = addresses(of: program).joined(separator: ",")
+            }
+        }
+        for key in ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY"] {
+            environment[key] = instance.program.secrets.contains(key) ? secret(key) : nil
+        }
+        environment["DATABASE_URL"] = databaseURL
+        environment["HOST"] = instance.host
+        environment["PORT"] = "\(instance.port)"
+        environment["PUBLIC_URL"] = try given["PUBLIC_URL"] ?? gatewayURL()
+        environment["SUPERVISED"] = "1"
+        environment["DRAIN_TIMEOUT"] = "\(drainTimeout)"
+        return environment
+    }
+
+    /// A secret by its setting's name.
+    func secret(_ key: String) -> String? { given[key] ?? secrets.values[key] }
+
+    /// Where the gateway answers to this machine.
+    func gatewayURL() throws -> String {
+        let gateway = try instances().first { $0.program.urlKey == nil }
+        return gateway?.url ?? "http://127.0.0.1:8080"
+    }
+
+    /// How long requests under way may take when a service is told to stop, in whole seconds.
+    var drainTimeout: Int { given["DRAIN_TIMEOUT"].flatMap { Int($0) } ?? 8 }
+
+    /// Where the instances of a program are.
+    func addresses(of program: SuiteProgram) -> [String] {
+        let value = program.urlKey.flatMap { given[$0] } ?? "http://127.0.0.1:\(program.port)"
+        return value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+
+    private static func port(_ text: String, of key: String) throws -> Int {
+        guard let port = Int(text), 1...65_535 ~= port else {
+            throw Workspace.Problem("\(key) is \"\(text)\"; it must be a port, 1 to 65535")
+        }
+        return port
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// What a person at the terminal sees: `roost`'s own lines, and each process's with its name before them.
+final class Console: Sendable {
+    private let lines = Mutex(())
+
+    func say(_ text: String) {
+        write(Array("\(text)\n".utf8))
+    }
+
+    /// The receiver of one process's output: to a log file of its own, and here with its name.
+    ///
+    /// A line longer than 64 kB is broken.
+    func output(of name: String, log path: String, width: Int) -> @Sendable ([UInt8]) -> Void {
+        let prefix = Array((name.padding(toLength: width, withPad: " ", startingAt: 0) + " | ").utf8)
+        let log = LogFile(path: path)
+        let rest = Mutex<[UInt8]>([])
+        return { chunk in
+            let ready = rest.withLock { rest -> [UInt8] in
+                guard !chunk.isEmpty else {
+                    defer { rest = [] }
+                    return rest.isEmpty ? [] : rest + [10]
+                }
+                rest += chunk
+                guard let end = rest.lastIndex(of: 10) else {
+                    guard rest.count > 65_536 else {
+                        return []
+                    }
+                    defer { rest = [] }
+                    return rest + [10]
+                }
+                defer { rest.removeFirst(end + 1) }
+                return Array(rest[...end])
+            }
+            guard !ready.isEmpty else {
+                return
+            }
+            log.append(ready)
+            var marked: [UInt8] = []
+            for line in ready.dropLast().split(separator: 10, omittingEmptySubsequences: false) {
+                marked += prefix
+                marked += line
+                marked.append(10)
+            }
+            self.write(marked)
+        }
+    }
+
+    private func write(_ bytes: [UInt8]) {
+        lines.withLock { _ in
+            var written = 0
+            while written < bytes.count {
+                let count = bytes[written...].withUnsafeBytes { Glibc.write(1, $0.baseAddress, $0.count) }
+                guard count > 0 || errno == EINTR else {
+                    // Nobody reads any more; the log files have it all.
+                    return
+                }
+                written += max(0, count)
+            }
+        }
+    }
+}
+
+/// A log of bounded size: at 16 MB it becomes `<path>.1`, and a new one is begun.
+final class LogFile: Sendable {
+    private static let limit = 16 << 20
+
+    private let path: String
+    private let state = Mutex<(descriptor: Int32, size: Int)>((-1, 0))
+
+    init(path: String) {
+        self.path = path
+    }
+
+    deinit {
+        state.withLock { state in
+            if state.descriptor >= 0 {
+                close(state.descriptor)
+            }
+        }
+    }
+
+    func append(_ bytes: [UInt8]) {
+        state.withLock { state in
+            if state.descriptor >= 0, state.size > Self.limit {
+                close(state.descriptor)
+                rename(path, path + ".1")
+                state.descriptor = -1
+            }
+            if state.descriptor < 0 {
+                state.descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+                state.size = Int(lseek(state.descriptor, 0, SEEK_END))
+            }
+            // A full disk must not stop a service: the line is lost here and still on the terminal.
+            state.size += max(0, Glibc.write(state.descriptor, bytes, bytes.count))
+        }
+    }
+}

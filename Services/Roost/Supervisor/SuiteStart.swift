@@ -1,0 +1,133 @@
+import ChildProcesses
+import Foundation
+import Glibc
+import LocalPostgres
+import Logging
+
+/// Brings the suite up under a supervisor, from an empty checkout or from whatever an earlier run has left.
+struct SuiteStart: Sendable {
+    /// A process that ends this often before it is ready the first time will not get ready by itself.
+    private static let patience = 5
+
+    let workspace: Workspace
+    let supervisor: Supervisor
+    let console: Console
+    let logger: Logger
+
+    /// Returns once everything is ready; all is kept running from then on.
+    func run() async throws {
+        let settings = try SuiteSettings(workspace: workspace, makingSecrets: true)
+        let executables = try Executables()
+        let instances = try settings.instances().filter { instance in
+            let isThere = executables.path(of: instance.program.name) != nil
+            if !isThere {
+                console.say("roost: \(instance.program.name) is not built and left out")
+            }
+            return isThere
+        }
+        if geteuid() == 0 {
+            console.say("roost: run as root, so the services run as root too; PostgreSQL runs as postgres")
+        }
+        let limit = Duration.seconds(settings.drainTimeout + 2)
+        try await supervisor.notes.endLeftovers(within: limit) { console.say("roost: \($0)") }
+        for instance in instances {
+            try checkPort(of: instance)
+        }
+        let databases = try await startDatabase(settings)
+        let width = instances.map(\.name.count).max() ?? 0
+        var services: [(SuiteInstance, Supervised)] = []
+        for instance in instances {
+            var command = ProcessCommand(
+                executables.path(of: instance.program.name) ?? instance.program.name,
+                environment: try settings.environment(of: instance, databaseURL: databases[instance.program.name])
+            )
+            command.workingDirectory = workspace.root
+            command.input = .held
+            command.ignoresBrokenPipes = true
+            let log = "\(workspace.logs)/\(instance.name).log"
+            let service = await supervisor.keep(
+                Supervised.Charge(name: instance.name, stopLimit: limit) { [command] in
+                    var command = command
+                    command.output = .chunks(console.output(of: instance.name, log: log, width: width))
+                    return try await ChildProcess.start(command)
+                }
+            )
+            services.append((instance, service))
+        }
+        try await waitUntilReady(services)
+        console.say("Roost is ready at \(try settings.gatewayURL())")
+    }
+
+    private func checkPort(of instance: SuiteInstance) throws {
+        let port = LoopbackPort(instance.port)
+        guard !port.isFree else {
+            return
+        }
+        let key = instance.program.urlKey.map { "\($0)=http://127.0.0.1:<port>" } ?? "PORT=<port>"
+        let taker = port.listener.map { "by process \($0.pid) (\($0.commandLine.prefix(100)))" } ?? "by another process"
+        throw Workspace.Problem(
+            "port \(instance.port), for \(instance.name), is taken \(taker): stop it, or set \(key)"
+        )
+    }
+
+    /// Starts the private PostgreSQL, unless the operator has one, and answers each service's URL.
+    private func startDatabase(_ settings: SuiteSettings) async throws -> [String: String] {
+        let databases = SuiteDatabase(settings: settings, logger: logger)
+        guard settings.databaseURL == nil else {
+            return try await databases.prepare(telling: { console.say("roost: \($0)") })
+        }
+        let server = try PostgresServer(.init(directory: workspace.postgres), logger: logger)
+        try await server.prepare()
+        let postgres = await supervisor.keep(
+            Supervised.Charge(
+                name: "postgresql",
+                stopSignal: SIGINT,
+                forceSignal: SIGQUIT,
+                stopLimit: .seconds(10),
+                launch: { try await server.launch() }
+            )
+        )
+        while !server.isReady {
+            guard postgres.ends.count < Self.patience else {
+                throw Workspace.Problem(
+                    "PostgreSQL \(postgres.ends.last); \(server.logFile) says:\n\(server.logTail())"
+                )
+            }
+            // The server tells a file, not us, that it is ready.
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return try await databases.prepare(on: server, telling: { console.say("roost: \($0)") })
+    }
+
+    private func waitUntilReady(_ services: [(SuiteInstance, Supervised)]) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (instance, service) in services {
+                group.addTask {
+                    while await Readiness.of(instance.url) != .ready {
+                        guard service.ends.count < Self.patience else {
+                            throw Workspace.Problem("\(service.name) \(service.ends.last), \(Self.patience) times")
+                        }
+                        // Asked again rather than told: a service says that it is ready to who asks.
+                        try await Task.sleep(for: .milliseconds(50))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
+
+/// The suite's executables, beside this one.
+struct Executables: Sendable {
+    private let folder: String
+
+    init() throws {
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        folder = URL(filePath: own).deletingLastPathComponent().path(percentEncoded: false)
+    }
+
+    func path(of name: String) -> String? {
+        let path = folder + name
+        return FileManager.default.isExecutableFile(atPath: path) ? path : nil
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import Glibc
+
+/// A file of `KEY=value` lines, as `.env` and `.roost/secrets.env` are.
+struct EnvironmentFile: Sendable {
+    let path: String
+
+    /// What the file says; nothing where there is none.
+    ///
+    /// A line is empty, a comment, or a key and a value, which may stand in single or double quotes and is taken to the
+    /// letter.
+    func read() throws -> [String: String] {
+        guard FileManager.default.fileExists(atPath: path) else {
+            return [:]
+        }
+        var values: [String: String] = [:]
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        for (index, raw) in lines.enumerated() {
+            let line = raw.trimmingCharacters(in: .whitespaces)
+            guard !line.isEmpty, !line.hasPrefix("#") else {
+                continue
+            }
+            guard let equals = line.firstIndex(of: "="), equals > line.startIndex else {
+                throw Workspace.Problem("\(path), line \(index + 1): expected KEY=value")
+            }
+            let key = line[..<equals].trimmingCharacters(in: .whitespaces)
+            var value = line[line.index(after: equals)...].trimmingCharacters(in: .whitespaces)
+            if value.count >= 2, let quote = value.first, quote == "\"" || quote == "'", value.last == quote {
+                value = String(value.dropFirst().dropLast())
+            }
+            values[key] = value
+        }
+        return values
+    }
+
+    /// Writes the file anew, whole or not at all, readable to its owner alone.
+    func write(_ values: [String: String], heading: String) throws {
+        let new = path + ".new"
+        let text = "# \(heading)\n" + values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)\n" }.joined()
+        let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw Workspace.Problem("cannot write \(new): \(String(cString: strerror(errno)))")
+        }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try file.write(contentsOf: Data(text.utf8))
+        try file.synchronize()
+        guard rename(new, path) == 0 else {
+            throw Workspace.Problem("cannot write \(path): \(String(cString: strerror(errno)))")
+        }
+    }
+}
