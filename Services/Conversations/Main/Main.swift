@@ -1,1 +1,7 @@
-@main enum Main { static func main() {} }
+import ConversationsServer
+import ServiceHost
+
+@main
+enum Main {
+    static func main() async throws { try await ServiceHost.run(ConversationsService.self) }
+}

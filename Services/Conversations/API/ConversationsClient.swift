@@ -1,0 +1,76 @@
+package import ServiceClient
+package import Wire
+
+/// What somebody signed in can ask of conversations; the `ServiceClient` carries their credential.
+package struct ConversationsClient: Sendable {
+    private let service: ServiceClient
+
+    package init(_ service: ServiceClient) {
+        self.service = service
+    }
+
+    package func create(_ draft: ConversationDraft) async throws -> Conversation {
+        try await service.post("/conversations/create", draft)
+    }
+
+    package func list(limit: Int? = nil, cursor: String? = nil) async throws -> Page<Conversation> {
+        var query: [(String, String)] = []
+        if let limit { query.append(("limit", "\(limit)")) }
+        if let cursor { query.append(("cursor", cursor)) }
+        return try await service.get("/conversations", query: query)
+    }
+
+    package func conversation(_ token: String) async throws -> Conversation {
+        try await service.get(path(token))
+    }
+
+    @discardableResult
+    package func join(_ token: String) async throws -> Conversation {
+        try await service.post(path(token, "join"), Nothing())
+    }
+
+    @discardableResult
+    package func leave(_ token: String) async throws -> Conversation {
+        try await service.post(path(token, "leave"), Nothing())
+    }
+
+    package func renewToken(_ token: String) async throws -> Conversation {
+        try await service.post(path(token, "token"), Nothing())
+    }
+
+    @discardableResult
+    package func kick(_ user: String, from token: String) async throws -> Conversation {
+        try await service.post(path(token, "kick"), Kick(userId: user))
+    }
+
+    package func send(_ draft: MessageDraft, to token: String) async throws -> Message {
+        try await service.post(path(token, "messages"), draft)
+    }
+
+    /// - Parameter query: `before`, `page` and `count`, or `beforeSeq` or `afterSeq` and `count`.
+    package func messages(_ token: String, query: [(String, String)] = []) async throws -> [Message] {
+        try await service.get(path(token, "messages"), query: query, as: Page<Message>.self).things
+    }
+
+    @discardableResult
+    package func markRead(_ message: Message.ID, in token: String) async throws -> ReadMark {
+        try await service.post(path(token, "messages", "\(message)", "read"), Nothing())
+    }
+
+    @discardableResult
+    package func markRead(before moment: Moment, in token: String) async throws -> ReadMark {
+        try await service.post(path(token, "read"), ReadBefore(before: moment))
+    }
+
+    package func changes(_ token: String, after change: Int64, limit: Int? = nil) async throws -> Changes {
+        var query = [("after", "\(change)")]
+        if let limit { query.append(("limit", "\(limit)")) }
+        return try await service.get(path(token, "changes"), query: query)
+    }
+
+    private func path(_ segments: String...) -> String {
+        "/conversations/" + segments.map(ServiceClient.percentEncoded).joined(separator: "/")
+    }
+
+    private struct Nothing: Encodable {}
+}

@@ -1,0 +1,46 @@
+import AuthAPI
+package import Configuration
+package import Postgres
+package import ServiceHost
+package import ServiceLifecycle
+
+/// Conversations: who is in them, what is said, what was read.
+package struct ConversationsService: SuiteService {
+    package static let name = "conversations"
+    package static let defaultPort = 8082
+    package static let migrations = [
+        Migration(name: "V0001_create_conversations", sql: PackageResources.V0001_create_conversations_sql)
+    ]
+
+    private let conversations: Conversations
+    private let messages: Messages
+    private let pruning: OutboxPruning
+
+    package init(resources: ServiceResources, configuration: ConfigReader) async throws {
+        let settings = try ConversationsConfiguration(configuration)
+        conversations = Conversations(
+            database: resources.database,
+            users: KnownUsers(auth: AuthClient(try resources.neighbours.client("auth"))),
+            cursors: resources.cursors,
+            maximumMembers: settings.maximumMembers
+        )
+        messages = Messages(
+            database: resources.database,
+            lanes: WriteLanes(database: resources.database, configuration: settings, logger: resources.logger)
+        )
+        pruning = OutboxPruning(
+            database: resources.database,
+            retention: settings.outboxRetention,
+            logger: resources.logger,
+            now: resources.now
+        )
+    }
+
+    package func addRoutes(to routes: SuiteRoutes) {
+        ConversationRoutes(conversations: conversations).add(to: routes)
+        MemberRoutes(members: Members(conversations: conversations)).add(to: routes)
+        MessageRoutes(messages: messages).add(to: routes)
+    }
+
+    package var background: [any Service] { [pruning] }
+}

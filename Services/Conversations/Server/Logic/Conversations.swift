@@ -1,0 +1,156 @@
+import ConversationsAPI
+import Foundation
+import Postgres
+import ServiceHost
+import Wire
+
+/// The rules of conversations: who makes, sees, renames and enters them.
+struct Conversations: Sendable {
+    let database: PostgresPool
+    let users: KnownUsers
+    let cursors: CursorSigner
+    let maximumMembers: Int
+
+    func create(_ draft: ConversationDraft, by creator: User.ID) async throws -> Conversation {
+        guard draft.type == nil || draft.type == Conversation.Kind.group.rawValue else {
+            throw APIError.invalid("type", "\"type\" must be group")
+        }
+        let label = try DraftRules.label(draft.label)
+        let meta = try DraftRules.meta(draft.meta)
+        let members = try await known(draft.members, of: creator, field: "members").filter { $0 != creator.user }
+        guard members.count < maximumMembers else { throw Self.full }
+        // Left out: nobody by id, everybody by token.
+        let whiteList = try await known(draft.whiteList ?? .only([]), of: creator)
+        let new = NewConversation(
+            creator: creator,
+            secret: ConversationToken.newSecret(),
+            type: .group,
+            label: label,
+            meta: meta,
+            whiteList: whiteList,
+            joinByToken: draft.joinByToken ?? (draft.whiteList == nil),
+            members: [creator.user] + members
+        )
+        return try await database.transaction { db in
+            try await MemberStore(db: db).introduce(new.members, of: creator.application)
+            let store = ConversationStore(db: db)
+            return try await Self.seen(store.view(try await store.insert(new), for: creator))
+        }
+    }
+
+    func list(of user: User.ID, limit: Int, cursor: String?) async throws -> Page<Conversation> {
+        let list = "conversations"
+        let position = try cursor.map { try cursors.position($0, of: list, for: user, as: ConversationCursor.self) }
+        let store = ConversationStore(db: database.reads)
+        let found = try await store.page(of: user, after: position, limit: limit + 1)
+        let page = found.prefix(limit)
+        var next: String?
+        if found.count > limit, let last = page.last {
+            next = try cursors.sign(ConversationCursor(after: page, last: last, of: position), of: list, for: user)
+        }
+        return Page(page.map(\.conversation), next: next)
+    }
+
+    func show(_ token: ConversationToken, to user: User.ID) async throws -> Conversation {
+        try await Self.seen(ConversationStore(db: database.reads).view(token, for: user))
+    }
+
+    func rename(_ token: ConversationToken, to label: String, by user: User.ID) async throws -> Conversation {
+        let label = try DraftRules.label(label)
+        return try await change(token, by: user) { db, _ in
+            try await ConversationStore(db: db).set(label: label, of: token.id)
+        }
+    }
+
+    func replaceMeta(_ token: ConversationToken, with meta: JSONValue, by user: User.ID) async throws -> Conversation {
+        let compact = try DraftRules.meta(meta)
+        return try await change(token, by: user) { db, _ in
+            try await ConversationStore(db: db).set(meta: compact, of: token.id)
+            try await HeadStore(db: db).append(.metaUpdated(meta), to: token.id)
+        }
+    }
+
+    func replaceWhiteList(
+        _ token: ConversationToken,
+        with whiteList: WhiteList,
+        by user: User.ID
+    ) async throws -> Conversation {
+        // Who may not do it is told so before anything is said about the users he named.
+        try await requireAdmin(token, user)
+        let whiteList = try await known(whiteList, of: user)
+        return try await change(token, by: user, asAdmin: true) { db, _ in
+            try await ConversationStore(db: db).set(whiteList: whiteList, of: token.id)
+            try await HeadStore(db: db).append(.whiteListUpdated(whiteList), to: token.id)
+        }
+    }
+
+    func renewToken(_ token: ConversationToken, by user: User.ID) async throws -> Conversation {
+        let renewed = ConversationToken(id: token.id, secret: ConversationToken.newSecret())
+        return try await change(token, by: user, asAdmin: true, seenBy: renewed) { db, _ in
+            try await ConversationStore(db: db).set(secret: renewed.secret, of: token.id)
+        }
+    }
+
+    static let notFound = APIError(.notFound, "conversation_not_found", "there is no such conversation")
+    static let full = APIError(.unprocessable, "too_many_members", "the conversation has no room for more members")
+
+    private static func seen(_ conversation: Conversation?) throws -> Conversation {
+        guard let conversation else { throw notFound }
+        return conversation
+    }
+}
+
+// What changes a conversation, here and in `Members`.
+extension Conversations {
+    /// Runs `body` under the conversation's lock for a member of it, and answers with the conversation as it is then.
+    ///
+    /// - Throws: `notFound` for who is no member, `forbidden` for who is no admin where one is asked for.
+    func change(
+        _ token: ConversationToken,
+        by user: User.ID,
+        asAdmin: Bool = false,
+        seenBy renewed: ConversationToken? = nil,
+        _ body: (PostgresTransaction, Standing) async throws -> Void
+    ) async throws -> Conversation {
+        try await database.transaction { db in
+            let standing = try await standing(token, of: user, on: db)
+            guard let isAdmin = standing.isAdmin else { throw Self.notFound }
+            guard isAdmin || !asAdmin else { throw Self.adminsOnly }
+            try await body(db, standing)
+            let store = ConversationStore(db: db)
+            return try await Self.seen(store.view(renewed ?? token, for: user, evenAsNonMember: true))
+        }
+    }
+
+    /// Takes the conversation's lock, then reads what decides; it stays true until the transaction ends.
+    func standing(_ token: ConversationToken, of user: User.ID, on db: PostgresTransaction) async throws -> Standing {
+        guard try await HeadStore(db: db).lock(token.id),
+            let standing = try await ConversationStore(db: db).standing(token, of: user)
+        else { throw Self.notFound }
+        return standing
+    }
+
+    /// A look ahead, without a lock: so that who may not do something learns nothing else.
+    func requireAdmin(_ token: ConversationToken, _ user: User.ID) async throws {
+        let standing = try await ConversationStore(db: database.reads).standing(token, of: user)
+        guard let isAdmin = standing?.isAdmin else { throw Self.notFound }
+        guard isAdmin else { throw Self.adminsOnly }
+    }
+
+    /// As many as one request may name, all of them somebody's.
+    func known(_ named: [String], of user: User.ID, field: String) async throws -> [String] {
+        guard named.count <= DraftRules.maximumNamed else {
+            throw APIError.invalid(field, "\"\(field)\" may name \(DraftRules.maximumNamed) users", code: "too_many")
+        }
+        return try await users.require(named, of: user.application, field: field)
+    }
+
+    private func known(_ whiteList: WhiteList, of user: User.ID) async throws -> [String]? {
+        guard let named = whiteList.users else { return nil }
+        let known = try await known(named, of: user, field: "whiteList")
+        try DraftRules.whiteListSize(known)
+        return known
+    }
+
+    static let adminsOnly = APIError(.forbidden, "admins_only", "only an admin of the conversation may do this")
+}

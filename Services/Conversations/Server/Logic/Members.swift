@@ -1,0 +1,109 @@
+import ConversationsAPI
+import Postgres
+import Wire
+
+/// The rules of membership: who comes in, who goes, who decides.
+///
+/// Each takes the head's lock first, as every message does; so nothing that the one who goes was sending gets in after.
+struct Members: Sendable {
+    let conversations: Conversations
+
+    /// By the token: whom the white list admits, and where the token itself does, everybody but who was kicked.
+    func join(_ token: ConversationToken, _ user: User.ID) async throws -> Conversation {
+        try await conversations.database.transaction { db in
+            let standing = try await conversations.standing(token, of: user, on: db)
+            if standing.isAdmin == nil {
+                guard standing.admits(user.user) else {
+                    throw APIError(.forbidden, "not_admitted", "this conversation does not let you in")
+                }
+                try await add(user, to: token, standing, pardoned: false, on: db)
+            }
+            let view = try await ConversationStore(db: db).view(token, for: user)
+            guard let view else { throw Conversations.notFound }
+            return view
+        }
+    }
+
+    func leave(_ token: ConversationToken, _ user: User.ID) async throws -> Conversation {
+        try await conversations.change(token, by: user) { db, _ in
+            _ = try await MemberStore(db: db).remove(user.user, from: token.id)
+            try await MemberStore(db: db).keepAnAdmin(in: token.id)
+            try await HeadStore(db: db).append(.left(user.user), to: token.id)
+        }
+    }
+
+    func add(_ named: String, to token: ConversationToken, by admin: User.ID) async throws -> Conversation {
+        // Who may not do it is told so before anything is said about the user he named.
+        try await conversations.requireAdmin(token, admin)
+        let known = try await conversations.known([named], of: admin, field: "userId")
+        return try await conversations.change(token, by: admin, asAdmin: true) { db, standing in
+            for name in known where try await MemberStore(db: db).isAdmin(name, in: token.id) == nil {
+                let user = User.ID(application: admin.application, user: name)
+                try await add(user, to: token, standing, pardoned: true, on: db)
+            }
+        }
+    }
+
+    func kick(_ named: String, from token: ConversationToken, by admin: User.ID) async throws -> Conversation {
+        let name = try DraftRules.userID(named, field: "userId")
+        return try await conversations.change(token, by: admin, asAdmin: true) { db, standing in
+            let user = try Self.user(name, besides: admin)
+            guard user.user != admin.user else {
+                throw APIError(.forbidden, "cannot_kick_oneself", "nobody kicks himself; leave instead")
+            }
+            guard user.user != standing.creator else {
+                throw APIError(.forbidden, "cannot_kick_creator", "nobody kicks the creator")
+            }
+            guard try await MemberStore(db: db).remove(user.user, from: token.id) else { throw Self.notFound }
+            try await MemberStore(db: db).bar(user, from: token.id)
+            try await HeadStore(db: db).append(.kicked(user.user), to: token.id)
+        }
+    }
+
+    func appoint(_ named: String, in token: ConversationToken, by admin: User.ID) async throws -> Conversation {
+        try await conversations.change(token, by: admin, asAdmin: true) { db, _ in
+            let user = try Self.user(DraftRules.userID(named, field: "userId"), besides: admin)
+            guard try await MemberStore(db: db).set(admin: true, user.user, in: token.id) else { throw Self.notFound }
+        }
+    }
+
+    func dismiss(_ named: String, in token: ConversationToken, by admin: User.ID) async throws -> Conversation {
+        try await conversations.change(token, by: admin, asAdmin: true) { db, standing in
+            let user = try Self.user(DraftRules.userID(named, field: "userId"), besides: admin)
+            let members = MemberStore(db: db)
+            guard let isAdmin = try await members.isAdmin(user.user, in: token.id) else { throw Self.notFound }
+            guard isAdmin else { return }
+            guard user.user != standing.creator else {
+                throw APIError(.unprocessable, "creator_stays_admin", "the creator stays an admin")
+            }
+            guard try await members.adminCount(of: token.id) > 1 else {
+                throw APIError(.unprocessable, "last_admin", "the last admin stays; appoint another first")
+            }
+            _ = try await members.set(admin: false, user.user, in: token.id)
+        }
+    }
+
+    private func add(
+        _ user: User.ID,
+        to token: ConversationToken,
+        _ standing: Standing,
+        pardoned: Bool,
+        on db: PostgresTransaction
+    ) async throws {
+        guard standing.memberCount < conversations.maximumMembers else { throw Conversations.full }
+        let members = MemberStore(db: db)
+        try await members.introduce([user.user], of: user.application)
+        try await members.add(user, to: token.id, pardoned: pardoned)
+        // Where all had left, who comes first decides.
+        try await members.keepAnAdmin(in: token.id)
+        try await HeadStore(db: db).append(.joined(user.user), to: token.id)
+    }
+
+    /// The one named, in the same application; what cannot be a user's id is no member's either.
+    private static func user(_ name: String, besides admin: User.ID) throws -> User.ID {
+        guard let name = KnownUsers.spelling(name, in: admin.application) else { throw notFound }
+        return User.ID(application: admin.application, user: name)
+    }
+
+    private static let notFound = APIError(.notFound, "member_not_found", "there is no such member")
+}

@@ -1,0 +1,102 @@
+import ConversationsAPI
+import Foundation
+import Postgres
+import Wire
+
+/// The rules of messages: members write them once each, read them all, and mark how far they have read.
+struct Messages: Sendable {
+    let database: PostgresPool
+    let lanes: WriteLanes
+
+    func send(_ draft: MessageDraft, to token: ConversationToken, by sender: User.ID) async throws -> Message {
+        let message = MessageWrite(
+            conversation: token,
+            sender: sender,
+            clientMessageID: try DraftRules.clientMessageID(draft.clientMessageId),
+            data: try DraftRules.text(draft.data),
+            mime: try DraftRules.mime(draft.mime),
+            encoding: try DraftRules.encoding(draft.encoding),
+            meta: try DraftRules.meta(draft.meta),
+            push: try DraftRules.push(draft)
+        )
+        switch try await lanes.write(.message(message)) {
+        case .written(let written): return Message(message, meta: draft.meta, written)
+        case .known(let seq): return try await known(seq, of: token, to: sender)
+        case .marked, .nobody: throw Conversations.notFound
+        }
+    }
+
+    func history(_ token: ConversationToken, to user: User.ID, _ span: HistorySpan) async throws -> [Message] {
+        guard let messages = try await MessageStore(db: database.reads).history(token, for: user, span) else {
+            throw Conversations.notFound
+        }
+        return messages
+    }
+
+    func changes(
+        _ token: ConversationToken,
+        to user: User.ID,
+        after change: Int64,
+        limit: Int
+    ) async throws -> Changes {
+        let store = MessageStore(db: database.reads)
+        guard let changes = try await store.changes(token, for: user, after: change, limit: limit) else {
+            throw Conversations.notFound
+        }
+        return changes
+    }
+
+    /// Marks this message and all before it as read.
+    func markRead(_ message: Message.ID, in token: ConversationToken, by user: User.ID) async throws -> ReadMark {
+        // Another conversation's message is not asked for above the end of this one, but for nothing at all.
+        let isHere = message.conversation == token.id
+        let mark = try await markRead(in: token, by: user, .upTo(seq: isHere ? message.seq : 0))
+        guard isHere, message.seq <= mark.seq else {
+            throw APIError(.notFound, "message_not_found", "there is no such message")
+        }
+        return mark
+    }
+
+    /// Marks everything older than a moment as read.
+    func markRead(before moment: Moment, in token: ConversationToken, by user: User.ID) async throws -> ReadMark {
+        try await markRead(in: token, by: user, .before(moment.date))
+    }
+
+    private func markRead(
+        in token: ConversationToken,
+        by user: User.ID,
+        _ extent: MarkWrite.Extent
+    ) async throws -> ReadMark {
+        let write = MarkWrite(conversation: token, user: user, extent: extent)
+        guard case .marked(let mark) = try await lanes.write(.mark(write)) else { throw Conversations.notFound }
+        return mark
+    }
+
+    /// A message that an earlier attempt wrote, as it is now.
+    private func known(_ seq: Int64, of token: ConversationToken, to sender: User.ID) async throws -> Message {
+        var span = HistorySpan()
+        span.count = 1
+        span.beforeSeq = seq + 1
+        guard let message = try await history(token, to: sender, span).first else { throw Conversations.notFound }
+        return message
+    }
+}
+
+extension Message {
+    /// As it is at the moment of writing: nobody but its sender has read it.
+    fileprivate init(_ draft: MessageWrite, meta: JSONValue?, _ written: WrittenMessage) {
+        self.init(
+            chatId: draft.conversation.id,
+            seq: written.seq,
+            change: written.change,
+            data: draft.data,
+            mime: draft.mime,
+            encoding: draft.encoding,
+            meta: draft.meta == nil ? nil : meta,
+            createdAt: written.createdAt,
+            senderUser: Sender(id: written.senderNumber, serial: draft.sender.user),
+            reads: written.memberCount <= ConversationStore<PostgresPool>.readsLimit ? [draft.sender.user] : nil,
+            clientMessageId: ClientMessageID.isOurs(draft.clientMessageID) ? nil : draft.clientMessageID
+        )
+    }
+}

@@ -1,0 +1,51 @@
+import ConversationsAPI
+import Hummingbird
+import ServiceHost
+import Wire
+
+/// Serves `/conversations`: making, listing, showing and changing them.
+struct ConversationRoutes {
+    let conversations: Conversations
+
+    func add(to routes: SuiteRoutes) {
+        routes.user.post("conversations/create", use: create)
+        routes.user.get("conversations", use: list)
+        routes.user.get("conversations/:token", use: show)
+        routes.user.post("conversations/:token/token", use: renewToken)
+        routes.user.put("conversations/:token/label", use: replaceLabel)
+        routes.user.put("conversations/:token/meta", use: replaceMeta)
+        routes.user.put("conversations/:token/whiteList", use: replaceWhiteList)
+    }
+
+    func create(request: Request, context: UserContext) async throws -> Reply<Conversation> {
+        let draft = try await request.decode(as: ConversationDraft.self, context: context)
+        return Reply(try await conversations.create(draft, by: context.user))
+    }
+
+    func list(request: Request, context: UserContext) async throws -> Page<Conversation> {
+        try await conversations.list(of: context.user, limit: request.limit(), cursor: request.query("cursor"))
+    }
+
+    func show(request: Request, context: UserContext) async throws -> Reply<Conversation> {
+        Reply(try await conversations.show(context.conversation(), to: context.user))
+    }
+
+    func renewToken(request: Request, context: UserContext) async throws -> Reply<Conversation> {
+        Reply(try await conversations.renewToken(context.conversation(), by: context.user))
+    }
+
+    func replaceLabel(request: Request, context: UserContext) async throws -> Reply<Conversation> {
+        let label = try await request.decode(as: LabelReplacement.self, context: context).label
+        return Reply(try await conversations.rename(context.conversation(), to: label, by: context.user))
+    }
+
+    func replaceMeta(request: Request, context: UserContext) async throws -> Reply<Conversation> {
+        let meta = try await request.decode(as: MetaReplacement.self, context: context).meta
+        return Reply(try await conversations.replaceMeta(context.conversation(), with: meta, by: context.user))
+    }
+
+    func replaceWhiteList(request: Request, context: UserContext) async throws -> Reply<Conversation> {
+        let list = try await request.decode(as: WhiteListReplacement.self, context: context).whiteList
+        return Reply(try await conversations.replaceWhiteList(context.conversation(), with: list, by: context.user))
+    }
+}

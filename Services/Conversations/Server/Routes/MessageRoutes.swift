@@ -1,0 +1,41 @@
+import ConversationsAPI
+import Hummingbird
+import ServiceHost
+import Wire
+
+/// Serves what is said in a conversation, read in it, and was missed of it.
+struct MessageRoutes {
+    let messages: Messages
+
+    func add(to routes: SuiteRoutes) {
+        routes.user.get("conversations/:token/messages", use: list)
+        routes.user.post("conversations/:token/messages", use: send)
+        routes.user.post("conversations/:token/messages/:id/read", use: markMessageRead)
+        routes.user.post("conversations/:token/read", use: markRead)
+        routes.user.get("conversations/:token/changes", use: listChanges)
+    }
+
+    func list(request: Request, context: UserContext) async throws -> Page<Message> {
+        Page(try await messages.history(context.conversation(), to: context.user, request.historySpan()))
+    }
+
+    func send(request: Request, context: UserContext) async throws -> Reply<Message> {
+        let draft = try await request.decode(as: MessageDraft.self, context: context)
+        return Reply(try await messages.send(draft, to: context.conversation(), by: context.user))
+    }
+
+    func markMessageRead(request: Request, context: UserContext) async throws -> Reply<ReadMark> {
+        Reply(try await messages.markRead(context.message(), in: context.conversation(), by: context.user))
+    }
+
+    func markRead(request: Request, context: UserContext) async throws -> Reply<ReadMark> {
+        let moment = try await request.decode(as: ReadBefore.self, context: context).before
+        return Reply(try await messages.markRead(before: moment, in: context.conversation(), by: context.user))
+    }
+
+    func listChanges(request: Request, context: UserContext) async throws -> Reply<Changes> {
+        guard let after = try request.number("after", in: 0...Int64(1) << 53) else { throw APIError.missing("after") }
+        let token = try context.conversation()
+        return Reply(try await messages.changes(token, to: context.user, after: after, limit: request.limit()))
+    }
+}

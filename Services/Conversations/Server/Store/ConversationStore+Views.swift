@@ -1,0 +1,136 @@
+import ConversationsAPI
+import Foundation
+import Postgres
+import Wire
+
+/// A conversation as one of its users sees it: with the members, the newest message, and how much of it is unread.
+extension ConversationStore {
+    /// Above so many members, `reads` are left out everywhere, and members and admins are in lists.
+    static var readsLimit: Int { 100 }
+
+    /// Nil where the user sees no such conversation; unless told otherwise, a member alone sees one.
+    func view(_ token: ConversationToken, for user: User.ID, evenAsNonMember: Bool = false) async throws -> Conversation? {
+        try await db.first(
+            """
+            SELECT \(unsafe: Self.columns)
+            FROM conversations
+            JOIN heads ON heads.conversation_id = conversations.conversation_id
+            LEFT JOIN members AS mine ON mine.conversation_id = conversations.conversation_id
+                AND mine.user_id = \(user.user) AND mine.application_id = \(user.application)
+            \(unsafe: Self.lastMessageAndMembers(of: "TRUE"))
+            WHERE conversations.conversation_id = \(token.id) AND conversations.secret = \(token.secret)
+                AND conversations.application_id = \(user.application)
+                AND (mine.user_id IS NOT NULL OR \(evenAsNonMember))
+            """,
+            as: Conversation.init(row:)
+        )
+    }
+
+    /// The user's conversations, latest activity first, as they were ordered when the first page was read.
+    ///
+    /// Who walks on sees the order of that moment: a conversation that has moved up since keeps its place, so it is
+    /// neither skipped nor repeated. A message that was being committed at that moment may come to light later and
+    /// change the past by so much; hence the `recent` ones given are named one by one, and any other of that time is
+    /// given late rather than not at all.
+    func page(of user: User.ID, after cursor: ConversationCursor?, limit: Int) async throws -> [ListedConversation] {
+        try await db.all(
+            """
+            WITH mine AS MATERIALIZED (
+                SELECT members.conversation_id, members.read_spoken, heads.last_seq, heads.last_spoken,
+                       CASE WHEN heads.last_at > \(cursor?.asOf) THEN coalesce(
+                           (SELECT messages.created_at FROM messages
+                            WHERE messages.conversation_id = heads.conversation_id
+                                AND messages.created_at <= \(cursor?.asOf)
+                            ORDER BY messages.created_at DESC LIMIT 1),
+                           (SELECT made.created_at FROM conversations AS made
+                            WHERE made.conversation_id = heads.conversation_id AND made.created_at <= \(cursor?.asOf))
+                       ) ELSE heads.last_at END AS active_at
+                FROM members
+                JOIN heads ON heads.conversation_id = members.conversation_id
+                WHERE members.application_id = \(user.application) AND members.user_id = \(user.user)
+            ), listed AS MATERIALIZED (
+                SELECT conversation_id, read_spoken, last_seq, last_spoken, active_at
+                FROM mine
+                WHERE active_at IS NOT NULL AND (
+                    \(cursor == nil)
+                    OR (active_at, conversation_id) < (\(cursor?.at), \(cursor?.id))
+                    OR active_at > \(cursor?.recent)
+                ) AND conversation_id <> ALL (\(cursor?.given ?? []))
+                ORDER BY active_at DESC, conversation_id DESC
+                LIMIT \(limit)
+            )
+            SELECT \(unsafe: Self.columns), heads.active_at, clock_timestamp() AS now
+            FROM listed AS heads
+            JOIN listed AS mine ON mine.conversation_id = heads.conversation_id
+            JOIN conversations ON conversations.conversation_id = heads.conversation_id
+            \(unsafe: Self.lastMessageAndMembers(of: "conversations.member_count <= \(Self.readsLimit)"))
+            ORDER BY heads.active_at DESC, heads.conversation_id DESC
+            """,
+            as: { row in
+                ListedConversation(
+                    conversation: try Conversation(row: row),
+                    activeAt: try row.date("active_at"),
+                    now: try row.date("now")
+                )
+            }
+        )
+    }
+
+    /// The last message first, for its columns are read by their place.
+    private static var columns: String {
+        """
+        \(MessageRow.columns("last_message")),
+        conversations.conversation_id, conversations.secret, conversations.label, conversations.type,
+        conversations.white_list, conversations.join_by_token, conversations.meta, conversations.member_count,
+        everybody.members, everybody.admins, everybody.readers,
+        heads.last_spoken - mine.read_spoken AS unread
+        """
+    }
+
+    private static func lastMessageAndMembers(of condition: String) -> String {
+        """
+        LEFT JOIN messages AS last_message ON last_message.conversation_id = conversations.conversation_id
+            AND last_message.seq = heads.last_seq
+        LEFT JOIN LATERAL (
+            SELECT array_agg(people.user_id ORDER BY people.place) AS members,
+                   array_agg(people.user_id ORDER BY people.place) FILTER (WHERE people.is_admin) AS admins,
+                   array_agg(people.user_id ORDER BY people.place)
+                       FILTER (WHERE people.read_seq >= heads.last_seq) AS readers
+            FROM members AS people
+            WHERE people.conversation_id = conversations.conversation_id
+        ) AS everybody ON \(condition)
+        """
+    }
+}
+
+/// A conversation of a list, with what places it there.
+struct ListedConversation: Sendable {
+    let conversation: Conversation
+    let activeAt: Date
+    /// The database's time at which the page was read.
+    let now: Date
+}
+
+extension Conversation {
+    fileprivate init(row: PostgresRow) throws {
+        let id: Conversation.ID = try row.decode("conversation_id")
+        let isSmall = try row.int("member_count") <= ConversationStore<PostgresReads>.readsLimit
+        let readers: [String]? = isSmall ? try row.decodeIfPresent("readers") ?? [] : nil
+        let lastMessage = try MessageRow(row).map { try $0.message(in: id) { _ in readers } }
+        let members: [String]? = try row.decodeIfPresent("members")
+        let hasMembers = try members != nil || row.int("member_count") == 0
+        self.init(
+            id: id,
+            token: ConversationToken(id: id, secret: try row.string("secret")).description,
+            label: try row.string("label"),
+            type: Kind(rawValue: try row.string("type")) ?? .group,
+            members: hasMembers ? members ?? [] : nil,
+            admins: hasMembers ? try row.decodeIfPresent("admins") ?? [] : nil,
+            whiteList: try row.decodeIfPresent("white_list"),
+            joinByToken: try row.bool("join_by_token"),
+            meta: try row.optionalString("meta").map(JSONValue.init(compact:)),
+            unreadCount: try row.optionalInt("unread") ?? 0,
+            lastMessage: lastMessage
+        )
+    }
+}

@@ -1,0 +1,31 @@
+import ConversationsAPI
+import Wire
+
+/// A conversation's token taken apart: 22 random characters (132 bits, of which 128 are random), then its id.
+///
+/// So a token is looked up by the primary key, and says by itself which shard has its conversation.
+struct ConversationToken: Hashable, Sendable, CustomStringConvertible {
+    static let secretLength = 22
+
+    let id: Conversation.ID
+    let secret: String
+
+    init(id: Conversation.ID, secret: String) {
+        self.id = id
+        self.secret = secret
+    }
+
+    /// Nil for what can be nobody's token.
+    init?(_ text: String) {
+        guard text.utf8.count == text.unicodeScalars.count, text.utf8.count > Self.secretLength else { return nil }
+        let number = text.dropFirst(Self.secretLength)
+        guard number.utf8.first != UInt8(ascii: "0"), number.utf8.allSatisfy({ (48...57).contains($0) }),
+            let id = Int64(number)
+        else { return nil }
+        self.init(id: Conversation.ID(id), secret: String(text.prefix(Self.secretLength)))
+    }
+
+    static func newSecret() -> String { Base64URL.random(bytes: 16) }
+
+    var description: String { "\(secret)\(id)" }
+}

@@ -1,0 +1,59 @@
+import DequeModule
+
+/// Writes that wait for their lane, bounded by number and by size.
+struct LaneQueue {
+    /// A write whose caller waits.
+    struct Entry: Sendable {
+        let write: LaneWrite
+        let deadline: ContinuousClock.Instant
+        let answer: CheckedContinuation<LaneOutcome, any Error>
+    }
+
+    static let maximumBatch = 64
+    static let maximumBatchBytes = 262_144
+
+    let capacity: Int
+    let maximumBytes: Int
+    private var entries = Deque<Entry>()
+    private var bytes = 0
+
+    init(capacity: Int, maximumBytes: Int) {
+        self.capacity = capacity
+        self.maximumBytes = maximumBytes
+    }
+
+    var count: Int { entries.count }
+
+    /// False: there is no room.
+    mutating func append(_ entry: Entry) -> Bool {
+        let size = entry.write.bytes
+        guard entries.count < capacity, bytes + size <= maximumBytes else { return false }
+        entries.append(entry)
+        bytes += size
+        return true
+    }
+
+    /// What goes together next, in the order it came; empty when nothing waits.
+    ///
+    /// A draft that is in the batch already stays for the next, which will find it written.
+    mutating func nextBatch() -> [Entry] {
+        var batch: [Entry] = []
+        var size = 0
+        var keys: Set<MessageWrite.Key> = []
+        var later: [Entry] = []
+        while batch.count < Self.maximumBatch, let entry = entries.first {
+            let entrySize = entry.write.bytes
+            guard batch.isEmpty || size + entrySize <= Self.maximumBatchBytes else { break }
+            entries.removeFirst()
+            if case .message(let message) = entry.write, !keys.insert(message.key).inserted {
+                later.append(entry)
+                continue
+            }
+            batch.append(entry)
+            size += entrySize
+        }
+        entries.insert(contentsOf: later, at: entries.startIndex)
+        bytes -= size
+        return batch
+    }
+}

@@ -1,0 +1,81 @@
+import ConversationsAPI
+import Foundation
+import Wire
+
+/// What a lane writes.
+enum LaneWrite: Sendable {
+    case message(MessageWrite)
+    case mark(MarkWrite)
+
+    var conversation: Conversation.ID {
+        switch self {
+        case .message(let message): message.conversation.id
+        case .mark(let mark): mark.conversation.id
+        }
+    }
+
+    /// About how much memory and wire it takes.
+    var bytes: Int {
+        switch self {
+        case .message(let message): 256 + message.textBytes
+        case .mark: 256
+        }
+    }
+}
+
+/// A message to be written.
+struct MessageWrite: Sendable {
+    /// What makes two drafts one message.
+    struct Key: Hashable {
+        let conversation: Conversation.ID
+        let sender: User.ID
+        let clientMessageID: String
+    }
+
+    let conversation: ConversationToken
+    let sender: User.ID
+    /// The client's, or one of ours, so that a message of unknown outcome can be looked for.
+    let clientMessageID: String
+    let data: String
+    let mime: String
+    let encoding: String
+    /// Compact JSON.
+    let meta: String?
+    /// Compact JSON: what the notification is to say.
+    let push: String?
+
+    var key: Key { Key(conversation: conversation.id, sender: sender, clientMessageID: clientMessageID) }
+
+    var textBytes: Int { data.utf8.count + (meta?.utf8.count ?? 0) + (push?.utf8.count ?? 0) }
+}
+
+/// A member's mark to be moved on, never back.
+struct MarkWrite: Sendable {
+    enum Extent: Sendable {
+        case upTo(seq: Int64)
+        case before(Date)
+    }
+
+    let conversation: ConversationToken
+    let user: User.ID
+    let extent: Extent
+}
+
+/// What became of a write.
+enum LaneOutcome: Sendable {
+    case written(WrittenMessage)
+    /// It was there already, from an earlier attempt.
+    case known(seq: Int64)
+    case marked(ReadMark)
+    /// There is no such conversation, or the user is no member of it.
+    case nobody
+}
+
+/// What the database gave a new message.
+struct WrittenMessage: Sendable {
+    let seq: Int64
+    let change: Int64
+    let senderNumber: Int64
+    let createdAt: Date
+    let memberCount: Int
+}

@@ -1,0 +1,78 @@
+import ConversationsAPI
+import Postgres
+import Wire
+
+extension SendSegment {
+    /// Numbers and writes the drafts whose senders are members; answers those that were there already with their `seq`.
+    ///
+    /// Every index is met by its whole key in a nested loop: a draft costs the same in a small table and a large one.
+    /// `createdAt` has milliseconds, as on the wire, so that what a client read serves as `before` without loss.
+    static func insert(_ drafts: [MessageWrite]) -> PostgresQuery {
+        """
+        WITH drafts AS MATERIALIZED (
+            SELECT n, conversation_id, secret, application_id, sender_id, client_message_id,
+                   data, mime, encoding, meta, push
+            FROM unnest(
+                \(drafts.map(\.conversation.id.rawValue)), \(drafts.map(\.conversation.secret)),
+                \(drafts.map(\.sender.application)), \(drafts.map(\.sender.user)), \(drafts.map(\.clientMessageID)),
+                \(drafts.map(\.data)), \(drafts.map(\.mime)), \(drafts.map(\.encoding)),
+                \(drafts.map(\.meta)), \(drafts.map(\.push))
+            ) WITH ORDINALITY AS draft (
+                conversation_id, secret, application_id, sender_id, client_message_id,
+                data, mime, encoding, meta, push, n
+            )
+        ), known AS MATERIALIZED (
+            SELECT drafts.n, messages.seq
+            FROM drafts JOIN messages ON messages.conversation_id = drafts.conversation_id
+                AND messages.sender_id = drafts.sender_id AND messages.client_message_id = drafts.client_message_id
+        ), fresh AS MATERIALIZED (
+            SELECT drafts.n, drafts.conversation_id, drafts.sender_id, drafts.client_message_id,
+                   drafts.data, drafts.mime, drafts.encoding, drafts.meta, drafts.push,
+                   members.user_number, conversations.member_count,
+                   heads.last_seq, heads.last_change, heads.last_spoken, heads.last_at,
+                   row_number() OVER (PARTITION BY drafts.conversation_id ORDER BY drafts.n) AS place
+            FROM drafts
+            JOIN heads ON heads.conversation_id = drafts.conversation_id
+            JOIN conversations ON conversations.conversation_id = drafts.conversation_id
+                AND conversations.secret = drafts.secret
+            JOIN members ON members.conversation_id = drafts.conversation_id
+                AND members.user_id = drafts.sender_id AND members.application_id = drafts.application_id
+            WHERE drafts.n NOT IN (SELECT known.n FROM known)
+        ), clock AS MATERIALIZED (
+            SELECT date_trunc('milliseconds', clock_timestamp()) AS now
+        ), written AS (
+            INSERT INTO messages (conversation_id, seq, change, spoken, sender_id, sender_number, client_message_id,
+                                  data, mime, encoding, meta, push, created_at)
+            SELECT conversation_id, last_seq + place, last_change + place, last_spoken + place,
+                   sender_id, user_number, client_message_id,
+                   data, mime, encoding, meta, push, greatest(last_at, now)
+            FROM fresh CROSS JOIN clock
+            ORDER BY n
+        ), moved AS (
+            UPDATE heads
+            SET last_seq = heads.last_seq + added, last_change = heads.last_change + added,
+                last_spoken = heads.last_spoken + added, last_at = greatest(heads.last_at, now)
+            FROM (SELECT conversation_id, count(*) AS added FROM fresh GROUP BY conversation_id) AS sums
+            CROSS JOIN clock
+            WHERE heads.conversation_id = sums.conversation_id
+        ), marked AS (
+            UPDATE members
+            SET read_seq = last_seq + place, read_spoken = last_spoken + place, read_change = last_change + place
+            FROM (
+                SELECT conversation_id, sender_id, last_seq, last_spoken, last_change, max(place) AS place
+                FROM fresh GROUP BY conversation_id, sender_id, last_seq, last_spoken, last_change
+            ) AS sent
+            WHERE members.conversation_id = sent.conversation_id AND members.user_id = sent.sender_id
+        ), told AS (
+            INSERT INTO outbox (conversation_id, from_seq, to_seq, written_at)
+            SELECT conversation_id, last_seq + 1, last_seq + count(*), max(now)
+            FROM fresh CROSS JOIN clock GROUP BY conversation_id, last_seq
+        )
+        SELECT n, last_seq + place AS seq, last_change + place AS change, user_number,
+               greatest(last_at, now) AS created_at, member_count
+        FROM fresh CROSS JOIN clock
+        UNION ALL
+        SELECT n, seq, NULL, NULL, NULL, NULL FROM known
+        """
+    }
+}

@@ -1,0 +1,80 @@
+import ConversationsAPI
+import Foundation
+import Postgres
+import Wire
+
+/// The statements that write a batch of messages and marks: one round trip, one transaction.
+///
+/// The first locks the heads in the order of their ids, so that two batches never wait for each other in a circle. The
+/// others come after the lock and with a snapshot of their own, so they see what was committed while the first waited:
+/// a single statement would number from what was true before, and let in who was kicked meanwhile.
+struct SendSegment: Sendable {
+    let lane: PostgresLane
+
+    /// What became of each write, in their order.
+    func write(_ writes: [LaneWrite]) async throws -> [LaneOutcome] {
+        var messages: [(index: Int, write: MessageWrite)] = []
+        var marks: [(index: Int, write: MarkWrite)] = []
+        for (index, write) in writes.enumerated() {
+            switch write {
+            case .message(let message): messages.append((index, message))
+            case .mark(let mark): marks.append((index, mark))
+            }
+        }
+        var statements = [Self.lock(Array(Set(writes.map(\.conversation))))]
+        if !messages.isEmpty { statements.append(Self.insert(messages.map(\.write))) }
+        if !marks.isEmpty { statements.append(Self.mark(marks.map(\.write))) }
+
+        let results = try await lane.segment(statements)
+
+        var outcomes = [LaneOutcome](repeating: .nobody, count: writes.count)
+        if !messages.isEmpty {
+            for row in results[1] {
+                let (place, outcome) = try Self.message(row)
+                outcomes[messages[place].index] = outcome
+            }
+        }
+        if !marks.isEmpty, let result = results.last {
+            for row in result {
+                let (place, outcome) = try Self.mark(row)
+                outcomes[marks[place].index] = outcome
+            }
+        }
+        return outcomes
+    }
+
+    static func lock(_ conversations: [Conversation.ID]) -> PostgresQuery {
+        """
+        SELECT conversation_id FROM heads WHERE conversation_id = ANY (\(conversations.map(\.rawValue)))
+        ORDER BY conversation_id FOR NO KEY UPDATE
+        """
+    }
+
+    private static func message(_ row: PostgresRow) throws -> (place: Int, LaneOutcome) {
+        let place: Int = try row.decode(at: 0) - 1
+        guard let change: Int64 = try row.decodeIfPresent(at: 2) else {
+            return (place, .known(seq: try row.decode(at: 1)))
+        }
+        return (
+            place,
+            .written(
+                WrittenMessage(
+                    seq: try row.decode(at: 1),
+                    change: change,
+                    senderNumber: try row.decode(at: 3),
+                    createdAt: try row.decode(at: 4),
+                    memberCount: try row.decode(at: 5)
+                )
+            )
+        )
+    }
+
+    private static func mark(_ row: PostgresRow) throws -> (place: Int, LaneOutcome) {
+        (
+            try row.decode(at: 0) - 1,
+            .marked(
+                ReadMark(seq: try row.decode(at: 1), unreadCount: try row.decode(at: 3), change: try row.decode(at: 2))
+            )
+        )
+    }
+}

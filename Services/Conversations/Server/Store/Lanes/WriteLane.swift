@@ -1,0 +1,123 @@
+import Logging
+import Metrics
+import Postgres
+import Synchronization
+import Wire
+
+/// Writes to some of the conversations, a batch at a time: the next is sent the moment the last is answered.
+///
+/// So a lone write goes at once, and under load the batches grow by themselves. A batch that fails is cut in halves and
+/// run again, so that nobody gets another's error; one of unknown outcome is run again as it is, since what was written
+/// is then found by its `clientMessageID`.
+final class WriteLane: Sendable {
+    private struct State {
+        var queue: LaneQueue
+        var isRunning = false
+    }
+
+    private let segment: SendSegment
+    private let patience: Duration
+    private let logger: Logger
+    private let state: Mutex<State>
+    private let batchSizes = Recorder(label: "roost_conversations_batch_writes")
+    private let batchTimes = Metrics.Timer(label: "roost_conversations_batch_duration_seconds")
+    private let retries = Counter(label: "roost_conversations_batch_retries_total")
+
+    /// - Parameter patience: how long a caller waits before being told that the outcome is unknown.
+    init(segment: SendSegment, capacity: Int, maximumBytes: Int, patience: Duration, logger: Logger) {
+        self.segment = segment
+        self.patience = patience
+        self.logger = logger
+        state = Mutex(State(queue: LaneQueue(capacity: capacity, maximumBytes: maximumBytes)))
+    }
+
+    var waiting: Int { state.withLock { $0.queue.count } }
+
+    /// - Throws: `unavailable` when too much waits already, or when the database did not answer in time; the write may
+    ///   then have been made, and the same one may be asked for again.
+    func write(_ write: LaneWrite) async throws -> LaneOutcome {
+        try await withCheckedThrowingContinuation { answer in
+            let entry = LaneQueue.Entry(write: write, deadline: .now + patience, answer: answer)
+            let (isTaken, mustRun) = state.withLock { state -> (Bool, Bool) in
+                guard state.queue.append(entry) else { return (false, false) }
+                let mustRun = !state.isRunning
+                state.isRunning = true
+                return (true, mustRun)
+            }
+            guard isTaken else {
+                answer.resume(throwing: APIError(.unavailable, "busy", "too much is being written; try again"))
+                return
+            }
+            if mustRun { Task { await run() } }
+        }
+    }
+
+    /// Until nothing waits.
+    private func run() async {
+        while true {
+            let batch = state.withLock { state in
+                let batch = state.queue.nextBatch()
+                if batch.isEmpty { state.isRunning = false }
+                return batch
+            }
+            guard !batch.isEmpty else { return }
+            await run(batch)
+        }
+    }
+
+    private func run(_ batch: [LaneQueue.Entry]) async {
+        var batch = giveUp(batch)
+        var pause = Duration.milliseconds(10)
+        while !batch.isEmpty {
+            let start = ContinuousClock.now
+            do {
+                let outcomes = try await segment.write(batch.map(\.write))
+                batchTimes.record(duration: start.duration(to: .now))
+                batchSizes.record(batch.count)
+                for (entry, outcome) in zip(batch, outcomes) { entry.answer.resume(returning: outcome) }
+                return
+            } catch {
+                retries.increment()
+                guard Self.mayPass(error) else { return await fail(batch, error) }
+                if Self.isSlow(error), batch.count > 1 { return await runHalves(batch) }
+                logger.warning("a batch is run again", metadata: ["error": "\(error)", "writes": "\(batch.count)"])
+            }
+            // The database is away: asking faster would only be in its way when it is back.
+            try? await ContinuousClock().sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(200))
+            batch = giveUp(batch)
+        }
+    }
+
+    private func fail(_ batch: [LaneQueue.Entry], _ error: any Error) async {
+        guard batch.count == 1 else { return await runHalves(batch) }
+        batch[0].answer.resume(throwing: error)
+    }
+
+    private func runHalves(_ batch: [LaneQueue.Entry]) async {
+        await run(Array(batch[..<(batch.count / 2)]))
+        await run(Array(batch[(batch.count / 2)...]))
+    }
+
+    /// Tells those whose time is up, and leaves the others.
+    private func giveUp(_ batch: [LaneQueue.Entry]) -> [LaneQueue.Entry] {
+        let now = ContinuousClock.now
+        return batch.filter { entry in
+            guard entry.deadline <= now else { return true }
+            entry.answer.resume(throwing: APIError.unavailable("the database"))
+            return false
+        }
+    }
+
+    /// Whether the same batch may pass another time: the fault is not in what it says.
+    private static func mayPass(_ error: any Error) -> Bool {
+        guard let error = error as? PostgresError else { return false }
+        return error.kind != .shuttingDown && (error.isUnavailable || error.isRetryable || error.outcomeUnknown)
+    }
+
+    /// Whether some of a batch may have held up the rest, by a lock that somebody else has.
+    private static func isSlow(_ error: any Error) -> Bool {
+        guard let error = error as? PostgresError, case .timeout(outcomeUnknown: false) = error.kind else { return false }
+        return true
+    }
+}

@@ -1,0 +1,30 @@
+import ConversationsAPI
+import Logging
+import Postgres
+
+/// The lanes of an instance; a conversation always goes by the same one.
+struct WriteLanes: Sendable {
+    private let lanes: [WriteLane]
+
+    init(database: PostgresPool, configuration: ConversationsConfiguration, logger: Logger) {
+        lanes = (0..<configuration.lanes).map { _ in
+            WriteLane(
+                segment: SendSegment(lane: database.lane(statementTimeout: configuration.laneTimeout)),
+                capacity: configuration.laneQueue,
+                maximumBytes: configuration.laneQueueBytes,
+                patience: configuration.sendDeadline,
+                logger: logger
+            )
+        }
+    }
+
+    func write(_ write: LaneWrite) async throws -> LaneOutcome {
+        try await lane(of: write.conversation).write(write)
+    }
+
+    func lane(of conversation: Conversation.ID) -> WriteLane {
+        // Neighbouring ids go to different lanes, and so do those a power of two apart.
+        let hash = UInt64(bitPattern: conversation.rawValue) &* 0x9E37_79B9_7F4A_7C15
+        return lanes[Int((hash >> 32) % UInt64(lanes.count))]
+    }
+}

@@ -1,0 +1,78 @@
+import ConversationsAPI
+import Foundation
+import Postgres
+import Wire
+
+/// The columns of a message, first in their row and read by their place, since histories are read often.
+struct MessageRow {
+    let seq: Int64
+    let change: Int64
+    let senderID: String?
+    let senderNumber: Int64?
+    let clientMessageID: String?
+    let data: String
+    let mime: String
+    let encoding: String
+    let meta: String?
+    let createdAt: Date
+
+    static func columns(_ table: String) -> String {
+        [
+            "seq", "change", "sender_id", "sender_number", "client_message_id",
+            "data", "mime", "encoding", "meta", "created_at",
+        ]
+        .map { "\(table).\($0)" }
+        .joined(separator: ", ")
+    }
+
+    /// Nil for the row of an outer join that found none.
+    init?(_ row: PostgresRow) throws {
+        guard let seq: Int64 = try row.decodeIfPresent(at: 0) else { return nil }
+        self.seq = seq
+        change = try row.decode(at: 1)
+        senderID = try row.decodeIfPresent(at: 2)
+        senderNumber = try row.decodeIfPresent(at: 3)
+        clientMessageID = try row.decodeIfPresent(at: 4)
+        data = try row.decode(at: 5)
+        mime = try row.decode(at: 6)
+        encoding = try row.decode(at: 7)
+        meta = try row.decodeIfPresent(at: 8)
+        createdAt = try row.decode(at: 9)
+    }
+
+    /// - Parameter readers: who has read up to a `seq`; nil where that is not told.
+    func message(in conversation: Conversation.ID, readers: (Int64) -> [String]?) throws -> Message {
+        var sender: Message.Sender?
+        if let senderID, let senderNumber { sender = Message.Sender(id: senderNumber, serial: senderID) }
+        return Message(
+            chatId: conversation,
+            seq: seq,
+            change: change,
+            data: data,
+            mime: mime,
+            encoding: encoding,
+            meta: meta.map(JSONValue.init(compact:)),
+            createdAt: createdAt,
+            senderUser: sender,
+            reads: readers(seq),
+            clientMessageId: clientMessageID.flatMap { ClientMessageID.isOurs($0) ? nil : $0 }
+        )
+    }
+}
+
+/// The ids that we give to drafts which came without one.
+enum ClientMessageID {
+    /// Clients' own have no control characters.
+    private static let mark: Character = "\u{1}"
+
+    static func new() -> String { "\(mark)\(Base64URL.random(bytes: 12))" }
+    static func isOurs(_ id: String) -> Bool { id.first == mark }
+}
+
+extension JSONValue {
+    /// From what was stored as compact JSON of ours.
+    init(compact text: String) {
+        // What we wrote we can read; were it broken by other hands, the message is worth more than its meta.
+        self = (try? WireJSON.decoder().decode(JSONValue.self, from: Data(text.utf8))) ?? .null
+    }
+}

@@ -1,0 +1,31 @@
+import ConversationsAPI
+import Wire
+
+/// What the suite itself says in a conversation (seed diuit, "System Messages").
+enum SystemEvent {
+    case joined(String)
+    case left(String)
+    case kicked(String)
+    case whiteListUpdated([String]?)
+    case metaUpdated(JSONValue)
+
+    static let mime = "application/diuit-chat-sys-message"
+    static let encoding = "json"
+
+    /// Compact JSON: `{type, …}`.
+    func data() throws -> String {
+        let fields: [String: JSONValue] =
+            switch self {
+            case .joined(let user): ["type": .string("user.joined"), "userId": .string(user)]
+            case .left(let user): ["type": .string("user.left"), "userId": .string(user)]
+            case .kicked(let user): ["type": .string("user.kicked"), "userId": .string(user)]
+            case .whiteListUpdated(let users):
+                [
+                    "type": .string("whiteList.updated"),
+                    "whiteList": users.map { .array($0.map(JSONValue.string)) } ?? .null,
+                ]
+            case .metaUpdated(let meta): ["type": .string("meta.updated"), "meta": meta]
+            }
+        return String(decoding: try JSONValue.object(fields).compact(), as: UTF8.self)
+    }
+}
