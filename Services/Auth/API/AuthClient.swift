@@ -16,7 +16,7 @@ package struct AuthClient: Sendable {
 
     /// Those of Roost's own accounts that exist, anonymous ones too, in no order.
     ///
-    /// - Parameter ids: user ids; one that is no UUID is simply not found.
+    /// A user id that is no UUID is simply not found.
     package func users(_ ids: some Collection<String>) async throws -> [UserSummary] {
         var found: [UserSummary] = []
         var rest = Set(ids).sorted()[...]

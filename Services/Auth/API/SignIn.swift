@@ -3,8 +3,10 @@ package struct LoginDraft: Codable, Hashable, Sendable {
     /// A username, or a verified e-mail address.
     package var username: String
     package var password: String
-    /// The client's own id of the device it runs on. A device that has signed in before still gets in while others are
-    /// slowed down, so it should not be guessable: a random UUID, say.
+    /// The client's own id of the device it runs on.
+    ///
+    /// A device that has signed in before still gets in while others are slowed down, so it should not be guessable: a
+    /// random UUID, say.
     package var deviceId: String?
 
     package init(username: String, password: String, deviceId: String? = nil) {
@@ -26,7 +28,9 @@ package struct AnonymousDraft: Codable, Hashable, Sendable {
 /// What `POST /auth/refresh` asks for.
 package struct RefreshDraft: Codable, Hashable, Sendable {
     package var refreshToken: String
-    /// That of the sign-in. With it, a token whose successor was used is still taken for some seconds.
+    /// That of the sign-in.
+    ///
+    /// With it, a token whose successor was used is still taken for some seconds.
     package var deviceId: String?
 
     package init(refreshToken: String, deviceId: String? = nil) {

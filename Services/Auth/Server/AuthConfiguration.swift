@@ -40,7 +40,11 @@ struct AuthConfiguration: Sendable {
         func days(_ name: String, _ seconds: Int) throws -> Int {
             try configuration.number(name, default: seconds / 86_400, in: 1...3_650) * 86_400
         }
-        accessTokenLifetime = try configuration.number("ACCESS_TOKEN_SECONDS", default: accessTokenLifetime, in: 10...86_400)
+        accessTokenLifetime = try configuration.number(
+            "ACCESS_TOKEN_SECONDS",
+            default: accessTokenLifetime,
+            in: 10...86_400
+        )
         sessionIdleLifetime = try days("SESSION_IDLE_DAYS", sessionIdleLifetime)
         sessionLifetime = try days("SESSION_DAYS", sessionLifetime)
         loginFailures = try configuration.number("LOGIN_FAILURES", default: loginFailures, in: 0...1_000_000)

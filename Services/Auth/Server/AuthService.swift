@@ -1,12 +1,12 @@
 import AuthAPI
-import Configuration
-import Credentials
+package import Configuration
+package import Credentials
 import Foundation
 import Hummingbird
 import Logging
-import Postgres
-import ServiceHost
-import ServiceLifecycle
+package import Postgres
+package import ServiceHost
+package import ServiceLifecycle
 import Wire
 
 /// Accounts, their sessions, and the keys by which every service knows them.

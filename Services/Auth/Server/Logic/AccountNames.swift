@@ -70,8 +70,8 @@ struct FullName: Sendable {
         guard Self.length.contains(text.unicodeScalars.count) else {
             throw APIError.invalid("fullName", "a full name has 1 to 100 characters", code: "full_name_length")
         }
-        guard !text.unicodeScalars.allSatisfy(\.properties.isWhitespace), !text.unicodeScalars.contains(where: \.isControl)
-        else {
+        let scalars = text.unicodeScalars
+        guard !scalars.allSatisfy(\.properties.isWhitespace), !scalars.contains(where: \.isControl) else {
             throw APIError.invalid(
                 "fullName",
                 "a full name has a letter and no control character",

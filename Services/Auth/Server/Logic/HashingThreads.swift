@@ -59,7 +59,9 @@ final class HashingThreads: Sendable {
 }
 
 extension HashingThreads {
-    /// What waits for a thread. The threads hold this and not their owner, whose end ends them.
+    /// What waits for a thread.
+    ///
+    /// The threads hold this and not their owner, whose end ends them.
     private final class Work: Sendable {
         struct Job: Sendable {
             let id: Int

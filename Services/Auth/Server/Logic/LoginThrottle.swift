@@ -31,9 +31,7 @@ struct LoginThrottle: Sendable {
     /// Seconds.
     let window: Int
 
-    /// - Parameters:
-    ///   - name: what is signed in by, folded.
-    ///   - device: the hash of a device that has signed in to the account before.
+    /// What a login by this folded name counts towards, from a device that has signed in to the account before or not.
     func buckets(name: String, address: IPAddress?, knownDevice device: Data?) -> Buckets {
         if let device {
             return Buckets(own: Bucket("device", device + Data(name.utf8), limit: failures), shared: [])

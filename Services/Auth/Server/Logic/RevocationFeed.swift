@@ -46,9 +46,7 @@ final class RevocationFeed: Sendable, Service {
     private let tell: @Sendable ([Revocation]) -> Void
     private let state = Mutex(State())
 
-    /// - Parameters:
-    ///   - lifetime: seconds that a revocation matters.
-    ///   - tell: called with those that are new here, each once.
+    /// A feed of revocations that matter for `lifetime` seconds; `tell` is called with those new here, each once.
     init(
         database: PostgresPool,
         lifetime: Int,
@@ -198,7 +196,7 @@ final class RevocationFeed: Sendable, Service {
 }
 
 extension Revocation {
-    /// - Parameter lifetime: seconds that it matters.
+    /// One that matters for `lifetime` seconds.
     init(_ record: RevocationStore.Record, lifetime: TimeInterval) {
         self.init(
             sessionId: record.session.wire,

@@ -41,7 +41,7 @@ struct Sealer: Sendable {
         guard !keys.isEmpty else { throw Failure.malformedKey }
     }
 
-    /// - Parameter owner: what the value belongs to; it opens for nothing else.
+    /// Seals a value for what it belongs to; it opens for nothing else.
     func seal(_ value: Data, for owner: String) throws -> Sealed {
         let (id, key) = keys[0]
         let box = try AES.GCM.seal(value, using: key, authenticating: Data(owner.utf8))
@@ -54,7 +54,8 @@ struct Sealer: Sendable {
             throw Failure.unknownKey(sealed.keyID)
         }
         do {
-            return try AES.GCM.open(AES.GCM.SealedBox(combined: sealed.box), using: key, authenticating: Data(owner.utf8))
+            let box = try AES.GCM.SealedBox(combined: sealed.box)
+            return try AES.GCM.open(box, using: key, authenticating: Data(owner.utf8))
         } catch {
             throw Failure.tampered
         }

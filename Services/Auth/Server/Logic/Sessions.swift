@@ -96,9 +96,8 @@ struct Sessions: Sendable {
         let records = try await SessionStore(db: database.reads)
             .list(of: identity.user, seenSince: idleSince(now), now: now, after: after, limit: limit + 1)
         let shown = records.prefix(limit)
-        let next = try records.count > limit ? shown.last.map(Cursor.init).map { last in
-            try cursors.sign(last, of: Session.pluralName, for: identity.user)
-        } : nil
+        let last = records.count > limit ? shown.last.map { Cursor($0) } : nil
+        let next = try last.map { try cursors.sign($0, of: Session.pluralName, for: identity.user) }
         return Page(shown.map { Session($0, isCurrent: $0.id.wire == identity.session) }, next: next)
     }
 

@@ -18,7 +18,9 @@ struct SignIns: Sendable {
     func anonymous(_ draft: AnonymousDraft, by asking: User.ID?, from caller: Caller) async throws -> SignIn {
         let device = try draft.deviceId.map { try DeviceID($0) }
         if let id = asking?.accountID, try await AccountStore(db: database.reads).find(id)?.isAnonymous == true {
-            return try await database.transaction { db in try await self.issuer.signIn(id, on: device, from: caller, in: db) }
+            return try await database.transaction { db in
+                try await self.issuer.signIn(id, on: device, from: caller, in: db)
+            }
         }
         let id = UUID()
         return try await database.transaction { db in

@@ -140,7 +140,8 @@ final class SigningKeys: Sendable, Service {
     /// RFC 7638: the hash of the key's required members, in order.
     private static func thumbprint(of publicKey: Data) -> String {
         let (x, y) = publicKey.coordinates
-        return Base64URL.encode(Data(SHA256.hash(data: Data(#"{"crv":"P-256","kty":"EC","x":"\#(x)","y":"\#(y)"}"#.utf8))))
+        let members = #"{"crv":"P-256","kty":"EC","x":"\#(x)","y":"\#(y)"}"#
+        return Base64URL.encode(Data(SHA256.hash(data: Data(members.utf8))))
     }
 }
 

@@ -17,7 +17,12 @@ struct TokenIssuer: Sendable {
     let now: @Sendable () -> Date
 
     /// Opens a session of an account.
-    func signIn(_ account: UUID, on device: DeviceID?, from caller: Caller, in db: any PostgresExecutor) async throws -> SignIn {
+    func signIn(
+        _ account: UUID,
+        on device: DeviceID?,
+        from caller: Caller,
+        in db: any PostgresExecutor
+    ) async throws -> SignIn {
         let now = now()
         let session = SessionStore.Record(
             id: UUID(),
@@ -32,9 +37,7 @@ struct TokenIssuer: Sendable {
         return try await `continue`(session, after: nil, in: db)
     }
 
-    /// Gives a session its next tokens.
-    ///
-    /// - Parameter token: the hash of the refresh token that they are given for.
+    /// Gives a session its next tokens, for the refresh token of this hash.
     func `continue`(
         _ session: SessionStore.Record,
         after token: Data?,

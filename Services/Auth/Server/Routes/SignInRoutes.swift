@@ -1,4 +1,5 @@
 import AuthAPI
+import Credentials
 import HTTPTypes
 import Hummingbird
 import ServiceHost

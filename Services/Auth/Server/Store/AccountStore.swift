@@ -25,7 +25,7 @@ struct AccountStore {
 
     /// - Throws: a 409 if the name is taken.
     func insert(_ registration: Registration, id: UUID, at now: Date) async throws {
-        try await namingConflicts {
+        try await refusingTakenNames {
             try await db.run(
                 """
                 WITH account AS (
@@ -58,7 +58,7 @@ struct AccountStore {
     ///
     /// - Throws: a 409 if the name is taken.
     func register(_ registration: Registration, anonymous id: UUID) async throws -> Bool {
-        try await namingConflicts {
+        try await refusingTakenNames {
             try await db.first(
                 """
                 WITH account AS (
@@ -95,9 +95,7 @@ struct AccountStore {
         try await db.first("SELECT user_id FROM sign_in_names WHERE name = \(username.folded)") { _ in true } ?? false
     }
 
-    /// - Parameters:
-    ///   - name: folded.
-    ///   - device: the hash of the asking device's id.
+    /// What a login by this folded name needs; `device` is the hash of the asking device's id.
     func secret(of name: String, askedBy device: Data?) async throws -> Secret? {
         try await db.first(
             """
@@ -162,14 +160,12 @@ struct AccountStore {
 
     /// - Throws: a 409 if the name is taken.
     func remember(_ username: Username, of id: UUID) async throws {
-        try await namingConflicts {
+        try await refusingTakenNames {
             try await db.run("INSERT INTO sign_in_names (name, user_id) VALUES (\(username.folded), \(id))")
         }
     }
 
-    /// Those that exist, each with the name it was found by.
-    ///
-    /// - Parameter names: folded usernames.
+    /// Those that have one of these folded usernames, each by the name it was found by.
     func summaries(named names: [String]) async throws -> [String: UserSummary] {
         let found = try await db.all(
             """
@@ -189,7 +185,8 @@ struct AccountStore {
         )
     }
 
-    private func namingConflicts<Value>(_ body: () async throws -> Value) async throws -> Value {
+    @discardableResult
+    private func refusingTakenNames<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
         } catch let error as PostgresError where error.violates("sign_in_names_pkey") {

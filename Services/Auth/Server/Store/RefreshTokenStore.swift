@@ -1,7 +1,9 @@
 import Foundation
 import Postgres
 
-/// The table `refresh_tokens`. Whoever writes to a session's tokens has locked the session.
+/// The table `refresh_tokens`.
+///
+/// Whoever writes to a session's tokens has locked the session.
 struct RefreshTokenStore {
     let db: any PostgresExecutor
 

@@ -14,7 +14,7 @@ struct RevocationStore {
         var revokedAt: Date
     }
 
-    /// Ends one session; without `user` whoever's it is. Empty if there is none.
+    /// Ends one session, of `user` if one is given; empty if there is none.
     func end(_ session: UUID, of user: User.ID?, at now: Date) async throws -> [Record] {
         try await db.all(
             """
