@@ -194,7 +194,7 @@ let package = Package(
             )
         ]
         + tests("WireTests", ["Wire"])
-        + tests("PostgresTests", ["LocalPostgres", "Postgres", "TestSupport", .logging])
+        + tests("PostgresTests", ["Postgres", .logging])
         + tests(
             "ServiceHostTests",
             [

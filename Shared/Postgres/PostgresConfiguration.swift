@@ -9,7 +9,9 @@ public struct PostgresConfiguration: Sendable {
     /// Everything libpq knows may stand in it, `sslmode` and `sslrootcert` above all.
     public let url: String
 
-    /// The role to act as, if not the one of the URL. A guard rather than a wall: SQL can leave it again.
+    /// The role to act as, if not the one of the URL.
+    ///
+    /// A guard rather than a wall: SQL can leave it again.
     public var role: String?
 
     /// The schema in which unqualified names are looked up, and nowhere else but in `pg_catalog`.

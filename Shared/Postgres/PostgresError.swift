@@ -138,7 +138,7 @@ extension PostgresError: CustomStringConvertible {
     public var description: String {
         switch kind {
         case .server(let report):
-            "\(report.message) (SQLSTATE \(report.sqlState)\(report.constraint.map { ", constraint \($0)" } ?? ""))"
+            "\(message) (SQLSTATE \(report.sqlState)\(report.constraint.map { ", constraint \($0)" } ?? ""))"
         case .connectionLost(outcomeUnknown: true), .timeout(outcomeUnknown: true): "\(message) (outcome unknown)"
         default: message
         }

@@ -63,9 +63,8 @@ public final class PostgresPool: PostgresExecutor, Service {
         _ = try await reads.execute("SELECT 1")
     }
 
-    /// A connection of its own for batches of statements.
-    ///
-    /// - Parameter statementTimeout: how long a statement of it may run, if not the configuration's.
+    /// A connection of its own for batches of statements, on which each statement may run for `statementTimeout` (the
+    /// configuration's if nil).
     public func lane(statementTimeout: Duration? = nil) -> PostgresLane {
         PostgresLane(pool: self, statementTimeout: statementTimeout ?? configuration.statementTimeout)
     }
@@ -85,7 +84,7 @@ public struct PostgresReads: PostgresExecutor {
     let pool: PostgresPool
 
     public func execute(_ query: PostgresQuery) async throws -> PostgresResult {
-        let segment = try Segment([query], timeout: pool.engine.configuration.readTimeout)
+        let segment = try Segment([query], timeout: pool.engine.configuration.readTimeout, purpose: .read)
         return try await pool.engine.run(segment, on: .reads)[0]
     }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// How much a transaction sees of others that run beside it.
 public enum PostgresIsolation: String, Sendable {
     /// Each statement sees what was committed before it began.
@@ -22,7 +24,7 @@ public final class PostgresTransaction: PostgresExecutor {
     }
 
     public func execute(_ query: PostgresQuery) async throws -> PostgresResult {
-        let segment = try Segment([query], timeout: engine.configuration.statementTimeout)
+        let segment = try Segment([query], timeout: engine.configuration.statementTimeout, purpose: .transaction)
         return try await engine.run(segment, on: .session(session))[0]
     }
 
@@ -37,7 +39,9 @@ public final class PostgresTransaction: PostgresExecutor {
 
     /// Whether a failure was one that a second run may not meet.
     func mayRunAgain(after error: any Error) -> Bool {
-        session.failedRetryably || (error as? PostgresError).map { $0.sqlState != nil && $0.isRetryable } == true
+        if session.failedRetryably.load(ordering: .relaxed) { return true }
+        guard let state = (error as? PostgresError)?.sqlState else { return false }
+        return PostgresError.retryableStates.contains(state)
     }
 }
 

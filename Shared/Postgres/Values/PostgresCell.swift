@@ -64,7 +64,9 @@ public struct PostgresCell: @unchecked Sendable {
     func text(dropping prefix: Int) throws -> String {
         guard base != nil else { throw error("is NULL, not String") }
         guard count >= prefix else { throw error("holds \(count) bytes, too few for \(type)") }
-        return withUnsafeBytes { String(decoding: UnsafeRawBufferPointer(rebasing: $0.dropFirst(prefix)), as: UTF8.self) }
+        return withUnsafeBytes { bytes in
+            String(decoding: UnsafeRawBufferPointer(rebasing: bytes.dropFirst(prefix)), as: UTF8.self)
+        }
     }
 }
 

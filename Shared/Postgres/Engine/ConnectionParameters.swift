@@ -1,0 +1,82 @@
+import CLibpq
+
+/// What libpq is told when it connects.
+struct ConnectionParameters: Sendable {
+    private let settings: [(keyword: String, value: String)]
+
+    init(_ configuration: PostgresConfiguration, for role: Connection.Role) {
+        // Parsed once already, when the configuration was made.
+        let given = (try? Conninfo.options(of: configuration.url)) ?? [:]
+        let options = [given["options"]].compactMap { $0 } + Self.options(configuration, for: role)
+        var settings: [(String, String)] = [
+            // Before the URL: what it may override. After it: what it may not.
+            ("keepalives", "1"), ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
+            ("tcp_user_timeout", "15000"), ("application_name", configuration.applicationName),
+            ("dbname", configuration.url),
+            ("client_encoding", "UTF8"), ("options", options.joined(separator: " ")),
+        ]
+        if case .session(let session) = role, case .script = session.kind {
+            settings.append(("application_name", configuration.applicationName + " migrations"))
+        }
+        self.settings = settings
+    }
+
+    /// The server settings of a session, as command-line options of its process.
+    private static func options(_ configuration: PostgresConfiguration, for role: Connection.Role) -> [String] {
+        var settings: [String: String] = ["TimeZone": "UTC"]
+        if let name = configuration.role { settings["role"] = name }
+        if let schema = configuration.schema {
+            settings["search_path"] = PostgresQuery.quoted(identifier: schema)
+        }
+        var timeout = configuration.statementTimeout
+        switch role {
+        case .reads:
+            settings["default_transaction_read_only"] = "on"
+            timeout = configuration.readTimeout
+        case .pooled: break
+        case .session(let session):
+            switch session.kind {
+            case .lane(let statementTimeout): timeout = statementTimeout
+            case .script(let options): settings.merge(options) { _, new in new }
+            case .transaction: break
+            }
+        case .listener: break
+        }
+        let defaults = [
+            "statement_timeout": "\(timeout.serverMilliseconds)",
+            "idle_in_transaction_session_timeout": "\(configuration.idleTransactionTimeout.serverMilliseconds)",
+        ]
+        settings.merge(defaults) { set, _ in set }
+        return settings.sorted { $0.key < $1.key }.map { "-c \($0.key)=\(escaped($0.value))" }
+    }
+
+    /// A value without unescaped spaces, at which the server would cut it.
+    private static func escaped(_ value: String) -> String {
+        var escaped = ""
+        for character in value {
+            if character == "\\" || character.isWhitespace { escaped.append("\\") }
+            escaped.append(character)
+        }
+        return escaped
+    }
+
+    /// Begins to connect; blocks while the host's name is looked up.
+    func start() -> OpaquePointer? {
+        let keywords = settings.map { strings($0.keyword) }
+        let values = settings.map { strings($0.value) }
+        defer { for string in keywords + values { string?.deallocate() } }
+        return (keywords.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer { keywords in
+            (values.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer { values in
+                // The URL in `dbname` is taken apart, and what stands after it overrides it.
+                PQconnectStartParams(keywords.baseAddress, values.baseAddress, 1)
+            }
+        }
+    }
+
+    private func strings(_ text: String) -> UnsafeMutablePointer<CChar>? {
+        let bytes = text.utf8CString
+        let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+        for (index, byte) in bytes.enumerated() { copy[index] = byte }
+        return copy
+    }
+}

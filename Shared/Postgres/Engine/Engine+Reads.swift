@@ -1,0 +1,46 @@
+import DequeModule
+
+// The shared read-only connections.
+extension Engine {
+    func accept(read segment: Segment) {
+        segment.givenUpAt = segment.waitingUntil + segment.timeout + configuration.silenceTimeout.nanoseconds
+        guard let connection = leastBusyRead() else {
+            guard readsWaiting.count < configuration.maximumWaiting else {
+                segment.finish(with: .failure(.exhausted("\(readsWaiting.count) reads wait already")))
+                return
+            }
+            segment.place = .waitingForReads
+            readsWaiting.append(segment)
+            if reads.count < configuration.readConnections { needsConnections = true }
+            return
+        }
+        transmit(segment, on: connection)
+    }
+
+    /// Sends reads that wait, as far as there is room.
+    func sendWaitingReads() {
+        while !readsWaiting.isEmpty, let connection = leastBusyRead() {
+            let segment = readsWaiting.removeFirst()
+            guard !segment.isFinished else { continue }
+            transmit(segment, on: connection)
+        }
+    }
+
+    private func leastBusyRead() -> Connection? {
+        var best: Connection?
+        var least = configuration.readsInFlight
+        for connection in reads where connection.isReady && connection.inFlight.count < least {
+            best = connection
+            least = connection.inFlight.count
+        }
+        return best
+    }
+
+    /// Sends a read once more, before all that wait, since its connection was lost or its plan was out of date.
+    func repeatRead(_ segment: Segment) {
+        guard !segment.isFinished else { return }
+        segment.reset()
+        segment.place = .waitingForReads
+        readsWaiting.prepend(segment)
+    }
+}

@@ -1,0 +1,160 @@
+import CLibpq
+import DequeModule
+
+// Connections that one caller has to itself: single statements, transactions, lanes.
+extension Engine {
+    func accept(single segment: Segment) {
+        guard hasRoomToWait else {
+            segment.finish(with: .failure(.exhausted("\(waiters.count) calls wait already")))
+            return
+        }
+        segment.place = .waitingForConnection
+        waiters.append(.single(segment))
+        lend()
+    }
+
+    func accept(_ segment: Segment, in session: Session) {
+        guard !session.isEnded else {
+            segment.finish(with: .failure(PostgresError(.transactionAborted, "the transaction has ended")))
+            return
+        }
+        if let failure = session.failure {
+            segment.finish(with: .failure(failure))
+            return
+        }
+        guard session.waiting.count < configuration.maximumWaiting else {
+            segment.finish(with: .failure(.exhausted("\(session.waiting.count) segments wait already")))
+            return
+        }
+        segment.session = session
+        segment.place = .waitingInSession(session)
+        session.waiting.append(segment)
+        if session.connection != nil {
+            pump(session)
+        } else if !session.isTransaction {
+            needsConnections = true
+        } else if !session.isQueued {
+            guard hasRoomToWait else {
+                fail(.session(session), with: .exhausted("\(waiters.count) calls wait already"))
+                return
+            }
+            session.isQueued = true
+            session.waitingUntil = segment.waitingUntil
+            waiters.append(.session(session))
+            lend()
+        }
+    }
+
+    /// Whether one more may queue: those that an idle connection takes at once do not count.
+    private var hasRoomToWait: Bool {
+        !idle.isEmpty || waiters.count < configuration.maximumWaiting
+    }
+
+    /// Gives idle connections to those who wait, in the order they came.
+    func lend() {
+        while let waiter = waiters.first {
+            switch waiter {
+            case .single(let segment) where segment.isFinished: waiters.removeFirst()
+            case .session(let session) where session.isEnded || session.failure != nil: waiters.removeFirst()
+            default:
+                guard let connection = idle.popLast() else {
+                    if pooled.count < configuration.transactionConnections { needsConnections = true }
+                    return
+                }
+                waiters.removeFirst()
+                lend(connection, to: waiter)
+            }
+        }
+    }
+
+    private func lend(_ connection: Connection, to waiter: Waiter) {
+        connection.isLent = true
+        switch waiter {
+        case .single(let segment): transmit(segment, on: connection)
+        case .session(let session):
+            session.isQueued = false
+            session.connection = connection
+            connection.session = session
+            pump(session)
+        }
+    }
+
+    /// Sends what waits in a session, as far as its connection takes it.
+    func pump(_ session: Session) {
+        while let connection = session.connection, connection.isReady, !connection.isCancelling,
+            connection.inFlight.count < (connection.isPipelined ? configuration.readsInFlight : 1),
+            let segment = session.waiting.popFirst()
+        {
+            guard !segment.isFinished else { continue }
+            let opening = session.isTransaction && !session.isBegun ? session.opening : nil
+            session.isBegun = true
+            transmit(segment, on: connection, opening: opening)
+        }
+    }
+
+    /// Ends a transaction: what it left open is rolled back, then its connection is free.
+    func end(_ session: Session, onRelease: (@Sendable () -> Void)?) {
+        guard !session.isEnded else {
+            onRelease?()
+            return
+        }
+        session.isEnded = true
+        failWaiting(in: session, with: PostgresError(.transactionAborted, "the transaction has ended"))
+        guard let connection = session.connection else {
+            onRelease?()
+            return
+        }
+        session.connection = nil
+        connection.session = nil
+        if let onRelease { connection.onRelease.append(onRelease) }
+        settle(connection)
+    }
+
+    /// Makes a lent connection free again if nothing is left on it, and rolls back first what is open.
+    func settle(_ connection: Connection) {
+        guard connection.isPooled, connection.isReady, connection.isLent, connection.session == nil,
+            connection.inFlight.isEmpty, !connection.isCancelling
+        else { return }
+        switch PQtransactionStatus(connection.handle) {
+        case PQTRANS_IDLE:
+            connection.isLent = false
+            connection.idleSince = now
+            idle.append(connection)
+            let onRelease = connection.onRelease
+            connection.onRelease = []
+            for resume in onRelease { resume() }
+            lend()
+        case PQTRANS_INTRANS, PQTRANS_INERROR:
+            let rollback = Segment(.plain("ROLLBACK"), timeout: Self.housekeepingTimeout, purpose: .housekeeping)
+            transmit(rollback, on: connection)
+        default:
+            lose(connection, because: .broken)
+        }
+    }
+
+    static let housekeepingTimeout = 5 * Monotonic.second
+
+    /// Closes a lane's connection for good.
+    func close(owned session: Session) {
+        session.isEnded = true
+        sessions.removeAll { $0 === session }
+        failWaiting(in: session, with: .shutDown)
+        if let connection = session.connection { lose(connection, because: .shutdown) }
+    }
+
+    func failWaiting(in session: Session, with error: PostgresError) {
+        let waiting = session.waiting
+        session.waiting = []
+        for segment in waiting { segment.finish(with: .failure(error)) }
+    }
+
+    func fail(_ waiter: Waiter, with error: PostgresError) {
+        switch waiter {
+        case .single(let segment): segment.finish(with: .failure(error))
+        case .session(let session):
+            session.isQueued = false
+            session.failure = error
+            failWaiting(in: session, with: error)
+        }
+    }
+}

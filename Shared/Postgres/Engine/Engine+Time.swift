@@ -1,0 +1,102 @@
+import DequeModule
+
+// Deadlines.
+extension Engine {
+    private static let tickInterval = 20 * Monotonic.millisecond
+
+    /// How long the thread may sleep if nothing happens: not at all past a deadline, for good if there is none.
+    func sleepMilliseconds() -> Int32 {
+        var until = Int64.max
+        let isBusy =
+            drainUntil != nil || !readsWaiting.isEmpty || !waiters.isEmpty
+            || sessions.contains { !$0.waiting.isEmpty }
+            || connections.values.contains { !$0.isReady || !$0.inFlight.isEmpty || $0.isCancelling }
+        if isBusy { until = nextTick }
+        if needsConnections { until = min(until, nextAttempt) }
+        for subscription in subscriptions { until = min(until, subscription.nextKeepalive) }
+        if idle.count > 1, let oldest = idle.lazy.map(\.idleSince).min() {
+            until = min(until, oldest + configuration.idleTimeout.nanoseconds)
+        }
+        guard until < .max else {
+            nextTick = 0
+            metrics.record(self)
+            return -1
+        }
+        if !isBusy { nextTick = 0 }
+        return Int32(clamping: max(0, (until - now + Monotonic.millisecond - 1) / Monotonic.millisecond))
+    }
+
+    /// Looks at every deadline.
+    func tick() {
+        nextTick = now + Self.tickInterval
+        for connection in Array(connections.values) { check(connection) }
+        giveUpWaiting()
+        for connection in reads {
+            for segment in connection.inFlight where segment.givenUpAt < now && !segment.isFinished {
+                // The answer, when it comes, is for nobody; its place in the order stays.
+                segment.finish(with: .failure(PostgresError(.timeout(outcomeUnknown: false), "the read took too long")))
+            }
+        }
+        for subscription in subscriptions { keepAlive(subscription) }
+        closeIdle()
+        metrics.record(self)
+    }
+
+    private func check(_ connection: Connection) {
+        switch connection.phase {
+        case .closed: break
+        case .starting, .polling:
+            if now - connection.startedAt > configuration.connectTimeout.nanoseconds {
+                refused(connection, because: "no answer within \(configuration.connectTimeout)")
+            }
+        case .ready:
+            if let until = connection.cancellingUntil, now > until {
+                lose(connection, because: .silent)
+            } else if let oldest = connection.inFlight.first,
+                now - connection.headSince > oldest.timeout + configuration.silenceTimeout.nanoseconds
+            {
+                lose(connection, because: .silent)
+            }
+        }
+    }
+
+    private func giveUpWaiting() {
+        while let segment = readsWaiting.first, segment.isFinished || segment.waitingUntil < now {
+            readsWaiting.removeFirst()
+            segment.finish(with: .failure(gaveUp(isConnected: reads.contains(where: \.isReady))))
+        }
+        while let waiter = waiters.first {
+            switch waiter {
+            case .single(let segment) where segment.isFinished || segment.waitingUntil < now: break
+            case .session(let session) where session.isEnded || session.waitingUntil < now: break
+            default: return giveUpWaitingInLanes()
+            }
+            waiters.removeFirst()
+            fail(waiter, with: gaveUp(isConnected: pooled.contains(where: \.isReady)))
+        }
+        giveUpWaitingInLanes()
+    }
+
+    private func giveUpWaitingInLanes() {
+        for session in sessions {
+            while let segment = session.waiting.first, segment.isFinished || segment.waitingUntil < now {
+                session.waiting.removeFirst()
+                segment.finish(with: .failure(gaveUp(isConnected: session.connection?.isReady == true)))
+            }
+        }
+    }
+
+    private func gaveUp(isConnected: Bool) -> PostgresError {
+        let time = configuration.acquireTimeout
+        return isConnected
+            ? .exhausted("none became free within \(time)")
+            : PostgresError(.unavailable, "no connection within \(time): \(lastProblem)")
+    }
+
+    /// Closes connections that nobody has needed for a while, but for one.
+    private func closeIdle() {
+        while idle.count > 1, let oldest = idle.first, now - oldest.idleSince > configuration.idleTimeout.nanoseconds {
+            lose(oldest, because: .shutdown)
+        }
+    }
+}

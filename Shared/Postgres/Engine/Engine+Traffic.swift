@@ -1,0 +1,193 @@
+import CLibpq
+import DequeModule
+import Logging
+import Synchronization
+
+// Sending, receiving, and losing connections.
+extension Engine {
+    /// Why a connection is given up.
+    enum Loss {
+        /// The socket or the server ended it.
+        case broken
+        /// The server was silent for longer than it may be.
+        case silent
+        /// The pool closes it.
+        case shutdown
+    }
+
+    func transmit(_ segment: Segment, on connection: Connection, opening: String? = nil) {
+        guard connection.send(segment, opening: opening, now: now) else {
+            // Without its Sync nothing of it can be committed.
+            lose(connection, because: .broken)
+            retake(segment)
+            return
+        }
+        flush(connection)
+    }
+
+    func flush(_ connection: Connection) {
+        switch connection.flush() {
+        case nil: lose(connection, because: .broken)
+        case let isFlushed?:
+            guard connection.isWatchedForWriting == isFlushed else { return }
+            connection.isWatchedForWriting = !isFlushed
+            poller.watch(connection.socket, id: connection.id, reading: true, writing: !isFlushed)
+        }
+    }
+
+    func receive(on connection: Connection) {
+        let isAlive = connection.receive(now: now) { segment in
+            completed(segment, on: connection)
+        }
+        if connection.isReady, !connection.isReads { deliverNotifications(on: connection) }
+        guard isAlive else {
+            lose(connection, because: .broken)
+            return
+        }
+        if connection.isReads {
+            if !readsWaiting.isEmpty { sendWaitingReads() }
+        } else if case .session(let session) = connection.role {
+            pump(session)
+        } else if let session = connection.session {
+            pump(session)
+        }
+        // Reading may have made room to write.
+        if connection.isReady, connection.isWatchedForWriting { flush(connection) }
+    }
+
+    private func completed(_ segment: Segment, on connection: Connection) {
+        metrics.completed(segment, at: now)
+        if segment.isStale, segment.attempts == 0, !segment.isFinished, again(segment, on: connection) { return }
+        if let error = segment.error {
+            if let session = segment.session, error.isRetryable || segment.isStale {
+                session.failedRetryably.store(true, ordering: .relaxed)
+            }
+            segment.finish(with: .failure(error.withoutServerTimeout))
+        } else {
+            segment.finish(with: .success(segment.results))
+        }
+        if segment.purpose == .commit, let session = segment.session {
+            session.isEnded = true
+            session.connection = nil
+            connection.session = nil
+        }
+        settle(connection)
+    }
+
+    /// Runs a segment again whose prepared statement was out of date; false where it cannot be.
+    private func again(_ segment: Segment, on connection: Connection) -> Bool {
+        switch segment.purpose {
+        case .read:
+            repeatRead(segment)
+            return true
+        case .standalone where connection.inFlight.isEmpty && !connection.isCancelling:
+            segment.reset()
+            transmit(segment, on: connection)
+            return true
+        default: return false
+        }
+    }
+
+    /// Keeps a segment that could not be sent for another connection, once.
+    private func retake(_ segment: Segment) {
+        guard segment.attempts == 0 else {
+            segment.finish(with: .failure(.lost(outcomeUnknown: false, lastProblem)))
+            return
+        }
+        switch segment.purpose {
+        case .read: repeatRead(segment)
+        case .standalone:
+            segment.reset()
+            guard let session = segment.session else {
+                segment.place = .waitingForConnection
+                waiters.prepend(.single(segment))
+                needsConnections = true
+                return
+            }
+            segment.place = .waitingInSession(session)
+            session.waiting.prepend(segment)
+        case .transaction, .commit, .housekeeping:
+            segment.finish(with: .failure(.lost(outcomeUnknown: false, lastProblem)))
+        }
+    }
+
+    /// Gives up a connection and answers for all that was on its way there.
+    func lose(_ connection: Connection, because loss: Loss) {
+        guard !connection.isClosed else { return }
+        let problem = loss == .silent ? "the server is silent" : connection.problem
+        let wasReady = connection.isReady
+        forget(connection)
+        needsConnections = true
+        if loss != .shutdown, wasReady {
+            lost += 1
+            lastProblem = problem
+            metrics.lost()
+            logger.warning(
+                "postgres connection lost",
+                metadata: ["reason": "\(problem)", "in_flight": "\(connection.inFlight.count)"]
+            )
+        }
+        let inFlight = connection.inFlight
+        connection.inFlight = []
+        // A transaction that had not come to its COMMIT is certainly rolled back.
+        if let session = connection.session {
+            let error = PostgresError.lost(outcomeUnknown: false, problem)
+            session.failure = error
+            session.connection = nil
+            connection.session = nil
+            failWaiting(in: session, with: error)
+        }
+        if case .session(let session) = connection.role { session.connection = nil }
+        if case .listener(let subscription) = connection.role { subscription.connection = nil }
+        for (index, segment) in inFlight.enumerated().reversed() {
+            settleLost(segment, isOldest: index == 0, because: loss, problem)
+        }
+        let onRelease = connection.onRelease
+        connection.onRelease = []
+        for resume in onRelease { resume() }
+    }
+
+    private func settleLost(_ segment: Segment, isOldest: Bool, because loss: Loss, _ problem: String) {
+        // An error that came before the end is an answer: all of the segment is rolled back.
+        if let error = segment.error {
+            segment.finish(with: .failure(error.withoutServerTimeout))
+            return
+        }
+        if segment.purpose == .read, loss == .broken, segment.attempts == 0 {
+            repeatRead(segment)
+            return
+        }
+        let isUnknown = segment.purpose == .standalone || segment.purpose == .commit
+        if loss == .silent, isOldest {
+            let message = "the server has not answered in time"
+            segment.finish(with: .failure(PostgresError(.timeout(outcomeUnknown: isUnknown), message)))
+        } else {
+            segment.finish(with: .failure(.lost(outcomeUnknown: isUnknown, problem)))
+        }
+    }
+
+    /// Closes a connection and takes it out of every list.
+    func forget(_ connection: Connection) {
+        if connection.handle != nil { poller.unwatch(connection.socket) }
+        connection.close()
+        connections[connection.id] = nil
+        reads.removeAll { $0 === connection }
+        pooled.removeAll { $0 === connection }
+        idle.removeAll { $0 === connection }
+    }
+}
+
+extension PostgresError {
+    static func lost(outcomeUnknown: Bool, _ problem: String) -> PostgresError {
+        PostgresError(.connectionLost(outcomeUnknown: outcomeUnknown), "the connection was lost: \(problem)")
+    }
+
+    static func exhausted(_ problem: String) -> PostgresError {
+        PostgresError(.poolExhausted, "no connection is free: \(problem)")
+    }
+
+    /// A statement the server stopped (57014) for taking too long is a timeout like any other, but certainly undone.
+    var withoutServerTimeout: PostgresError {
+        sqlState == "57014" ? PostgresError(.timeout(outcomeUnknown: false), message) : self
+    }
+}

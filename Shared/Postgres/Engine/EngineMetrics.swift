@@ -1,0 +1,52 @@
+import Metrics
+
+/// What a pool tells about itself; every name begins with `postgres_` and carries the pool's name.
+struct EngineMetrics {
+    private let open: Gauge
+    private let waiting: Gauge
+    private let inFlight: Gauge
+    private let reads: Metrics.Timer
+    private let writes: Metrics.Timer
+    private let reconnects: Counter
+    private let losses: Counter
+    private let pool: String
+
+    init(pool: String) {
+        self.pool = pool
+        let pool = ("pool", pool)
+        open = Gauge(label: "postgres_connections_open", dimensions: [pool])
+        waiting = Gauge(label: "postgres_calls_waiting", dimensions: [pool])
+        inFlight = Gauge(label: "postgres_segments_in_flight", dimensions: [pool])
+        reads = Metrics.Timer(label: "postgres_segment_duration", dimensions: [pool, ("kind", "read")])
+        writes = Metrics.Timer(label: "postgres_segment_duration", dimensions: [pool, ("kind", "write")])
+        reconnects = Counter(label: "postgres_reconnects", dimensions: [pool])
+        losses = Counter(label: "postgres_connections_lost", dimensions: [pool])
+    }
+
+    func completed(_ segment: Segment, at now: Int64) {
+        switch segment.purpose {
+        case .read: reads.recordNanoseconds(now - segment.submittedAt)
+        case .standalone, .transaction, .commit: writes.recordNanoseconds(now - segment.submittedAt)
+        case .housekeeping: break
+        }
+        if let state = segment.error?.sqlState {
+            Counter(label: "postgres_errors", dimensions: [("pool", pool), ("class", String(state.prefix(2)))])
+                .increment()
+        }
+    }
+
+    func lost() {
+        losses.increment()
+    }
+
+    func reconnected() {
+        reconnects.increment()
+    }
+
+    func record(_ engine: Engine) {
+        open.record(engine.connections.values.count(where: \.isReady))
+        let inLanes = engine.sessions.reduce(0) { $0 + $1.waiting.count }
+        waiting.record(engine.readsWaiting.count + engine.waiters.count + inLanes)
+        inFlight.record(engine.connections.values.reduce(0) { $0 + $1.inFlight.count })
+    }
+}

@@ -1,0 +1,135 @@
+import Postgres
+import Testing
+
+struct ReadsTests {
+    @Test func readsAnswer() async throws {
+        try await withScene { scene in
+            let sum = try await scene.pool.reads.one("SELECT \(2) + \(3) AS sum") { try $0.int("sum") }
+            #expect(sum == 5)
+        }
+    }
+
+    @Test func aDivisionByZeroIsItsOwnCallersAlone() async throws {
+        try await withScene { scene in
+            let outcomes = await withTaskGroup(of: (Int, Int?, PostgresError?).self) { group in
+                for number in 0..<200 {
+                    group.addTask {
+                        do {
+                            let divisor = number == 100 ? 0 : 1
+                            let answer = try await scene.pool.reads.one("SELECT \(number) / \(divisor) AS it") {
+                                try $0.int("it")
+                            }
+                            return (number, answer, nil)
+                        } catch {
+                            return (number, nil, error as? PostgresError)
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+
+            for (number, answer, error) in outcomes {
+                #expect(answer == (number == 100 ? nil : number))
+                #expect(error?.sqlState == (number == 100 ? "22012" : nil))
+            }
+            let backends = try await scene.backends()
+            #expect(backends.count <= 3)
+        }
+    }
+
+    @Test func answersStayInOrderThoughCallersLeave() async throws {
+        try await withScene { scene in
+            let wrong = await withTaskGroup(of: Bool.self) { group in
+                for number in 0..<1_000 {
+                    group.addTask {
+                        let task = Task {
+                            try await scene.pool.reads.one("SELECT \(number) AS it, \(String(number)) AS text") {
+                                (try $0.int("it"), try $0.string("text"))
+                            }
+                        }
+                        if number.isMultiple(of: 3) { task.cancel() }
+                        guard case .success(let answer) = await task.result else { return !number.isMultiple(of: 3) }
+                        return answer != (number, String(number))
+                    }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+
+            #expect(wrong == 0)
+        }
+    }
+
+    @Test func aWriteIsRefused() async throws {
+        try await withScene { scene in
+            try await scene.pool.run("CREATE TABLE things (id int8)")
+
+            let error = await #expect(throws: PostgresError.self) {
+                try await scene.pool.reads.run("INSERT INTO things VALUES (1)")
+            }
+
+            #expect(error?.sqlState == "25006")
+        }
+    }
+
+    @Test func aSlowReadIsStoppedByTheServer() async throws {
+        try await withScene({ $0.readTimeout = .milliseconds(100) }) { scene in
+            let error = await #expect(throws: PostgresError.self) {
+                try await scene.pool.reads.run("SELECT pg_sleep(5)")
+            }
+
+            #expect(error?.kind == .timeout(outcomeUnknown: false))
+            #expect(error?.isUnavailable == true)
+        }
+    }
+
+    @Test func moreReadsThanMayWaitAreTurnedAway() async throws {
+        try await withScene({
+            $0.readConnections = 1
+            $0.readsInFlight = 1
+            $0.maximumWaiting = 10
+        }) { scene in
+            let outcomes = await withTaskGroup(of: PostgresError.Kind?.self) { group in
+                for _ in 0..<40 {
+                    group.addTask {
+                        do {
+                            try await scene.pool.reads.run("SELECT pg_sleep(0.02)")
+                            return nil
+                        } catch {
+                            return (error as? PostgresError)?.kind
+                        }
+                    }
+                }
+                return await group.reduce(into: [PostgresError.Kind?]()) { $0.append($1) }
+            }
+
+            #expect(outcomes.count { $0 == nil } >= 10)
+            #expect(outcomes.count { $0 == .poolExhausted } >= 20)
+            #expect(outcomes.allSatisfy { $0 == nil || $0 == .poolExhausted })
+        }
+    }
+
+    @Test func readsSurviveTheLossOfTheirConnections() async throws {
+        try await withScene { scene in
+            try await scene.pool.ping()
+
+            let failures = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for number in 0..<300 {
+                    group.addTask {
+                        do {
+                            let answer = try await scene.pool.reads.one("SELECT \(number) AS it FROM pg_sleep(0.001)") {
+                                try $0.int("it")
+                            }
+                            return answer != number
+                        } catch {
+                            return true
+                        }
+                    }
+                }
+                try await scene.terminateBackends()
+                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+
+            #expect(failures == 0)
+        }
+    }
+}

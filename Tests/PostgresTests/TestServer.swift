@@ -1,0 +1,128 @@
+import Foundation
+import Logging
+import Postgres
+
+/// The PostgreSQL server the tests run on: `TEST_DATABASE_URL`, whose user is a superuser.
+enum TestServer {
+    struct Missing: Error, CustomStringConvertible {
+        let description = "TEST_DATABASE_URL names no PostgreSQL server; run `make test`"
+    }
+
+    static let logger: Logger = {
+        var logger = Logger(label: "postgres.tests") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .critical
+        return logger
+    }()
+
+    static var url: String {
+        get throws {
+            guard let url = ProcessInfo.processInfo.environment["TEST_DATABASE_URL"] else { throw Missing() }
+            return url
+        }
+    }
+
+    /// Where the server listens, for a proxy in front of it.
+    static var address: (host: String, port: UInt16) {
+        get throws {
+            guard let components = URLComponents(string: try url), let port = components.port else { throw Missing() }
+            return (components.host ?? "127.0.0.1", UInt16(port))
+        }
+    }
+
+    /// The URL of the same database through another port.
+    static func url(port: UInt16) throws -> String {
+        guard var components = URLComponents(string: try url) else { throw Missing() }
+        components.host = "127.0.0.1"
+        components.port = Int(port)
+        guard let url = components.string else { throw Missing() }
+        return url
+    }
+
+    /// A name no other test uses.
+    static func uniqueName(_ prefix: String) -> String {
+        prefix + UUID().uuidString.lowercased().replacing("-", with: "").prefix(16)
+    }
+}
+
+/// A pool in a schema of its own, and another one to look at it from outside.
+struct Scene: Sendable {
+    let pool: PostgresPool
+    let admin: PostgresPool
+    let schema: String
+    let applicationName: String
+
+    /// Backends of the pool.
+    func backends() async throws -> [Int] {
+        try await admin.all(
+            "SELECT pid FROM pg_stat_activity WHERE application_name = \(applicationName) ORDER BY pid"
+        ) { try $0.int("pid") }
+    }
+
+    /// Waits until a backend of the pool runs a statement like this.
+    func untilRunning(_ pattern: String) async throws {
+        try await until("a statement like \(pattern) runs") {
+            try await admin.one(
+                """
+                SELECT EXISTS (
+                    SELECT FROM pg_stat_activity
+                    WHERE application_name = \(applicationName) AND state = 'active' AND query LIKE \(pattern)
+                ) AS it
+                """
+            ) { try $0.bool("it") }
+        }
+    }
+
+    /// Ends every backend of the pool; returns how many there were.
+    @discardableResult
+    func terminateBackends() async throws -> Int {
+        try await admin.all(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = \(applicationName)"
+        ) { _ in }.count
+    }
+}
+
+struct Timeout: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Waits until something is so, for ten seconds at most.
+func until(_ what: String, _ isSo: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while try await !isSo() {
+        guard ContinuousClock.now < deadline else { throw Timeout(description: "not within 10 s: \(what)") }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
+
+/// Runs a test with a pool of its own, in a schema of its own, behind a proxy if given one.
+func withScene(
+    through proxy: FaultProxy? = nil,
+    _ adjust: (inout PostgresConfiguration) -> Void = { _ in },
+    _ body: (Scene) async throws -> Void
+) async throws {
+    let schema = TestServer.uniqueName("t_")
+    var adminConfiguration = try PostgresConfiguration(url: TestServer.url)
+    adminConfiguration.readConnections = 0
+    adminConfiguration.transactionConnections = 2
+    let admin = PostgresPool(configuration: adminConfiguration, logger: TestServer.logger)
+    try await admin.run("CREATE SCHEMA \(identifier: schema)")
+    var configuration = try PostgresConfiguration(
+        url: try proxy.map { try TestServer.url(port: $0.port) } ?? TestServer.url
+    )
+    configuration.schema = schema
+    configuration.applicationName = schema
+    adjust(&configuration)
+    let pool = PostgresPool(configuration: configuration, logger: TestServer.logger)
+    let scene = Scene(pool: pool, admin: admin, schema: schema, applicationName: schema)
+    let result: Result<Void, any Error>
+    do {
+        result = .success(try await body(scene))
+    } catch {
+        result = .failure(error)
+    }
+    proxy?.close()
+    await pool.shutdown()
+    try await admin.run("DROP SCHEMA \(identifier: schema) CASCADE")
+    await admin.shutdown()
+    try result.get()
+}
