@@ -113,14 +113,16 @@ func gateway(calls neighbours: [String]) -> [Target] {
     let dependencies: [Target.Dependency] =
         neighbourAPIs + [
             "Credentials", "ServiceClient", "ServiceHost", "Wire",
-            .collections, .configuration, .httpTypes, .lifecycle, .logging, .metrics, .nioCore, .nioHTTP1, .nioPosix,
-            .yams,
+            .collections, .configuration, .crypto, .httpTypes, .lifecycle, .logging, .metrics, .nioCore, .nioHTTP1,
+            .nioPosix, .yams,
         ]
     return [
         .target(
             name: "GatewayServer",
             dependencies: dependencies,
             path: "Services/Gateway/Server",
+            // A link to docs/openapi.yaml, so that the executable has the description of what it serves with it.
+            resources: [.embedInCode("Document/openapi.yaml")],
             swiftSettings: settings
         ),
         .executableTarget(

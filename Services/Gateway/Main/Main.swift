@@ -1,1 +1,8 @@
-@main enum Main { static func main() {} }
+import GatewayServer
+
+@main
+enum Main {
+    static func main() async {
+        await GatewayHost.run()
+    }
+}

@@ -1,0 +1,76 @@
+import Credentials
+import Crypto
+import NIOCore
+import NIOHTTP1
+import Wire
+
+/// What the gateway answers by itself.
+struct OwnPages: Sendable {
+    enum Result: Sendable {
+        case now(Answer)
+        case later(@Sendable () async throws -> Answer)
+    }
+
+    private struct State: Encodable {
+        let status: String
+    }
+
+    private let credentials: CredentialVerifier
+    private let board: StatusBoard
+    private let document: StaticPage
+    private let docs: StaticPage
+
+    init(document: OpenAPIDocument, services: [UpstreamService], credentials: CredentialVerifier) {
+        self.credentials = credentials
+        board = StatusBoard(services: services)
+        self.document = StaticPage(text: document.text, contentType: "application/yaml")
+        docs = DocsPage(document: document).page
+    }
+
+    func answer(_ page: OwnPage, to head: HTTPRequestHead, isDraining: Bool) -> Result {
+        switch page {
+        case .health: .now(.json(.ok, State(status: "ok")))
+        case .ready: .now(ready(isDraining: isDraining))
+        case .status: .later { [board] in .json(.ok, await board.read()) }
+        case .openAPI: .now(document.answer(to: head))
+        case .docs: .now(docs.answer(to: head))
+        }
+    }
+
+    /// Ready is who can judge a credential, and is not about to stop.
+    private func ready(isDraining: Bool) -> Answer {
+        guard credentials.isLoaded, !isDraining else {
+            var answer = Answer.json(.serviceUnavailable, State(status: isDraining ? "stopping" : "starting"))
+            answer.fields.append(("retry-after", "1"))
+            return answer
+        }
+        return .json(.ok, State(status: "ready"))
+    }
+}
+
+/// A page made at start, which a client that has it needs not get again.
+struct StaticPage: Sendable {
+    private let body: ByteBuffer
+    private let etag: String
+    private let fields: [(String, String)]
+
+    init(text: String, contentType: String, extra: [(String, String)] = []) {
+        body = ByteBuffer(string: text)
+        etag = "\"\(Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)).prefix(12))))\""
+        fields =
+            [
+                ("content-type", contentType), ("etag", etag), ("cache-control", "no-cache"),
+                ("x-content-type-options", "nosniff"),
+            ]
+            + extra
+    }
+
+    func answer(to head: HTTPRequestHead) -> Answer {
+        let known = head.headers[canonicalForm: "if-none-match"]
+        if known.contains(where: { $0 == etag[...] || $0 == "*" || $0.hasPrefix("W/") && $0.dropFirst(2) == etag[...] })
+        {
+            return Answer(.notModified, fields: fields)
+        }
+        return Answer(.ok, fields: fields, body: body)
+    }
+}

@@ -1,0 +1,40 @@
+import Wire
+
+/// The gateway's own errors, each with its stable code.
+enum Refusal {
+    static func invalid(_ what: String, _ message: String) -> APIError {
+        APIError(.invalid, "invalid_\(what)", message)
+    }
+
+    static let malformed = APIError(.invalid, "malformed_request", "the request is not HTTP as it should be")
+    static let target = APIError(.invalid, "invalid_path", "the path or query is malformed")
+    static let targetTooLong = APIError(.uriTooLong, "uri_too_long", "the path and query are too long")
+    static let headersTooLarge = APIError(
+        .headersTooLarge,
+        "headers_too_large",
+        "there is too much in the header fields"
+    )
+    static let bodyTooLarge = APIError(.tooLarge, "too_large", "the body is too large")
+    static let notFound = APIError(.notFound, "not_found", "there is nothing here")
+    static let methodNotAllowed = APIError(
+        .methodNotAllowed,
+        "method_not_allowed",
+        "the method is not one of this path's"
+    )
+    static let missingCredential = APIError(.forbidden, "missing_credential", "a credential is needed")
+    static let invalidCredential = APIError(.forbidden, "invalid_credential", "a valid credential is needed")
+    static let slowHeaders = APIError(.timedOut, "request_timeout", "the request's header fields came too slowly")
+    static let slowBody = APIError(.timedOut, "request_timeout", "the request's body came too slowly")
+    static let crowded = APIError(
+        .unavailable,
+        "too_many_connections",
+        "too many connections; try again",
+        retryAfter: 1
+    )
+    static let brokenAnswer = APIError(.badGateway, "bad_gateway", "the service broke off its answer")
+    static let lateAnswer = APIError(.gatewayTimeout, "gateway_timeout", "the service did not answer in time")
+
+    static func unavailable(_ service: String) -> APIError {
+        .unavailable("the service \(service)")
+    }
+}

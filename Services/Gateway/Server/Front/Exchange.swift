@@ -1,0 +1,78 @@
+import NIOCore
+import NIOHTTP1
+
+/// One request and its answer, as far as they have come.
+struct Exchange {
+    let head: HTTPRequestHead
+    let method: MethodSet
+    let started: NIODeadline
+    var facts: RequestFacts?
+    var route: Route?
+    var requestID = ""
+    var traceparent = ""
+
+    var upstream: UpstreamHandler?
+    /// Where the request is going; nil for our own answers.
+    var service: Int?
+    var connectionAttempts = 0
+    /// Whether it was sent a second time after a pooled connection broke.
+    var isRetry = false
+
+    /// Whether the connection may serve another request after this one.
+    var keepAlive: Bool
+    var requestEnded = false
+    var answerBegan = false
+    var framing = AnswerHead.Framing.none
+    var status: UInt = 0
+    /// The service's 101, until its end.
+    var agreement: HTTPResponseHead?
+    var requestBytes = 0
+    var answerBytes = 0
+
+    /// Bytes as they came over the wire since the head, with their chunk headers.
+    var wireBytes = 0
+    /// Since when a piece of the body is waited for.
+    var bodyAwaited: NIODeadline?
+    var bodyWait = TimeAmount.zero
+    /// When the request last went on, and the answer.
+    var lastSent: NIODeadline
+    var lastAnswered: NIODeadline
+
+    init(_ head: HTTPRequestHead, now: NIODeadline) {
+        self.head = head
+        method = MethodSet(head.method)
+        started = now
+        lastSent = now
+        lastAnswered = now
+        keepAlive = head.isKeepAlive
+    }
+
+    /// What stands in for a request that could not be read.
+    static func unreadable(now: NIODeadline) -> Exchange {
+        var exchange = Exchange(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/"), now: now)
+        exchange.keepAlive = false
+        return exchange
+    }
+
+    /// Whether what is left of the body is so little that it is better read than the connection closed.
+    var hasSmallRest: Bool {
+        guard let facts, !facts.expectsContinue else { return requestEnded }
+        return switch facts.framing {
+        case .none: true
+        case .length(let length): length - requestBytes <= Self.smallRest
+        case .chunked: false
+        }
+    }
+
+    static let smallRest = 64 * 1_024
+
+    /// Whether the service cannot have acted on a request that a pooled connection broke under, or may do so twice.
+    var isSafeToRepeat: Bool {
+        MethodSet.idempotent.contains(method) && !(facts?.framing.hasBody ?? true) && !isRetry && !answerBegan
+    }
+
+    /// Whether the wire carries far more than the body: chunk extensions, or chunks of next to nothing.
+    var isPadded: Bool {
+        wireBytes - requestBytes > 64 * 1_024 + 8 * requestBytes
+    }
+}

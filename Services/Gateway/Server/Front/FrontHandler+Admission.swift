@@ -1,0 +1,132 @@
+import Credentials
+import NIOCore
+import NIOHTTP1
+import Wire
+
+/// Judging a request by its head: is it well-formed, does its path exist, may its sender come in?
+extension FrontHandler {
+    func begin(_ head: HTTPRequestHead) {
+        exchange = Exchange(head, now: .now())
+        headBegan = nil
+        generation += 1
+        phase = .deciding
+        do {
+            try admit(head)
+        } catch {
+            refuse(error)
+        }
+    }
+
+    private func admit(_ head: HTTPRequestHead) throws(APIError) {
+        let facts = try RequestFacts(head)
+        exchange.facts = facts
+        exchange.requestID = facts.requestID ?? loop.ids.requestID()
+        guard !isExcess else {
+            exchange.keepAlive = false
+            throw Refusal.crowded
+        }
+        guard !exchange.method.isEmpty else {
+            // After CONNECT, which would make this a tunnel, nothing more is decoded.
+            exchange.keepAlive = false
+            throw Refusal.methodNotAllowed
+        }
+        if head.uri == "*", exchange.method == .options {
+            respond(Answer(.noContent, fields: [("allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")]))
+            return
+        }
+        let route = try route(of: head.uri)
+        exchange.route = route
+        guard exchange.method != .options else {
+            answerOptions(of: route, facts: facts, head: head)
+            return
+        }
+        guard route.methods.contains(exchange.method) else { throw Refusal.methodNotAllowed }
+        if case .length(let length) = facts.framing, isTooLarge(length) { throw Refusal.bodyTooLarge }
+        if !route.open.contains(exchange.method), try !isKnown(facts.credential) { return }
+        dispatch()
+    }
+
+    func isTooLarge(_ bytes: Int) -> Bool {
+        edge.configuration.bodyLimit > 0 && bytes > edge.configuration.bodyLimit
+    }
+
+    private func route(of target: String) throws(APIError) -> Route {
+        guard target.utf8.count <= edge.configuration.targetLimit else { throw Refusal.targetTooLong }
+        let found: Result<Route, APIError>? = target.utf8.withContiguousStorageIfAvailable { bytes in
+            guard case .clean(let length) = RequestTarget.judge(bytes) else { return .failure(Refusal.target) }
+            guard let route = edge.routes.route(of: UnsafeBufferPointer(rebasing: bytes[..<length])) else {
+                return .failure(Refusal.notFound)
+            }
+            return .success(route)
+        }
+        guard let found else { throw Refusal.target }
+        return try found.get()
+    }
+
+    /// Whether the credential was verified before. If not, its verification begins, and leads on when it is done.
+    private func isKnown(_ credential: RequestFacts.Credential) throws(APIError) -> Bool {
+        switch credential {
+        case .none: throw Refusal.missingCredential
+        // Sessions are opened by customers' account servers, which no application has yet: none is valid.
+        case .unreadable, .session: throw Refusal.invalidCredential
+        case .bearer(let token):
+            if edge.credentials.cached(token) != nil { return true }
+            verify(token)
+            return false
+        }
+    }
+
+    private func verify(_ token: String) {
+        let current = generation
+        let credentials = edge.credentials
+        loop.eventLoop.makeFutureWithTask { try await credentials.verify(token) }
+            .assumeIsolated()
+            .whenComplete { [self] result in
+                guard current == generation, phase == .deciding else { return }
+                switch result {
+                case .success: dispatch()
+                case .failure(let error): refuse(error as? APIError ?? .internal)
+                }
+                settle()
+            }
+    }
+
+    private func answerOptions(of route: Route, facts: RequestFacts, head: HTTPRequestHead) {
+        guard facts.isPreflight else {
+            respond(Answer(.noContent, fields: [("allow", route.allow)]))
+            return
+        }
+        let requested = head.headers.first(name: "access-control-request-headers")
+        let fields = edge.cors.preflight(for: route, origin: facts.origin, requestedHeaders: requested)
+        respond(Answer(.noContent, fields: fields), isStamped: true)
+    }
+
+    /// Sends an admitted request on its way.
+    private func dispatch() {
+        guard let route = exchange.route else { return }
+        switch route.owner {
+        case .service(let service):
+            exchange.service = service
+            exchange.traceparent = exchange.facts?.traceparent ?? loop.ids.traceparent()
+            forward(to: service)
+        case .gateway(let page): show(page)
+        case .nobody: refuse(Refusal.notFound)
+        }
+    }
+
+    private func show(_ page: OwnPage) {
+        let current = generation
+        switch edge.pages.answer(page, to: exchange.head, isDraining: loop.isDraining) {
+        case .now(let answer): respond(answer)
+        case .later(let work):
+            loop.eventLoop.makeFutureWithTask(work).assumeIsolated().whenComplete { [self] result in
+                guard current == generation, phase == .deciding else { return }
+                switch result {
+                case .success(let answer): respond(answer)
+                case .failure: refuse(.internal)
+                }
+                settle()
+            }
+        }
+    }
+}

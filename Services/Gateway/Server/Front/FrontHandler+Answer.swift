@@ -1,0 +1,206 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import Wire
+
+/// The answer on its way to the client, a service's or our own.
+extension FrontHandler {
+    // MARK: A service's
+
+    func answerBegan(_ head: HTTPResponseHead, from upstream: UpstreamHandler) {
+        guard exchange.upstream === upstream, let facts = exchange.facts else { return }
+        guard head.status != .switchingProtocols || facts.wantsWebSocket else {
+            refuse(Refusal.brokenAnswer)
+            return
+        }
+        exchange.answerBegan = true
+        exchange.status = head.status.code
+        guard head.status != .switchingProtocols else {
+            exchange.agreement = head
+            return
+        }
+        // Who is answered while still sending may never finish.
+        if !exchange.requestEnded || loop.isDraining { exchange.keepAlive = false }
+        var (fields, framing) = AnswerHead.fields(
+            of: head,
+            isBodyless: exchange.method == .head,
+            isOld: exchange.head.version < .http1_1,
+            requestID: exchange.requestID
+        )
+        if framing == .close { exchange.keepAlive = false }
+        exchange.framing = framing
+        edge.cors.stamp(&fields, origin: facts.origin)
+        addConnection(&fields)
+        write(.head(HTTPResponseHead(version: .http1_1, status: head.status, headers: HTTPHeaders(fields))))
+    }
+
+    func answerWent(on bytes: ByteBuffer) {
+        guard exchange.framing != .none else { return }
+        exchange.answerBytes += bytes.readableBytes
+        write(.body(.byteBuffer(bytes)))
+    }
+
+    func answerEnded(_ trailers: HTTPHeaders?) {
+        guard phase == .forwarding, let upstream = exchange.upstream, exchange.answerBegan else { return }
+        if let agreement = exchange.agreement {
+            becomeTunnel(agreement, upstream: upstream)
+            return
+        }
+        write(.end(exchange.framing == .chunked ? RequestFacts.trailers(trailers) : nil))
+        exchange.upstream = nil
+        upstream.release(isComplete: exchange.requestEnded && exchange.facts?.wantsWebSocket == false)
+        finish()
+    }
+
+    /// Sends what has come of the answer; says whether the client takes more.
+    func takesMore() -> Bool {
+        flush()
+        exchange.lastAnswered = .now()
+        if isWritable { return true }
+        stalled = stalled ?? exchange.lastAnswered
+        return false
+    }
+
+    // MARK: Our own
+
+    /// Answers with an error, in place of whatever was going on.
+    func refuse(_ error: APIError) {
+        if exchange.answerBegan {
+            close()
+            return
+        }
+        if exchange.requestID.isEmpty { exchange.requestID = loop.ids.requestID() }
+        var answer = Answer(problem: error, requestID: exchange.requestID)
+        if error.kind == .methodNotAllowed, let route = exchange.route { answer.fields.append(("allow", route.allow)) }
+        respond(answer)
+    }
+
+    /// - Parameter isStamped: whether the answer says already what a browser wants to know.
+    func respond(_ answer: Answer, isStamped: Bool = false) {
+        let upstream = exchange.upstream
+        exchange.upstream = nil
+        upstream?.close()
+        // What else was sent with the head is a small rest, or the reason to close.
+        if !exchange.requestEnded && !exchange.hasSmallRest || loop.isDraining { exchange.keepAlive = false }
+        exchange.answerBegan = true
+        exchange.status = answer.status.code
+        var fields = answer.fields
+        fields.reserveCapacity(fields.count + 6)
+        if answer.status.mayHaveLength { fields.append(("content-length", String(answer.body.readableBytes))) }
+        fields.append(("date", loop.httpDate))
+        fields.append(("x-request-id", exchange.requestID))
+        if !isStamped { edge.cors.stamp(&fields, origin: exchange.facts?.origin) }
+        addConnection(&fields)
+        write(.head(HTTPResponseHead(version: .http1_1, status: answer.status, headers: HTTPHeaders(fields))))
+        if exchange.method != .head, answer.body.readableBytes > 0 {
+            exchange.answerBytes = answer.body.readableBytes
+            write(.body(.byteBuffer(answer.body)))
+        }
+        write(.end(nil))
+        finish()
+    }
+
+    private func addConnection(_ fields: inout [(String, String)]) {
+        // HTTP/2 has no such field; there, one request's end says nothing of the connection.
+        guard codec != nil else { return }
+        if !exchange.keepAlive {
+            fields.append(("connection", "close"))
+        } else if exchange.head.version < .http1_1 {
+            fields.append(("connection", "keep-alive"))
+        }
+    }
+
+    // MARK: The end
+
+    private func finish() {
+        flush()
+        finishLog()
+        if exchange.requestEnded {
+            next()
+        } else if exchange.keepAlive {
+            phase = .discarding
+            phaseSince = .now()
+            takeQueued()
+        } else {
+            windDown()
+        }
+    }
+
+    /// Goes on to the next request, if there may be one.
+    func next() {
+        guard exchange.keepAlive, !loop.isDraining else {
+            windDown()
+            return
+        }
+        if exchange.facts?.hasUpgrade ?? false, let codec, let context {
+            phase = .changing
+            codec.renew(in: context.channel) { [self] isDone in
+                guard phase == .changing, isDone else { return }
+                awaitNext()
+                if let bytes = leftover {
+                    leftover = nil
+                    codec.feed(bytes)
+                }
+            }
+            return
+        }
+        awaitNext()
+    }
+
+    private func awaitNext() {
+        phase = .awaiting
+        phaseSince = .now()
+        guard !pendingRefusal else {
+            exchange = .unreadable(now: phaseSince)
+            refuse(Refusal.malformed)
+            return
+        }
+        takeQueued()
+        settle()
+    }
+
+    /// Says good-bye: nothing more is sent, and what still comes is dropped for a moment.
+    func windDown() {
+        phase = .lingering
+        phaseSince = .now()
+        queue.removeAll()
+        guard let context else { return }
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        promise.futureResult.assumeIsolated().whenComplete { [self] _ in
+            isOutputClosed = true
+            phaseSince = .now()
+        }
+        context.close(mode: .output, promise: promise)
+        settle()
+    }
+
+    /// Writes the request into log and metrics, once.
+    func finishLog() {
+        let duration = NIODeadline.now() - exchange.started
+        loop.counters.count(route: exchange.route, status: exchange.status, nanoseconds: duration.nanoseconds)
+        guard edge.logger.logLevel <= .info else { return }
+        edge.logger.info(
+            "request",
+            metadata: [
+                "method": "\(exchange.head.method)",
+                "route": "\(exchange.route?.template ?? "none")",
+                "status": "\(exchange.status)",
+                "ms": "\(Double(duration.nanoseconds / 10_000) / 100)",
+                "service": "\(exchange.service.map { edge.configuration.services[$0].name } ?? "gateway")",
+                "received": "\(exchange.requestBytes)",
+                "sent": "\(exchange.answerBytes)",
+                "requestId": "\(exchange.requestID)",
+            ]
+        )
+    }
+}
+
+extension HTTPVersion {
+    static func < (one: HTTPVersion, other: HTTPVersion) -> Bool {
+        (one.major, one.minor) < (other.major, other.minor)
+    }
+}
+
+extension HTTPResponseStatus {
+    var mayHaveLength: Bool { self != .noContent && self != .notModified }
+}

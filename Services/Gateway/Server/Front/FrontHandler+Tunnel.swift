@@ -1,0 +1,24 @@
+import Metrics
+import NIOCore
+import NIOHTTP1
+
+/// A connection that the service has agreed to make a WebSocket: from here on bytes go through unread.
+extension FrontHandler {
+    func becomeTunnel(_ head: HTTPResponseHead, upstream: UpstreamHandler) {
+        guard let codec, let channel = context?.channel else { return }
+        exchange.upstream = nil
+        upstream.front = nil
+        phase = .changing
+        var (fields, _) = AnswerHead.fields(of: head, isBodyless: true, isOld: false, requestID: exchange.requestID)
+        fields.append(("connection", "Upgrade"))
+        fields.append(("upgrade", "websocket"))
+        write(.head(HTTPResponseHead(version: .http1_1, status: .switchingProtocols, headers: HTTPHeaders(fields))))
+        write(.end(nil))
+        flush()
+        finishLog()
+        loop.counters.tunnels.increment()
+        let tunnel = Tunnel(loop: loop, upstream: upstream)
+        upstream.becomeTunnel(tunnel.service)
+        codec.becomeTunnel(tunnel.client, in: channel, front: self)
+    }
+}

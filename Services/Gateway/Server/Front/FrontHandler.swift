@@ -1,0 +1,215 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import Wire
+
+/// The client's side: takes one request after another, has each judged, forwards it and sends the answer back.
+///
+/// It speaks in HTTP parts, so what carries them may be HTTP/1 or a stream of HTTP/2. Nothing is read that cannot be
+/// passed on, on either side, so a slow reader slows its own sender and nobody else. The stages are in extensions:
+/// admission, forwarding, answering, deadlines, tunnels.
+final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watched {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    enum Phase {
+        /// Between two requests.
+        case awaiting
+        /// A head is there, and its credential is being verified or its service connected to. Its body waits.
+        case deciding
+        case forwarding
+        /// Answered before the request had ended; what is left of it is read and dropped.
+        case discarding
+        /// Answered for the last time. What still comes is dropped: closing at once would reset the connection, and the
+        /// client might never see the answer.
+        case lingering
+        /// The HTTP handlers are being renewed or taken away.
+        case changing
+        case closed
+    }
+
+    let edge: Edge
+    let loop: EdgeLoop
+    let codec: ServerCodec?
+    let origin: Origin
+    /// Whether the connection came when there were too many.
+    let isExcess: Bool
+
+    var place = -1
+    var phase = Phase.awaiting
+    var phaseSince = NIODeadline.now()
+    var exchange = Exchange.unreadable(now: .now())
+    var context: ChannelHandlerContext?
+    /// Parts that came before they could be taken: of a body whose service is being connected to, or of the next request.
+    var queue = CircularBuffer<HTTPServerRequestPart>(initialCapacity: 4)
+    var headBegan: NIODeadline?
+    /// Since when the client has not read what was sent to it.
+    var stalled: NIODeadline?
+    /// Input that could not be read, behind a request that is still being answered.
+    var pendingRefusal: Bool = false
+    /// What a decoder that is taken away had not read.
+    var leftover: ByteBuffer?
+    /// Told apart by number, so that what was asked for one exchange does not reach the next.
+    var generation = 0
+    var isOutputClosed = false
+    private var isReadPending = false
+    private var isTaking = false
+    private var hasUnflushed = false
+
+    init(edge: Edge, loop: EdgeLoop, codec: ServerCodec?, origin: Origin, isExcess: Bool) {
+        self.edge = edge
+        self.loop = loop
+        self.codec = codec
+        self.origin = origin
+        self.isExcess = isExcess
+    }
+
+    // MARK: From the client
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        loop.watch(self)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        loop.unwatch(self)
+        self.context = nil
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        read()
+        context.fireChannelActive()
+    }
+
+    func bytesArrived(_ count: Int) {
+        switch phase {
+        case .awaiting:
+            if headBegan == nil { headBegan = .now() }
+        case .forwarding where !exchange.requestEnded:
+            exchange.wireBytes += count
+        default: break
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = Self.unwrapInboundIn(data)
+        if queue.isEmpty, isReady(for: part) { take(part) } else { queue.append(part) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        isReadPending = false
+        settle()
+    }
+
+    private func isReady(for part: HTTPServerRequestPart) -> Bool {
+        switch phase {
+        case .awaiting, .lingering, .closed: true
+        case .deciding, .changing: false
+        case .forwarding, .discarding: !exchange.requestEnded
+        }
+    }
+
+    private func take(_ part: HTTPServerRequestPart) {
+        guard phase != .lingering, phase != .closed else { return }
+        switch part {
+        case .head(let head): begin(head)
+        case .body(let bytes): takeBody(bytes)
+        case .end(let trailers): takeEnd(trailers)
+        }
+    }
+
+    /// Takes what waited, as far as it can be taken now.
+    func takeQueued() {
+        // Taking one request's end may lead back here for the next; the loop below goes on then.
+        guard !isTaking else { return }
+        isTaking = true
+        while let part = queue.first, isReady(for: part) {
+            queue.removeFirst()
+            take(part)
+        }
+        isTaking = false
+    }
+
+    /// Sends on what was taken, and reads what may be taken next.
+    func settle() {
+        exchange.upstream?.flush()
+        switch phase {
+        case .awaiting, .discarding, .lingering: read()
+        case .forwarding where exchange.requestEnded:
+            // Read ahead by one, which notices the next request without asking the kernel twice.
+            if queue.isEmpty, codec != nil, exchange.facts?.hasUpgrade == false { read() }
+        case .forwarding:
+            if exchange.upstream?.isWritable ?? false {
+                if exchange.bodyAwaited == nil { exchange.bodyAwaited = .now() }
+                read()
+            }
+        case .deciding, .changing, .closed: break
+        }
+    }
+
+    private func read() {
+        guard !isReadPending, queue.isEmpty else { return }
+        isReadPending = true
+        context?.read()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        guard context.channel.isWritable else { return }
+        stalled = nil
+        exchange.upstream?.resume()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch (error, phase) {
+        case (ByteToMessageDecoderError.leftoverDataWhenDone(let bytes), _): leftover = bytes
+        case (_, .lingering), (_, .closed): break
+        case (let error as HTTPParserError, .awaiting):
+            guard context.channel.isActive else { return }
+            exchange = .unreadable(now: .now())
+            refuse(error.refusal)
+        case (let error as HTTPParserError, _) where context.channel.isActive:
+            if exchange.requestEnded { pendingRefusal = true } else { refuse(error.refusal) }
+        case (is ByteToMessageDecoderError, _): break
+        default: context.close(promise: nil)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        phase = .closed
+        generation += 1
+        queue.removeAll()
+        let upstream = exchange.upstream
+        exchange.upstream = nil
+        upstream?.close()
+        loop.unwatch(self)
+        context.fireChannelInactive()
+    }
+
+    // MARK: To the client
+
+    func write(_ part: HTTPServerResponsePart) {
+        hasUnflushed = true
+        context?.write(Self.wrapOutboundOut(part), promise: nil)
+    }
+
+    func flush() {
+        guard hasUnflushed else { return }
+        hasUnflushed = false
+        context?.flush()
+    }
+
+    var isWritable: Bool { context?.channel.isWritable ?? false }
+
+    func close() {
+        context?.close(promise: nil)
+    }
+}
+
+extension HTTPParserError {
+    var refusal: APIError {
+        switch self {
+        case .headerOverflow: Refusal.headersTooLarge
+        default: Refusal.malformed
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import NIOCore
+import NIOHTTP1
+
+/// The HTTP/1 handlers of a client's connection, which can be renewed or taken away.
+final class ServerCodec {
+    private let limits: NIOHTTPDecoderLimitConfiguration
+    private let meter: ByteMeter
+    private let encoder: HTTPResponseEncoder
+    private var decoder: ByteToMessageHandler<HTTPRequestDecoder>
+
+    init(configuration: GatewayConfiguration) {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldSize = configuration.headerBytesLimit
+        limits.maxHeaderListSize = configuration.headerBytesLimit
+        limits.maxHeaderFieldCount = configuration.headerCountLimit
+        self.limits = limits
+        // The framing fields are the front's to set: NIO's own choice would end an answer to HEAD with a chunk.
+        var framing = HTTPResponseEncoder.Configuration()
+        framing.automaticallySetFramingHeaders = false
+        encoder = HTTPResponseEncoder(configuration: framing)
+        decoder = Self.decoder(limits)
+        meter = ByteMeter()
+    }
+
+    private static func decoder(_ limits: NIOHTTPDecoderLimitConfiguration) -> ByteToMessageHandler<HTTPRequestDecoder>
+    {
+        ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .fireError, limitConfiguration: limits))
+    }
+
+    func install(in channel: any Channel, before front: FrontHandler) throws {
+        meter.front = front
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(meter)
+        try pipeline.addHandler(decoder)
+        try pipeline.addHandler(encoder)
+        try pipeline.addHandler(front)
+    }
+
+    /// Puts a new decoder in the place of one that stopped at the end of a request with `Upgrade`.
+    ///
+    /// What the old one had not read arrives at the front as an error before `completion`, which hands it back through
+    /// `feed`.
+    func renew(in channel: any Channel, _ completion: @escaping (Bool) -> Void) {
+        let pipeline = channel.pipeline.syncOperations
+        pipeline.removeHandler(decoder).assumeIsolated().whenComplete { result in
+            do {
+                try result.get()
+                self.decoder = Self.decoder(self.limits)
+                try pipeline.addHandler(self.decoder, position: .after(self.meter))
+                completion(true)
+            } catch {
+                completion(false)
+            }
+        }
+    }
+
+    func feed(_ bytes: ByteBuffer) {
+        meter.replay(bytes)
+    }
+
+    /// Takes the HTTP handlers away and puts `end` in their place.
+    func becomeTunnel(_ end: TunnelHandler, in channel: any Channel, front: FrontHandler) {
+        let pipeline = channel.pipeline.syncOperations
+        pipeline.removeHandler(decoder).assumeIsolated().whenComplete { result in
+            do {
+                try result.get()
+                try pipeline.addHandler(end, position: .before(front))
+                pipeline.removeHandler(self.encoder, promise: nil)
+                pipeline.removeHandler(self.meter, promise: nil)
+                pipeline.removeHandler(front, promise: nil)
+                if let bytes = front.leftover { end.take(bytes) }
+            } catch {
+                channel.close(promise: nil)
+            }
+        }
+    }
+}
+
+/// Tells the front how many bytes a client sends, which the decoder keeps to itself until it has a whole head.
+final class ByteMeter: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    weak var front: FrontHandler?
+    private var context: ChannelHandlerContext?
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        front?.bytesArrived(Self.unwrapInboundIn(data).readableBytes)
+        context.fireChannelRead(data)
+    }
+
+    func replay(_ bytes: ByteBuffer) {
+        guard let context else { return }
+        channelRead(context: context, data: NIOAny(bytes))
+        context.fireChannelReadComplete()
+    }
+}

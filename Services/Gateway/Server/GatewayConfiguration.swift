@@ -1,0 +1,125 @@
+package import Configuration
+package import NIOCore
+import ServiceHost
+
+/// What an operator may set of the gateway; every key has a default that is safe.
+package struct GatewayConfiguration: Sendable {
+    /// The address listened on.
+    package var host = "127.0.0.1"
+    package var port = 8080
+    /// The port of `/metrics`, on the loopback address alone; 0 is off.
+    package var managementPort = 0
+    /// Threads that carry connections; 0 is one a core.
+    package var eventLoops = 0
+    /// The services behind, each with its instances.
+    package var services: [UpstreamService] = []
+    /// Origins that browsers may call from; `*` is any.
+    package var corsOrigins: [String] = ["*"]
+
+    /// Client connections at once. Beyond it a connection is answered 503.
+    package var connectionLimit = 10_000
+    /// Requests under way at once to one instance.
+    package var upstreamConnectionLimit = 4_096
+    /// Bytes of a request's body.
+    package var bodyLimit = 24 * 1_024 * 1_024
+    /// Bytes of a request's target.
+    package var targetLimit = 16 * 1_024
+    /// Bytes of a request's header fields, and their number.
+    package var headerBytesLimit = 64 * 1_024
+    package var headerCountLimit = 200
+
+    /// From a request's first byte to the end of its header fields.
+    package var headerTimeout = TimeAmount.seconds(10)
+    /// Between two pieces of a request's body.
+    package var bodyTimeout = TimeAmount.seconds(30)
+    /// Bytes a second that a body must bring on average once it has had `bodyTimeout`.
+    package var bodyFloor = 1_024
+    /// How long a client may leave what was sent to it unread.
+    package var sendTimeout = TimeAmount.seconds(60)
+    /// Between two requests on one connection.
+    package var idleTimeout = TimeAmount.seconds(75)
+    /// Until a service takes a connection.
+    package var connectTimeout = TimeAmount.seconds(2)
+    /// From a request's end to the beginning of its answer.
+    package var answerTimeout = TimeAmount.seconds(30)
+    /// Silence of a service in the middle of an answer, and of both sides of a tunnel.
+    package var silenceTimeout = TimeAmount.minutes(5)
+    /// How long a connection to a service is kept for the next request; services keep theirs for 75 s.
+    package var upstreamIdleTimeout = TimeAmount.seconds(30)
+    /// How long requests under way may take to finish when the gateway is told to stop.
+    package var drainTimeout = TimeAmount.seconds(30)
+
+    package init() {}
+
+    /// Reads the settings.
+    ///
+    /// - `HOST` (`127.0.0.1`), `PORT` (8080): where clients come in.
+    /// - `MANAGEMENT_PORT` (9090): `/metrics`, on 127.0.0.1 alone; 0 is off.
+    /// - `AUTH_URL` (`http://127.0.0.1:8081`), `CONVERSATIONS_URL` (`http://127.0.0.1:8082`): instances of the
+    ///   services, separated by commas.
+    /// - `CORS_ORIGINS` (`*`): origins that browsers may call from, separated by commas.
+    /// - `EVENT_LOOPS` (0, one a core): threads that carry connections.
+    /// - `CONNECTION_LIMIT` (10000), `UPSTREAM_CONNECTION_LIMIT` (4096): client connections; requests at one instance.
+    /// - `BODY_LIMIT` (25165824), `HEADER_LIMIT` (65536), `HEADER_COUNT_LIMIT` (200), `TARGET_LIMIT` (16384): sizes.
+    /// - `HEADER_TIMEOUT` (10), `BODY_TIMEOUT` (30), `SEND_TIMEOUT` (60), `IDLE_TIMEOUT` (75), `CONNECT_TIMEOUT` (2),
+    ///   `ANSWER_TIMEOUT` (30), `SILENCE_TIMEOUT` (300), `DRAIN_TIMEOUT` (30): seconds.
+    /// - `BODY_FLOOR` (1024): bytes a second that a body must bring on average.
+    package init(reader: ConfigReader) throws {
+        func seconds(_ name: String, _ standard: TimeAmount) throws -> TimeAmount {
+            let standard = standard.nanoseconds / 1_000_000_000
+            return .seconds(Int64(try reader.number(name, default: Int(standard), in: 1...86_400)))
+        }
+        host = reader.text("HOST", default: host)
+        port = try reader.number("PORT", default: port, in: 0...65_535)
+        managementPort = try reader.number("MANAGEMENT_PORT", default: 9_090, in: 0...65_535)
+        eventLoops = try reader.number("EVENT_LOOPS", default: eventLoops, in: 0...1_024)
+        services = try UpstreamService.known.map { name, prefixes, url in
+            let urls = try reader.baseURLs("\(name.uppercased())_URL", default: url)
+            return try UpstreamService(name: name, prefixes: prefixes, urls: urls)
+        }
+        corsOrigins = reader.text("CORS_ORIGINS", default: "*").commaSeparated
+        connectionLimit = try reader.number("CONNECTION_LIMIT", default: connectionLimit, in: 1...10_000_000)
+        upstreamConnectionLimit = try reader.number(
+            "UPSTREAM_CONNECTION_LIMIT",
+            default: upstreamConnectionLimit,
+            in: 1...10_000_000
+        )
+        bodyLimit = try reader.number("BODY_LIMIT", default: bodyLimit)
+        targetLimit = try reader.number("TARGET_LIMIT", default: targetLimit, in: 1...headerBytesLimit)
+        headerBytesLimit = try reader.number("HEADER_LIMIT", default: headerBytesLimit, in: 1_024...1_048_576)
+        headerCountLimit = try reader.number("HEADER_COUNT_LIMIT", default: headerCountLimit, in: 8...1_000)
+        headerTimeout = try seconds("HEADER_TIMEOUT", headerTimeout)
+        bodyTimeout = try seconds("BODY_TIMEOUT", bodyTimeout)
+        bodyFloor = try reader.number("BODY_FLOOR", default: bodyFloor, in: 1...1_000_000_000)
+        sendTimeout = try seconds("SEND_TIMEOUT", sendTimeout)
+        idleTimeout = try seconds("IDLE_TIMEOUT", idleTimeout)
+        connectTimeout = try seconds("CONNECT_TIMEOUT", connectTimeout)
+        answerTimeout = try seconds("ANSWER_TIMEOUT", answerTimeout)
+        silenceTimeout = try seconds("SILENCE_TIMEOUT", silenceTimeout)
+        drainTimeout = try seconds("DRAIN_TIMEOUT", drainTimeout)
+    }
+
+    /// How often deadlines are looked at: fine enough for the shortest of them, and never more than twice a second in
+    /// production.
+    var tick: TimeAmount {
+        let shortest = [headerTimeout, bodyTimeout, sendTimeout, idleTimeout, answerTimeout, silenceTimeout].min()
+        let quarter = (shortest?.nanoseconds ?? 0) / 4
+        return .nanoseconds(min(max(quarter, 10_000_000), 500_000_000))
+    }
+}
+
+/// A setting that the gateway cannot start with.
+package struct GatewayConfigurationError: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+extension String {
+    /// The parts between commas, without the spaces around them and without empty ones.
+    var commaSeparated: [String] {
+        split(separator: ",").map { String($0.trimmedASCII) }.filter { !$0.isEmpty }
+    }
+}

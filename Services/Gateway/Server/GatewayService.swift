@@ -1,0 +1,123 @@
+package import Credentials
+package import Logging
+import Metrics
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+import Synchronization
+
+/// The way in: listens for clients and carries their requests to the services.
+///
+/// Run it as a service, with the verifier it is given beside it; or `start()` it and `stop()` it.
+package final class GatewayService: Service {
+    private let edge: Edge
+    private let group: MultiThreadedEventLoopGroup
+    private let loops: [ObjectIdentifier: EdgeLoop]
+    private let listener = Mutex<(any Channel)?>(nil)
+
+    /// - Parameter document: the OpenAPI document that says which routes there are.
+    package init(
+        configuration: GatewayConfiguration,
+        credentials: CredentialVerifier,
+        document: OpenAPIDocument,
+        logger: Logger
+    ) {
+        let threads = configuration.eventLoops > 0 ? configuration.eventLoops : System.coreCount
+        let edge = Edge(
+            configuration: configuration,
+            credentials: credentials,
+            document: document,
+            loopCount: threads,
+            logger: logger
+        )
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
+        var loops: [ObjectIdentifier: EdgeLoop] = [:]
+        for eventLoop in group.makeIterator() {
+            loops[ObjectIdentifier(eventLoop)] = EdgeLoop(eventLoop: eventLoop, edge: edge)
+        }
+        self.edge = edge
+        self.group = group
+        self.loops = loops
+    }
+
+    /// The port that is listened on, once started.
+    package var port: Int? {
+        listener.withLock { $0?.localAddress?.port }
+    }
+
+    package func run() async throws {
+        try await start()
+        // Also returns, by throwing, when the task is cancelled: then it stops as well.
+        try? await gracefulShutdown()
+        await stop()
+    }
+
+    package func start() async throws {
+        for loop in loops.values { loop.start() }
+        let channel = try await ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 4_096)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.socketOption(.so_keepalive), value: 1)
+            .childChannelInitializer { [loops] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try loops[ObjectIdentifier(channel.eventLoop)]?.accept(channel)
+                }
+            }
+            .bind(host: edge.configuration.host, port: edge.configuration.port)
+            .get()
+        listener.withLock { $0 = channel }
+        edge.logger.info("listening", metadata: ["address": "\(channel.localAddress?.description ?? "")"])
+    }
+
+    /// Takes no more connections, lets what is under way finish for as long as it may, and ends.
+    package func stop() async {
+        let channel = listener.withLock { $0 }
+        // A listener that is closed already is closed.
+        try? await channel?.close().get()
+        let patience = edge.configuration.drainTimeout
+        await withTaskGroup(of: Void.self) { tasks in
+            for loop in loops.values {
+                tasks.addTask {
+                    let deadline = loop.eventLoop.makePromise(of: Void.self)
+                    let timer = loop.eventLoop.scheduleTask(in: patience) { deadline.succeed() }
+                    loop.drain().whenComplete { _ in deadline.succeed() }
+                    // The promise never fails.
+                    try? await deadline.futureResult.get()
+                    timer.cancel()
+                    try? await loop.stop().get()
+                }
+            }
+        }
+        // All that may fail here is that it was shut down before.
+        try? await group.shutdownGracefully()
+    }
+}
+
+extension EdgeLoop {
+    /// Makes a connection ready for requests.
+    func accept(_ channel: any Channel) throws {
+        let open = edge.connectionCount.add(1, ordering: .relaxed).newValue
+        counters.connections.increment()
+        channel.closeFuture.whenComplete { [edge] _ in
+            edge.connectionCount.subtract(1, ordering: .relaxed)
+        }
+        let limit = edge.configuration.connectionLimit
+        // A few more than there may be are told so; a flood of them is not.
+        guard open <= limit + 256 else {
+            channel.close(promise: nil)
+            return
+        }
+        let codec = ServerCodec(configuration: edge.configuration)
+        let front = FrontHandler(
+            edge: edge,
+            loop: self,
+            codec: codec,
+            origin: Origin(address: channel.remoteAddress?.ipAddress ?? "unknown", scheme: "http"),
+            isExcess: open > limit
+        )
+        try codec.install(in: channel, before: front)
+    }
+}

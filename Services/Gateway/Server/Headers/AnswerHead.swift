@@ -1,0 +1,57 @@
+import NIOHTTP1
+
+/// Makes the head that a client gets of the one a service gave.
+enum AnswerHead {
+    /// How the end of an answer's body is told.
+    enum Framing {
+        case none
+        case length
+        case chunked
+        /// By the connection's end: HTTP/1.0 without a length.
+        case close
+    }
+
+    /// - Parameters:
+    ///   - isBodyless: whether the answer has no body whatever its fields say, as to `HEAD`.
+    ///   - isOld: whether the client speaks HTTP/1.0.
+    static func fields(
+        of head: HTTPResponseHead,
+        isBodyless: Bool,
+        isOld: Bool,
+        requestID: String
+    ) -> (fields: [(String, String)], framing: Framing) {
+        var fields: [(String, String)] = []
+        fields.reserveCapacity(head.headers.count + 6)
+        var hasLength = false
+        var named: [Substring] = []
+        let dropsLength = head.status == .noContent || head.status == .notModified
+        for (name, value) in head.headers {
+            switch HeaderKind(name) {
+            case .connection:
+                if !FieldValue.equals(value, "keep-alive") && !FieldValue.equals(value, "close") {
+                    named += FieldValue.tokens(of: value)
+                }
+            case .hopByHop, .transferEncoding, .upgrade, .requestID, .accessControl, .accessControlRequestMethod: break
+            case .contentLength:
+                guard !dropsLength, !hasLength else { break }
+                hasLength = true
+                fields.append((name, value))
+            default: fields.append((name, value))
+            }
+        }
+        for token in named where HeaderKind(String(token)) == .endToEnd {
+            fields.removeAll { name, _ in name.lowercased() == token.lowercased() }
+        }
+        fields.append(("x-request-id", requestID))
+        let framing: Framing =
+            if isBodyless || dropsLength {
+                .none
+            } else if hasLength {
+                .length
+            } else {
+                isOld ? .close : .chunked
+            }
+        if framing == .chunked { fields.append(("transfer-encoding", "chunked")) }
+        return (fields, framing)
+    }
+}

@@ -1,0 +1,107 @@
+import NIOHTTP1
+import Wire
+
+/// What a request's header fields say, gathered in one pass; the fields that go on to a service with it.
+struct RequestFacts {
+    enum Framing: Equatable {
+        case none
+        case length(Int)
+        case chunked
+
+        var hasBody: Bool { self != .none && self != .length(0) }
+    }
+
+    enum Credential: Equatable {
+        case none
+        case bearer(String)
+        case session
+        /// Two of a kind, or of another form.
+        case unreadable
+    }
+
+    private(set) var framing = Framing.none
+    private(set) var credential = Credential.none
+    private(set) var host: String?
+    private(set) var requestID: String?
+    private(set) var traceparent: String?
+    private(set) var origin: String?
+    /// Whether the client waits for 100 before it sends its body.
+    private(set) var expectsContinue = false
+    /// Whether the client asked for another protocol, which stops NIO's decoder at the end of the request.
+    private(set) var hasUpgrade = false
+    private(set) var wantsWebSocket = false
+    private(set) var isPreflight = false
+    /// The client's fields that are for the service too, in their order and number.
+    private(set) var forwarded: [(String, String)] = []
+
+    /// - Throws: `APIError` for fields that could be read in two ways.
+    init(_ head: HTTPRequestHead) throws(APIError) {
+        var connection: [String] = []
+        var upgrade: String?
+        forwarded.reserveCapacity(head.headers.count + 9)
+        for (name, value) in head.headers {
+            switch HeaderKind(name) {
+            case .endToEnd: forwarded.append((name, value))
+            case .hopByHop, .reserved: break
+            case .connection: connection.append(value)
+            case .host:
+                guard host == nil else { throw Refusal.invalid("host", "the request has two Host fields") }
+                guard FieldValue.isHost(value) else { throw Refusal.invalid("host", "the Host field is malformed") }
+                host = value
+            case .contentLength:
+                guard let length = FieldValue.length(value), framing == .none else {
+                    throw Refusal.invalid("content_length", "the Content-Length field is malformed")
+                }
+                framing = .length(length)
+            case .transferEncoding:
+                guard framing == .none, FieldValue.equals(value, "chunked"), head.version == .http1_1 else {
+                    throw Refusal.invalid("transfer_encoding", "the Transfer-Encoding is none that is taken")
+                }
+                framing = .chunked
+            case .expect:
+                guard FieldValue.equals(value, "100-continue") else {
+                    throw Refusal.invalid("expect", "the Expect field asks for what is not offered")
+                }
+                expectsContinue = head.version == .http1_1
+            case .upgrade: upgrade = value
+            case .authorization:
+                take(FieldValue.bearer(value).map(Credential.bearer) ?? .unreadable, over: .session)
+                forwarded.append((name, value))
+            case .sessionToken:
+                if case .bearer = credential {} else { take(.session, over: .none) }
+                forwarded.append((name, value))
+            case .requestID: requestID = requestID == nil && FieldValue.isRequestID(value) ? value : requestID
+            case .traceparent: traceparent = FieldValue.isTraceparent(value) ? value : nil
+            case .origin:
+                origin = value
+                forwarded.append((name, value))
+            case .accessControlRequestMethod: isPreflight = head.method == .OPTIONS
+            case .accessControl: break
+            }
+        }
+        guard host != nil || head.version == .http1_0 else {
+            throw Refusal.invalid("host", "the Host field is missing")
+        }
+        hasUpgrade = upgrade != nil
+        if !connection.isEmpty { read(connection, upgrade: upgrade, head: head) }
+    }
+
+    private mutating func take(_ found: Credential, over weaker: Credential) {
+        credential = credential == .none || credential == weaker && credential != found ? found : .unreadable
+    }
+
+    /// What `Connection` names stays here too, but for what frames and routes a request.
+    private mutating func read(_ connection: [String], upgrade: String?, head: HTTPRequestHead) {
+        for value in connection {
+            if FieldValue.equals(value, "keep-alive") || FieldValue.equals(value, "close") { continue }
+            for token in FieldValue.tokens(of: value) {
+                if FieldValue.equals(token, "upgrade"), let upgrade, head.method == .GET, head.version == .http1_1,
+                    framing == .none, FieldValue.list(upgrade, contains: "websocket")
+                {
+                    wantsWebSocket = true
+                }
+                forwarded.removeAll { name, _ in name.lowercased() == token.lowercased() }
+            }
+        }
+    }
+}

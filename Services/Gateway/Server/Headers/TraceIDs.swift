@@ -1,0 +1,56 @@
+/// Makes request ids and trace parents, on one event loop.
+///
+/// They name things and prove nothing, so a fast generator (xoshiro256**) seeded by the system's serves.
+struct TraceIDs {
+    private var state: (UInt64, UInt64, UInt64, UInt64)
+
+    init() {
+        var system = SystemRandomNumberGenerator()
+        // A state of zeros alone would stay zero.
+        state = (system.next(), system.next(), system.next(), system.next() | 1)
+    }
+
+    private mutating func next() -> UInt64 {
+        let product = state.1 &* 5
+        let result = (product << 7 | product >> 57) &* 9
+        let shifted = state.1 << 17
+        state.2 ^= state.0
+        state.3 ^= state.1
+        state.1 ^= state.2
+        state.0 ^= state.3
+        state.2 ^= shifted
+        state.3 = state.3 << 45 | state.3 >> 19
+        return result
+    }
+
+    /// 32 hexadecimal characters.
+    mutating func requestID() -> String {
+        let (high, low) = (next(), next())
+        return String(unsafeUninitializedCapacity: 32) { text in
+            Self.write(high, into: text, at: 0)
+            Self.write(low, into: text, at: 16)
+            return 32
+        }
+    }
+
+    /// A W3C trace parent that begins a trace, sampled.
+    mutating func traceparent() -> String {
+        let (high, low, parent) = (next(), next() | 1, next() | 1)
+        return String(unsafeUninitializedCapacity: 55) { text in
+            _ = text.update(fromContentsOf: "00-".utf8)
+            Self.write(high, into: text, at: 3)
+            Self.write(low, into: text, at: 19)
+            text[35] = UInt8(ascii: "-")
+            Self.write(parent, into: text, at: 36)
+            _ = text[52...].update(fromContentsOf: "-01".utf8)
+            return 55
+        }
+    }
+
+    private static func write(_ value: UInt64, into text: UnsafeMutableBufferPointer<UInt8>, at start: Int) {
+        for place in 0..<16 {
+            let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - place * 4)) & 0xF
+            text[start + place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+        }
+    }
+}

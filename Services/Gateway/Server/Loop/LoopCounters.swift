@@ -1,0 +1,35 @@
+import Metrics
+
+/// The gateway's metrics, looked up once on each loop.
+///
+/// Not Sendable by intent: one for each event loop, which shares the numbers with the others through the backend.
+final class LoopCounters {
+    private let routes: [Route]
+    /// By route and status class, made when first used; the last route stands for none.
+    private var answers: [Counter?]
+    private let durations = Metrics.Timer(label: "roost_gateway_request_seconds")
+    let retries = Counter(label: "roost_gateway_retries_total")
+    let tunnels = Counter(label: "roost_gateway_tunnels_total")
+    let connections = Counter(label: "roost_gateway_connections_total")
+    let upstreamConnections = Counter(label: "roost_gateway_upstream_connections_total")
+    let upstreamFailures = Counter(label: "roost_gateway_upstream_failures_total")
+
+    init(routes: [Route]) {
+        self.routes = routes
+        answers = Array(repeating: nil, count: (routes.count + 1) * 6)
+    }
+
+    func count(route: Route?, status: UInt, nanoseconds: Int64) {
+        let family = min(Int(status / 100), 5)
+        let place = (route?.number ?? routes.count) * 6 + family
+        let counter =
+            answers[place]
+            ?? Counter(
+                label: "roost_gateway_requests_total",
+                dimensions: [("route", route?.template ?? "none"), ("status", "\(family)xx")]
+            )
+        answers[place] = counter
+        counter.increment()
+        durations.recordNanoseconds(nanoseconds)
+    }
+}

@@ -1,0 +1,159 @@
+import NIOCore
+import NIOHTTP1
+
+/// One connection to a service: lends itself to one request after another.
+final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    let pool: UpstreamPool
+    /// The request that has this connection; nil while it waits in the pool.
+    var front: FrontHandler?
+    var idleSince = NIODeadline.uptimeNanoseconds(0)
+    /// Whether an answer came over this connection before, so that the service may have closed it meanwhile.
+    private(set) var isUsed = false
+
+    private let encoder: HTTPRequestEncoder
+    private let decoder: ByteToMessageHandler<HTTPResponseDecoder>
+    private(set) var context: ChannelHandlerContext?
+    private var keepsAlive = true
+    private var hasUnflushed = false
+    private var needsRead = false
+    private var failure: (any Error)?
+    /// What followed a 101 in the same read.
+    private var leftover: ByteBuffer?
+
+    init(pool: UpstreamPool) {
+        self.pool = pool
+        var configuration = HTTPRequestEncoder.Configuration()
+        configuration.automaticallySetFramingHeaders = false
+        encoder = HTTPRequestEncoder(configuration: configuration)
+        decoder = ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .fireError))
+    }
+
+    func install(in channel: any Channel) throws {
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(encoder)
+        try pipeline.addHandler(decoder)
+        try pipeline.addHandler(self)
+    }
+
+    var channel: (any Channel)? { context?.channel }
+    var isUsable: Bool { context?.channel.isActive ?? false && front == nil }
+    var isWritable: Bool { context?.channel.isWritable ?? false }
+
+    // MARK: From the request
+
+    func send(_ part: HTTPClientRequestPart) {
+        hasUnflushed = true
+        context?.write(Self.wrapOutboundOut(part), promise: nil)
+    }
+
+    func flush() {
+        guard hasUnflushed else { return }
+        hasUnflushed = false
+        context?.flush()
+    }
+
+    /// The client has taken what it got: more of the answer may come.
+    func resume() {
+        guard needsRead else { return }
+        needsRead = false
+        context?.read()
+    }
+
+    /// Ends the loan: back into the pool if the connection is still good, closed otherwise.
+    func release(isComplete: Bool) {
+        front = nil
+        isUsed = true
+        guard isComplete, keepsAlive, failure == nil, context?.channel.isActive ?? false else {
+            close()
+            return
+        }
+        pool.release(self)
+        resume()
+    }
+
+    func close() {
+        front = nil
+        context?.close(promise: nil)
+    }
+
+    // MARK: From the service
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.read()
+        context.fireChannelActive()
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard let front else {
+            // An answer that nobody asked for.
+            context.close(promise: nil)
+            return
+        }
+        switch Self.unwrapInboundIn(data) {
+        case .head(let head):
+            keepsAlive = head.isKeepAlive
+            front.answerBegan(head, from: self)
+        case .body(let bytes): front.answerWent(on: bytes)
+        case .end(let trailers): front.answerEnded(trailers)
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        guard let front else {
+            context.read()
+            return
+        }
+        if front.takesMore() { context.read() } else { needsRead = true }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { front?.upstreamTakesMore() }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if case .leftoverDataWhenDone(let bytes) = error as? ByteToMessageDecoderError {
+            leftover = bytes
+            return
+        }
+        failure = error
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        pool.forget(self)
+        let front = front
+        self.front = nil
+        front?.upstreamClosed(self)
+    }
+
+    // MARK: Tunnels
+
+    /// Takes the HTTP handlers away, puts `end` in their place and gives it what came after the answer's head.
+    func becomeTunnel(_ end: TunnelHandler) {
+        guard let context else { return }
+        let pipeline = context.pipeline.syncOperations
+        pipeline.removeHandler(decoder).assumeIsolated().whenComplete { result in
+            do {
+                try result.get()
+                try pipeline.addHandler(end, position: .before(self))
+                pipeline.removeHandler(self.encoder, promise: nil)
+                pipeline.removeHandler(self, promise: nil)
+                if let bytes = self.leftover { end.take(bytes) }
+            } catch {
+                self.pool.forget(self)
+                context.close(promise: nil)
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Crypto
+import Foundation
+import Wire
+
+/// A service behind the gateway: which paths are its, and where its instances are.
+package struct UpstreamService: Sendable {
+    /// The suite's services (api.md section 7): name, path prefixes by whole segments, address by default.
+    static let known: [(name: String, prefixes: [String], url: String)] = [
+        ("auth", ["/auth", "/1", "/oauth", "/applications", "/.well-known"], "http://127.0.0.1:8081"),
+        (
+            "conversations", ["/conversations", "/blocks", "/socket.io", "/media/conversations"],
+            "http://127.0.0.1:8082"
+        ),
+    ]
+
+    package let name: String
+    package let prefixes: [String]
+    package let instances: [UpstreamInstance]
+
+    /// - Parameter urls: the instances' addresses.
+    package init(name: String, prefixes: [String], urls: [String]) throws {
+        self.name = name
+        self.prefixes = prefixes
+        instances = try urls.map(UpstreamInstance.init(url:))
+        guard !instances.isEmpty else {
+            throw GatewayConfigurationError("no instance of \(name) is named; set \(name.uppercased())_URL")
+        }
+    }
+
+    /// The length of the longest prefix of ours that `path` begins with, by whole segments.
+    func claim(on path: String) -> Int? {
+        prefixes
+            .filter { path == $0 || path.hasPrefix($0 + "/") }
+            .map(\.utf8.count)
+            .max()
+    }
+}
+
+/// One process of a service.
+package struct UpstreamInstance: Sendable, Hashable {
+    package let url: String
+    package let host: String
+    package let port: Int
+    /// What goes into `Host`.
+    package let authority: String
+    /// What goes into `x-roost-instance`: the instance's name towards itself, from which its Engine.IO session ids are
+    /// made. Six base64url characters of SHA-256 of its URL.
+    package let tag: String
+
+    package init(url: String) throws {
+        guard let parts = URLComponents(string: url), parts.scheme == "http", let host = parts.host, !host.isEmpty,
+            parts.path.isEmpty || parts.path == "/", parts.query == nil, parts.user == nil
+        else {
+            throw GatewayConfigurationError("\"\(url)\" is no address of a service; http://host:port is")
+        }
+        self.url = url
+        self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        port = parts.port ?? 80
+        authority = parts.port.map { "\(host):\($0)" } ?? host
+        let digest = Array(SHA256.hash(data: Array(url.utf8)))
+        tag = String(Base64URL.encode(digest).prefix(6))
+    }
+}

@@ -1,0 +1,110 @@
+import Credentials
+import Logging
+import NIOCore
+import TestSupport
+import Testing
+import Wire
+
+@testable import GatewayServer
+
+/// A gateway on a port of its own before a scripted service.
+struct GatewayScene: Sendable {
+    let port: Int
+    let gateway: GatewayService
+    let service: ScriptedService
+    let keys: TestKeys
+    let verifier: CredentialVerifier
+    /// A valid token of somebody.
+    let token: String
+
+    /// Routes of every kind, so that a test does not depend on what the suite happens to offer.
+    static let document = """
+        openapi: 3.1.0
+        security: [{bearer: []}]
+        paths:
+          /auth/login: {post: {security: []}}
+          /auth/me: {get: {}, patch: {}, delete: {}}
+          /auth/users: {get: {}}
+          /conversations: {get: {}}
+          /conversations/create: {post: {}}
+          /conversations/{token}: {get: {}, delete: {}}
+          /conversations/{token}/meta: {put: {}}
+          /conversations/{token}/members/{userId}: {put: {}, delete: {}}
+          /conversations/{token}/messages: {get: {}, post: {}}
+          /socket.io/: {get: {security: []}, post: {security: [{}, {bearer: []}]}}
+          /media/conversations/{key}: {get: {security: []}}
+          /photos/posts: {get: {security: []}}
+        """
+
+    /// Sends `request` on a connection of its own and reads one answer.
+    func ask(_ request: String) async throws -> RawMessage {
+        try await connect { connection in
+            try await connection.send(request)
+            return try #require(try await connection.message(toHead: request.hasPrefix("HEAD ")))
+        }
+    }
+
+    /// A request with a good credential.
+    func get(_ target: String, fields: String = "") async throws -> RawMessage {
+        try await ask(signed("GET \(target)", fields: fields))
+    }
+
+    func signed(_ line: String, fields: String = "", body: String = "") -> String {
+        "\(line) HTTP/1.1\r\nhost: example.org\r\nauthorization: Bearer \(token)\r\n\(fields)\r\n\(body)"
+    }
+
+    func connect<Answer>(_ body: (RawConnection) async throws -> Answer) async throws -> Answer {
+        try await RawConnection.open(port: port, body)
+    }
+
+    /// What the service saw of the request that `answer` echoes.
+    func seen(_ answer: RawMessage) -> RawMessage {
+        RawMessage(parsing: answer.text)
+    }
+}
+
+func withGateway(
+    script: @escaping ScriptedService.Script = ScriptedService.echo,
+    document: String = GatewayScene.document,
+    isLoaded: Bool = true,
+    _ change: (inout GatewayConfiguration) throws -> Void = { _ in },
+    test: (GatewayScene) async throws -> Void
+) async throws {
+    try await ScriptedService.run(script) { service in
+        var configuration = GatewayConfiguration()
+        configuration.port = 0
+        configuration.eventLoops = 1
+        configuration.drainTimeout = .milliseconds(500)
+        configuration.services = try UpstreamService.known.map { name, prefixes, _ in
+            try UpstreamService(name: name, prefixes: prefixes, urls: ["http://127.0.0.1:\(service.port)"])
+        }
+        try change(&configuration)
+        var logger = Logger(label: "gateway")
+        logger.logLevel = .critical
+        let keys = TestKeys()
+        let verifier = CredentialVerifier(source: keys, issuer: TestKeys.issuer, logger: logger)
+        if isLoaded { try await verifier.load() }
+        let gateway = GatewayService(
+            configuration: configuration,
+            credentials: verifier,
+            document: try OpenAPIDocument(document),
+            logger: logger
+        )
+        try await gateway.start()
+        let scene = GatewayScene(
+            port: try #require(gateway.port),
+            gateway: gateway,
+            service: service,
+            keys: keys,
+            verifier: verifier,
+            token: try await keys.token(for: User.ID(application: "roost", user: "ana"))
+        )
+        do {
+            try await test(scene)
+        } catch {
+            await gateway.stop()
+            throw error
+        }
+        await gateway.stop()
+    }
+}
