@@ -1,0 +1,97 @@
+import Credentials
+import JWTKit
+import TestSupport
+import Testing
+import Wire
+
+@testable import GatewayServer
+
+@Suite struct CredentialTests {
+    private static let user = User.ID(application: "roost", user: "ana")
+
+    private func status(_ scene: GatewayScene, _ fields: String) async throws -> (Int, String?) {
+        let answer = try await scene.ask("GET /auth/me HTTP/1.1\r\nhost: a\r\n\(fields)\r\n")
+        return (answer.status, answer.code)
+    }
+
+    @Test func aBadCredentialIsRefusedAtTheEdge() async throws {
+        try await withGateway { scene in
+            let good = scene.token
+            let parts = good.split(separator: ".")
+            let expired = try await scene.keys.token(for: Self.user, lifetime: -1)
+            let other = try await TestKeys(kid: "other").token(for: Self.user)
+            let sameName = try await TestKeys().token(for: Self.user)
+            let stranger = try await scene.keys.token(for: Self.user) { $0.iss = "http://elsewhere" }
+            let tampered = "\(parts[0]).\(parts[1]).\(String(parts[2].reversed()))"
+            let unsigned = "eyJhbGciOiJub25lIiwidHlwIjoiYXQrand0In0.\(parts[1])."
+            let bad = [
+                "bearer", "Bearer ", "Bearer x", "Bearer  \(good)", "Basic YTpi", "\(good)", "Bearer \(good) x",
+                "Bearer \(expired)", "Bearer \(other)", "Bearer \(sameName)", "Bearer \(stranger)", "Bearer \(tampered)",
+                "Bearer \(unsigned)", "Bearer \(good)=", "Bearer \(parts[0]).\(parts[1])",
+            ]
+            for value in bad {
+                let (status, code) = try await status(scene, "authorization: \(value)\r\n")
+                #expect(status == 403, "\(value)")
+                #expect(code == "invalid_credential", "\(value)")
+            }
+            #expect(scene.service.requests.isEmpty)
+        }
+    }
+
+    @Test func oneCredentialIsEnoughAndTwoAreTooMany() async throws {
+        try await withGateway { scene in
+            let good = "authorization: Bearer \(scene.token)\r\n"
+            #expect(try await status(scene, good).0 == 200)
+            #expect(try await status(scene, "AUTHORIZATION: bEaReR \(scene.token)\r\n").0 == 200)
+            #expect(try await status(scene, good + good) == (403, "invalid_credential"))
+            #expect(try await status(scene, good + "authorization: Bearer x\r\n") == (403, "invalid_credential"))
+            #expect(try await status(scene, "x-diuit-session-token: s\r\n") == (403, "invalid_credential"))
+            #expect(try await status(scene, "") == (403, "missing_credential"))
+        }
+    }
+
+    @Test func anOpenRouteTakesWhatIsSentAndLetsTheServiceJudge() async throws {
+        try await withGateway { scene in
+            let request = "POST /auth/login HTTP/1.1\r\nhost: a\r\nauthorization: Bearer x\r\ncontent-length: 0\r\n\r\n"
+            let answer = try await scene.ask(request)
+            #expect(answer.status == 200)
+            #expect(scene.seen(answer)["authorization"] == ["Bearer x"])
+        }
+    }
+
+    @Test func withoutKeysAGoodCredentialIsNotCalledBad() async throws {
+        try await withGateway(isLoaded: false) { scene in
+            let answer = try await scene.get("/auth/me")
+            #expect(answer.status == 503)
+            #expect(answer["retry-after"] == ["1"])
+            #expect(try await scene.ask("GET /ready HTTP/1.1\r\nhost: a\r\n\r\n").status == 503)
+            #expect(try await scene.ask("GET /health HTTP/1.1\r\nhost: a\r\n\r\n").status == 200)
+            try await scene.verifier.load()
+            #expect(try await scene.get("/auth/me").status == 200)
+            #expect(try await scene.ask("GET /ready HTTP/1.1\r\nhost: a\r\n\r\n").status == 200)
+        }
+    }
+
+    @Test func aSessionThatEndedIsRefusedOnAConnectionThatIsOpen() async throws {
+        try await withGateway { scene in
+            let token = try await scene.keys.token(for: Self.user, session: "s1")
+            try await scene.connect { connection in
+                let request = "GET /auth/me HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(token)\r\n\r\n"
+                try await connection.send(request)
+                #expect(try await connection.message()?.status == 200)
+                scene.keys.revoke("s1")
+                try await scene.verifier.load()
+                try await connection.send(request)
+                #expect(try await connection.message()?.status == 403)
+            }
+        }
+    }
+
+    @Test func aBodySentWithATokenNotSeenBeforeIsNotLost() async throws {
+        try await withGateway { scene in
+            let body = String(repeating: "x", count: 20_000)
+            let request = scene.signed("POST /conversations/create", fields: "content-length: 20000\r\n", body: body)
+            #expect(scene.seen(try await scene.ask(request)).text == body)
+        }
+    }
+}

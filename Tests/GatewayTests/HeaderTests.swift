@@ -1,0 +1,68 @@
+import Testing
+
+@testable import GatewayServer
+
+@Suite struct HeaderTests {
+    @Test func whatOnlyTheGatewayMaySayIsNotTakenFromAClient() async throws {
+        try await withGateway { scene in
+            let names = [
+                "X-User-Id", "x_user_id", "X-USER-NAME", "x-roost-instance", "X_Roost_Instance", "x-internal-token",
+                "X-Internal_Token", "x-forwarded-for", "X-Forwarded-Host", "X_FORWARDED_FOR", "x-forwarded-proto",
+                "x-forwarded-prefix", "Forwarded", "X-Real-IP", "x_real_ip", "Proxy-Authorization", "Proxy-Connection",
+                "TE", "Keep-Alive", "x_request_id", "content_length", "transfer_encoding", "X-Diuit_Session-Token",
+            ]
+            let fields = names.map { "\($0): evil\r\n" }.joined() + "connection: x-secret, close\r\nx-secret: evil\r\n"
+            let seen = scene.seen(try await scene.get("/conversations", fields: fields))
+            #expect(seen.fields.filter { $0.value.contains("evil") }.map(\.name) == [])
+            #expect(seen["x-roost-instance"].first?.count == 6)
+            #expect(seen["x-forwarded-for"] == ["127.0.0.1"])
+        }
+    }
+
+    @Test func connectionCannotTakeAwayWhatFramesOrRoutes() async throws {
+        try await withGateway { scene in
+            let fields = "connection: content-length, host, x-request-id, x-forwarded-for\r\ncontent-length: 3\r\n"
+            let seen = scene.seen(
+                try await scene.ask(scene.signed("POST /conversations/create", fields: fields, body: "abc"))
+            )
+            #expect(seen.text == "abc")
+            for name in ["content-length", "host", "x-request-id", "x-forwarded-for"] { #expect(seen[name].count == 1) }
+        }
+    }
+
+    @Test func ordinaryFieldsGoOnInTheirOrderAndNumber() async throws {
+        try await withGateway { scene in
+            let fields = "accept: a\r\ncookie: x=1\r\nx-custom_name: 1\r\naccept: b\r\nif-none-match: \"e\"\r\n"
+            let seen = scene.seen(try await scene.get("/conversations", fields: fields))
+            #expect(seen["accept"] == ["a", "b"])
+            #expect(seen["cookie"] == ["x=1"])
+            #expect(seen["x-custom_name"] == ["1"])
+            #expect(seen["if-none-match"] == ["\"e\""])
+        }
+    }
+
+    @Test func saneIDsAreKeptAndOthersMadeAnew() async throws {
+        try await withGateway { scene in
+            let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+            let kept = try await scene.get("/conversations", fields: "x-request-id: A-1_b.c\r\ntraceparent: \(parent)\r\n")
+            #expect(kept["x-request-id"] == ["A-1_b.c"])
+            #expect(scene.seen(kept)["x-request-id"] == ["A-1_b.c"])
+            #expect(scene.seen(kept)["traceparent"] == [parent])
+            let long = String(repeating: "a", count: 129)
+            for (id, trace) in [("a b", "00-x"), (long, parent + "0"), ("a\"", parent.uppercased()), ("", "")] {
+                let made = try await scene.get("/conversations", fields: "x-request-id: \(id)\r\ntraceparent: \(trace)\r\n")
+                #expect(made["x-request-id"].first?.count == 32)
+                let seen = try #require(scene.seen(made)["traceparent"].first)
+                #expect(seen != trace && FieldValue.isTraceparent(seen))
+            }
+        }
+    }
+
+    @Test func idsAreNotRepeated() {
+        var ids = TraceIDs()
+        let made = (0..<1_000).map { _ in ids.requestID() }
+        #expect(Set(made).count == 1_000)
+        #expect(made.allSatisfy { $0.utf8.count == 32 && FieldValue.isRequestID($0) })
+        #expect((0..<1_000).allSatisfy { _ in FieldValue.isTraceparent(ids.traceparent()) })
+    }
+}

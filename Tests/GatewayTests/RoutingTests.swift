@@ -1,0 +1,102 @@
+import Testing
+
+@testable import GatewayServer
+
+@Suite struct RoutingTests {
+    /// Spellings of paths that are for services only; all with a good credential.
+    private static let inner = [
+        "/internal", "/internal/", "/internal/revocations", "/INTERNAL/revocations", "/Internal/revocations",
+        "/%69nternal/revocations", "/%69%6e%74%65%72%6e%61%6c/revocations", "//internal/revocations",
+        "/./internal/revocations", "/auth/../internal/revocations", "/auth/%2e%2e/internal/revocations",
+        "/auth/.%2e/internal/revocations", "/auth/%2E%2E/internal/revocations", "/auth/..;/internal/revocations",
+        "/auth/..;x=1/internal/revocations", "/auth/.%2e;/internal/revocations", "/auth/%2e%2e%3b/internal/revocations",
+        "/;/internal/revocations", "/internal;x=1/revocations", "/internal./revocations", "/internal../revocations",
+        "/internal%2frevocations", "/internal%2Frevocations", "/%2finternal/revocations", "/internal%00/revocations",
+        "/internal%20/revocations", "/internal%09/revocations", "/internal\\revocations", "/auth/..\\internal",
+        "/auth/%5c..%5cinternal", "/auth/..%2finternal/revocations", "/auth/%252e%252e/internal/revocations",
+        "/auth/internal/revocations", "/conversations/../internal/x", "/internal?/auth/me", "/metrics", "/auth//me",
+        "/auth/./me", "/auth/me/", "/AUTH/me", "/auth/me%", "/auth/me%2", "/auth/me%zz", "/1/../internal/x",
+        "/.well-known/../internal/x", "/%ef%bc%8finternal/x", "/%c0%afinternal", "/",
+    ]
+
+    @Test func whatIsForServicesOnlyIsNotThereFromOutside() async throws {
+        try await withGateway { scene in
+            for path in Self.inner {
+                let answer = try await scene.get(path)
+                #expect([400, 404].contains(answer.status), "\(path): \(answer.startLine)")
+                #expect(answer.code != nil)
+            }
+            #expect(scene.service.requests.isEmpty)
+        }
+    }
+
+    @Test func aSlashInsideASegmentIsData() async throws {
+        try await withGateway { scene in
+            let path = "/conversations/a%2Fb/members/..%2Fx%3F%23%C3%A9"
+            let answer = try await scene.ask(scene.signed("PUT \(path)", fields: "content-length: 0\r\n"))
+            #expect(scene.seen(answer).target == path)
+        }
+    }
+
+    @Test func aFixedWordWinsOverAParameter() async throws {
+        try await withGateway { scene in
+            #expect(try await scene.get("/conversations/create").status == 405)
+            #expect(try await scene.get("/conversations/created").status == 200)
+        }
+    }
+
+    @Test func theLongestPrefixOwnsAPath() async throws {
+        try await withGateway { scene in
+            #expect(try await scene.get("/media/conversations/k").status == 200)
+            // Described, but of a service that is not there.
+            #expect(try await scene.get("/photos/posts").status == 404)
+        }
+    }
+
+    @Test(arguments: [
+        ("GET /nowhere", 404, "not_found"),
+        ("POST /nowhere", 404, "not_found"),
+        ("GET /auth", 404, "not_found"),
+        ("GET /auth/login", 405, "method_not_allowed"),
+        ("POST /auth/me", 405, "method_not_allowed"),
+        ("GET /auth/me", 403, "missing_credential"),
+        ("DELETE /conversations/x", 403, "missing_credential"),
+    ])
+    func whatIsMissingIsSaidBeforeWhoIsAsking(line: String, status: Int, code: String) async throws {
+        try await withGateway { scene in
+            let answer = try await scene.ask("\(line) HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
+            #expect(answer.status == status)
+            #expect(answer.code == code)
+            if status == 405 { #expect(answer["allow"].first?.contains("OPTIONS") ?? false) }
+            #expect(scene.service.requests.isEmpty)
+        }
+    }
+
+    @Test func aRefusalLeavesTheConnectionToTheNextRequest() async throws {
+        try await withGateway { scene in
+            try await scene.connect { connection in
+                try await connection.send(
+                    "POST /auth/me HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello" + scene.signed("GET /auth/me")
+                )
+                #expect(try await connection.message()?.status == 405)
+                #expect(try await connection.message()?.status == 200)
+            }
+        }
+    }
+
+    @Test func everyRouteOfTheSuiteIsInTheDocumentThatIsBuiltIn() throws {
+        let document = try OpenAPIDocument.embedded()
+        let services = try UpstreamService.known.map { name, prefixes, url in
+            try UpstreamService(name: name, prefixes: prefixes, urls: [url])
+        }
+        let table = RouteTable(document: document, services: services)
+        #expect(table.routes.allSatisfy { $0.owner != .nobody })
+        let open = table.routes.filter { !$0.open.isEmpty }.map(\.template)
+        // The open routes of api.md, as far as they are there.
+        let expected = [
+            "/auth/register", "/auth/anonymous", "/auth/login", "/auth/refresh", "/health", "/ready", "/status",
+            "/openapi.yaml", "/docs",
+        ]
+        #expect(Set(open.filter { !$0.hasPrefix("/.well-known/") }) == Set(expected))
+    }
+}
