@@ -12,6 +12,17 @@ struct UpCommand: AsyncParsableCommand {
             """
     )
 
+    /// Lets the services hold as many connections as the system allows, whatever the shell began with.
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        guard getrlimit(resource, &limit) == 0 else {
+            return
+        }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(resource, &limit)
+    }
+
     private enum Event: Sendable {
         case started
         case failed(String)
@@ -23,6 +34,7 @@ struct UpCommand: AsyncParsableCommand {
 
     func run() async throws {
         let signals = Signals([SIGINT, SIGTERM, SIGHUP])
+        Self.raiseDescriptorLimit()
         let workspace = try options.workspace()
         try workspace.create()
         try workspace.lock()

@@ -70,8 +70,9 @@ struct MachineChecks: Sendable {
     private func descriptors() -> Finding {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        let text = "\(limit.rlim_cur) open files a process (ulimit -n)"
-        return limit.rlim_cur >= 4_096
+        // `roost up` raises the soft limit to this one.
+        let text = "\(limit.rlim_max) open files a process at most (ulimit -Hn)"
+        return limit.rlim_max >= 4_096
             ? .well(text) : .warning(text, "raise it: a connection takes one, a tunnelled one two in the gateway")
     }
 
