@@ -21,7 +21,7 @@ test: lint build ; $(TEST) --parallel --skip '^SuiteTests\.' && $(TEST) --filter
 
 build: dependencies ; swift build -c $(CONFIGURATION) --build-tests --explicit-target-dependency-import-check error
 
-lint: ; $(SWIFT_FORMAT) lint --strict --recursive $(SOURCES) && scripts/check-imports
+lint: ; $(SWIFT_FORMAT) lint --strict --recursive $(SOURCES) && scripts/check-imports && scripts/check-settings
 
 format: ; $(SWIFT_FORMAT) format --in-place --recursive $(SOURCES)
 
