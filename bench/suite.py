@@ -48,7 +48,7 @@ class Suite:
         return self.stack.__exit__(*exception)
 
     def start_auth(self):
-        return self._start("auth", {"LOGIN_FAILURES": "0"})
+        return self._start("auth", {"LOGIN_FAILURES": "0", "LOGIN_FAILURES_ADDRESS": "0"})
 
     def start_conversations(self):
         return self._start("conversations")
@@ -57,7 +57,7 @@ class Suite:
         """On one event loop; `upstreams` names other instances than ours."""
         urls = {f"{name.upper()}_URL": url for name, url in upstreams.items()}
         return self._start(
-            "gateway", {**urls, "MANAGEMENT_PORT": str(free_port()), "NIO_SINGLETON_GROUP_LOOP_COUNT": "1"}
+            "gateway", {**urls, "MANAGEMENT_PORT": str(free_port()), "EVENT_LOOPS": "1"}
         )
 
     def start_all(self):
