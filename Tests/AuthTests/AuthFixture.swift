@@ -1,0 +1,148 @@
+import AuthAPI
+import Foundation
+import HTTPTypes
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+
+@testable import AuthServer
+
+/// Auth over a database of the test's own, and the moves of the people who use it.
+struct Auth: Sendable {
+    static let key = Data(repeating: 7, count: 32).base64EncodedString()
+    static let password = "correct horse battery staple"
+
+    let service: TestService
+
+    /// An account with the tokens of one session.
+    struct Person: Sendable {
+        var username: String
+        var userId: String
+        var jwt: String
+        var refreshToken: String
+    }
+
+    func register(_ username: String, password: String = Auth.password) async throws -> String {
+        let answer = try await service.send(
+            .post,
+            "/auth/register",
+            body: json(["username": .string(username), "password": .string(password)])
+        )
+        try #require(answer.status == 200, "\(answer.text)")
+        return try answer.decode(Registered.self).userId
+    }
+
+    func login(
+        _ username: String,
+        password: String = Auth.password,
+        device: String? = nil,
+        address: String? = nil,
+        userAgent: String? = nil
+    ) async throws -> TestAnswer {
+        var body: [String: JSONValue] = ["username": .string(username), "password": .string(password)]
+        body["deviceId"] = device.map { .string($0) }
+        var headers = HTTPFields()
+        if let address, let name = HTTPField.Name("X-Forwarded-For") { headers[name] = address }
+        headers[.userAgent] = userAgent
+        return try await service.send(.post, "/auth/login", body: json(body), headers: headers)
+    }
+
+    func signUp(_ username: String, device: String? = nil) async throws -> Person {
+        _ = try await register(username)
+        return try await signIn(username, device: device)
+    }
+
+    func signIn(_ username: String, device: String? = nil) async throws -> Person {
+        let answer = try await login(username, device: device)
+        try #require(answer.status == 200, "\(answer.text)")
+        return try person(answer, username)
+    }
+
+    func anonymous(device: String? = nil) async throws -> Person {
+        let body = device.map { json(["deviceId": .string($0)]) }
+        return try person(try await service.send(.post, "/auth/anonymous", body: body), "")
+    }
+
+    func refresh(_ token: String, device: String? = nil) async throws -> TestAnswer {
+        var body: [String: JSONValue] = ["refreshToken": .string(token)]
+        body["deviceId"] = device.map { .string($0) }
+        return try await service.send(.post, "/auth/refresh", body: json(body))
+    }
+
+    /// The token that a refresh gives.
+    func next(_ token: String, device: String? = nil) async throws -> String {
+        let answer = try await refresh(token, device: device)
+        try #require(answer.status == 200, "\(answer.text)")
+        return try answer.decode(SignIn.self).refreshToken
+    }
+
+    func me(_ jwt: String?) async throws -> TestAnswer {
+        try await service.send(.get, "/auth/me", token: jwt)
+    }
+
+    func person(_ answer: TestAnswer, _ username: String) throws -> Person {
+        let signIn = try answer.decode(SignIn.self)
+        return Person(
+            username: username,
+            userId: signIn.userId,
+            jwt: signIn.jwt,
+            refreshToken: signIn.refreshToken
+        )
+    }
+}
+
+/// Starts auth, and ends it with the scope.
+func withAuth(
+    settings: [String: String] = [:],
+    clock: TestClock? = nil,
+    _ body: @Sendable (Auth) async throws -> Void
+) async throws {
+    try await TestService.with(
+        AuthService.self,
+        settings: ["TOKEN_ENCRYPTION_KEY": Auth.key].merging(settings) { $1 },
+        now: clock.map { clock in { clock.now } } ?? { Date() }
+    ) { service in try await body(Auth(service: service)) }
+}
+
+/// Starts two instances of auth over one database.
+func withTwoAuths(
+    settings: [String: String] = [:],
+    _ body: @Sendable (Auth, Auth) async throws -> Void
+) async throws {
+    let settings = ["TOKEN_ENCRYPTION_KEY": Auth.key].merging(settings) { $1 }
+    try await TestService.with(AuthService.self, settings: settings) { first in
+        try await TestService.with(AuthService.self, over: first.database, settings: settings) { second in
+            try await body(Auth(service: first), Auth(service: second))
+        }
+    }
+}
+
+/// A clock that goes only when told to.
+final class TestClock: Sendable {
+    private let time: Mutex<Date>
+
+    init() {
+        // Whole seconds, as tokens have them.
+        time = Mutex(Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded()))
+    }
+
+    var now: Date { time.withLock { $0 } }
+
+    func advance(seconds: Double) {
+        time.withLock { $0 += seconds }
+    }
+}
+
+func json(_ fields: [String: JSONValue]) -> String {
+    // Any JSONValue can be encoded.
+    String(decoding: (try? JSONValue.object(fields).compact()) ?? Data(), as: UTF8.self)
+}
+
+func json(_ value: JSONValue) -> String {
+    String(decoding: (try? value.compact()) ?? Data(), as: UTF8.self)
+}
+
+extension JSONValue: ExpressibleByStringLiteral {
+    package init(stringLiteral value: String) { self = .string(value) }
+}

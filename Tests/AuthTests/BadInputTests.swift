@@ -1,0 +1,190 @@
+import AuthAPI
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+import Wire
+
+@Suite struct BadInputTests {
+    /// A body that must be answered with 400, and the field at fault.
+    struct Flaw: Sendable, CustomTestStringConvertible {
+        let path: String
+        let body: String
+        let field: String?
+
+        var testDescription: String { "\(path) \(body.prefix(60))" }
+
+        init(_ path: String, _ body: String, _ field: String?) {
+            (self.path, self.body, self.field) = (path, body, field)
+        }
+    }
+
+    private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
+
+    private static let registrations: [Flaw] = {
+        let good = #""username": "ada", "password": "correct horse""#
+        let names = [
+            "", text(65), "a@b", "a,b", "a/b", "a\\u0007", "\\u0000", " ada", "ada ", "\\u00a0ada", "ada\\u3000", "a＠b",
+            "a，b", "a\\u2028b", "\\u202eada", "\\u200d",
+        ]
+        return names.map { Flaw("/auth/register", #"{"username": "\#($0)", "password": "correct horse"}"#, "username") }
+            + ["7", "null", "[]", "{}", "true"].map {
+                Flaw("/auth/register", #"{"username": \#($0), "password": "correct horse"}"#, "username")
+            }
+            + [#""""#, #""seven77""#, "\"\(text(129))\"", #""1234567\u0000""#, "12345678", "null", "[]"].map {
+                Flaw("/auth/register", #"{"username": "ada", "password": \#($0)}"#, "password")
+            }
+            + [#""""#, "7", #""x""#, #""@x""#, #""x@""#, #""x@y@z""#, #""x y@z""#, #""x@y..z""#, #""x@y\u0000""#].map {
+                Flaw("/auth/register", "{\(good), \"email\": \($0)}", "email")
+            }
+            + [Flaw("/auth/register", "{\(good), \"email\": \"x@\(text(253))\"}", "email")]
+            + [#""""#, "7", #""   ""#, "\"\(text(101))\"", #""a\u0000""#, #""a\nb""#].map {
+                Flaw("/auth/register", "{\(good), \"fullName\": \($0)}", "fullName")
+            }
+            + [
+                Flaw("/auth/register", #"{"password": "correct horse"}"#, "username"),
+                Flaw("/auth/register", #"{"username": "ada"}"#, "password"),
+                Flaw("/auth/register", #"{"username": "\ud800", "password": "correct horse"}"#, "username"),
+            ]
+    }()
+
+    private static let logins: [Flaw] =
+        [
+            ("username", ["", text(255), "a\\u0000"]),
+            ("password", ["", text(129), "12345678\\u0000"]),
+            ("deviceId", ["", text(256), "a\\u0000", "a\\n"]),
+        ]
+        .flatMap { field, values in
+            values.map { value in
+                var fields = ["username": "ada", "password": "correct horse", "deviceId": "phone"]
+                fields[field] = value
+                let body = fields.map { "\"\($0.key)\": \"\($0.value)\"" }.joined(separator: ", ")
+                return Flaw("/auth/login", "{\(body)}", field)
+            }
+        }
+        + [
+            Flaw("/auth/login", #"{"password": "correct horse"}"#, "username"),
+            Flaw("/auth/login", #"{"username": "ada"}"#, "password"),
+            Flaw("/auth/login", #"{"username": ["ada"], "password": "correct horse"}"#, "username"),
+            Flaw("/auth/login", #"{"username": "ada", "password": "correct horse", "deviceId": 7}"#, "deviceId"),
+        ]
+
+    private static let others: [Flaw] =
+        ["", #"{}"#, #"{"refreshToken": null}"#, #"{"refreshToken": ""}"#, #"{"refreshToken": 7}"#].map {
+            Flaw("/auth/refresh", $0, $0.isEmpty ? nil : "refreshToken")
+        }
+        + [
+            Flaw("/auth/refresh", #"{"refreshToken": "\#(text(513))"}"#, "refreshToken"),
+            Flaw("/auth/refresh", #"{"refreshToken": "a\u0000"}"#, "refreshToken"),
+            Flaw("/auth/refresh", #"{"refreshToken": "a", "deviceId": ""}"#, "deviceId"),
+            Flaw("/auth/anonymous", #"{"deviceId": 7}"#, "deviceId"),
+            Flaw("/auth/anonymous", #"{"deviceId": ""}"#, "deviceId"),
+        ]
+
+    private static let malformed: [Flaw] = ["/auth/register", "/auth/login", "/auth/refresh"].flatMap { path in
+        ["", "{", "[]", "7", #""text""#, "null", #"{"username": "ada",}"#, "\u{FEFF}x"].map { Flaw(path, $0, nil) }
+            + [Flaw(path, #"{"a": \#(String(repeating: "[", count: 100))\#(String(repeating: "]", count: 100))}"#, "a")]
+    }
+
+    @Test func everyFlawIsA400ThatNamesItsFieldAndChangesNothing() async throws {
+        try await withAuth { auth in
+            for flaw in Self.registrations + Self.logins + Self.others + Self.malformed {
+                let answer = try await auth.service.send(.post, flaw.path, body: flaw.body)
+                #expect(answer.status == 400, "\(flaw.testDescription): \(answer.text)")
+                if flaw.field != nil {
+                    #expect(answer.problem?.field == flaw.field, "\(flaw.testDescription): \(answer.text)")
+                }
+            }
+            for table in ["accounts", "sessions", "login_failures"] {
+                let count = try await auth.service.database.pool.one("SELECT count(*) AS rows FROM \(unsafe: table)") {
+                    try $0.int("rows")
+                }
+                #expect(count == 0, "\(table)")
+            }
+        }
+    }
+
+    @Test func everyFlawOfAPatchIsA400ThatNamesItsField() async throws {
+        try await withAuth { auth in
+            let ada = try await auth.signUp("ada")
+            let before = try await auth.me(ada.jwt).json
+            for (field, value) in [
+                ("fullName", "7"), ("fullName", #""""#), ("fullName", "\"\(Self.text(101))\""),
+                ("fullName", #""\u0000""#),
+                ("username", "null"), ("username", #""a@b""#), ("username", "[]"), ("username", #""""#),
+            ] {
+                let body = #"{"fullName": "Changed", "username": "changed", "\#(field)": \#(value)}"#
+                let once = #"{"\#(field)": \#(value)}"#
+                for body in [body, once] {
+                    let answer = try await auth.service.send(.patch, "/auth/me", token: ada.jwt, body: body)
+                    #expect(answer.status == 400, "\(body): \(answer.text)")
+                    #expect(answer.problem?.field == field, "\(body): \(answer.text)")
+                }
+            }
+            #expect(try await auth.me(ada.jwt).json == before)
+        }
+    }
+
+    @Test func aFormWithAFlawIsA400ThatNamesItsField() async throws {
+        try await withAuth { auth in
+            for (body, field) in [
+                ("username=ada", "password"), ("password=correct+horse", "username"), ("", "password"),
+                ("username=&email=&password=correct+horse", "username"),
+                ("username=a%00&password=correct+horse", "username"),
+                ("username=a%40b&password=correct+horse", "username"), ("username=ada&password=short", "password"),
+            ] {
+                let answer = try await auth.service.send(
+                    .post,
+                    "/auth/register",
+                    body: body,
+                    headers: [.contentType: "application/x-www-form-urlencoded"]
+                )
+                #expect(answer.status == 400, "\(body): \(answer.text)")
+                #expect(answer.problem?.field == field, "\(body): \(answer.text)")
+            }
+        }
+    }
+
+    @Test func anotherMediaTypeIsA415() async throws {
+        try await withAuth { auth in
+            let body = #"{"username": "ada", "password": "correct horse"}"#
+            for type in ["text/plain", "application/xml", "multipart/form-data; boundary=x", "application/jsonx"] {
+                for path in ["/auth/register", "/auth/login", "/auth/refresh", "/auth/anonymous"] {
+                    let answer = try await auth.service.send(.post, path, body: body, headers: [.contentType: type])
+                    #expect(answer.status == 415, "\(type) \(path)")
+                }
+            }
+            let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
+            #expect(try await auth.service.send(.post, "/auth/login", body: "username=a", headers: form).status == 415)
+        }
+    }
+
+    @Test func aBodyOfManyMegabytesIsA413() async throws {
+        try await withAuth { auth in
+            let body = #"{"username": "\#(Self.text(3_000_000))", "password": "correct horse"}"#
+            for path in ["/auth/register", "/auth/login", "/auth/refresh", "/auth/anonymous"] {
+                #expect(try await auth.service.send(.post, path, body: body).status == 413)
+            }
+        }
+    }
+
+    @Test func unknownPathsAndWrongMethodsComeBeforeCredentials() async throws {
+        try await withAuth { auth in
+            #expect(try await auth.service.send(.get, "/auth/nothing").status == 404)
+            #expect(try await auth.service.send(.get, "/auth/register").status == 405)
+            let answer = try await auth.service.send(.put, "/auth/me")
+            #expect(answer.status == 405)
+            #expect(answer.headers[.allow] == "GET, PATCH")
+        }
+    }
+
+    @Test(arguments: ["limit=0", "limit=101", "limit=x", "limit=", "limit=1.5", "limit=-1"])
+    func aListsLimitIsOneToAHundred(_ query: String) async throws {
+        try await withAuth { auth in
+            let ada = try await auth.signUp("ada")
+            let answer = try await auth.service.send(.get, "/auth/sessions?\(query)", token: ada.jwt)
+            #expect(answer.status == 400)
+            #expect(answer.problem?.field == "limit")
+        }
+    }
+}

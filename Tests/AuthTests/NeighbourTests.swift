@@ -1,0 +1,153 @@
+import AuthAPI
+import Credentials
+import Foundation
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+@testable import AuthServer
+
+@Suite struct NeighbourTests {
+    @Test func usersAreLookedUpByTheirIds() async throws {
+        try await withAuth { auth in
+            let client = AuthClient(try auth.service.neighbour("conversations", callee: "auth"))
+            let ada = try await auth.register("ada")
+            let nobody = try await auth.anonymous().userId
+            let unknown = UUID().uuidString.lowercased()
+
+            let users = try await client.users([ada, nobody, unknown, "no id", ada])
+            #expect(Set(users.map(\.userId)) == [ada, nobody])
+            #expect(users.first { $0.userId == ada }?.username == "ada")
+            #expect(users.first { $0.userId == nobody }?.username == nil)
+            #expect(
+                try await client.unknown(among: [ada, unknown, "no id", ada.uppercased()])
+                    == [unknown, "no id", ada.uppercased()]
+            )
+            #expect(try await client.users([String]()).isEmpty)
+        }
+    }
+
+    @Test func moreIdsThanFitAreAskedForInTurn() async throws {
+        try await withAuth { auth in
+            let client = AuthClient(try auth.service.neighbour("conversations", callee: "auth"))
+            let ada = try await auth.register("ada")
+            let ids = (0..<250).map { _ in UUID().uuidString.lowercased() } + [ada]
+            #expect(try await client.users(ids).map(\.userId) == [ada])
+        }
+    }
+
+    @Test func onlyServicesAreLetIn() async throws {
+        try await withAuth { auth in
+            let ada = try await auth.signUp("ada")
+            for path in ["/internal/users?userId=\(ada.userId)", "/internal/revocations"] {
+                #expect(try await auth.service.send(.get, path).status == 403)
+                #expect(try await auth.service.send(.get, path, token: ada.jwt).status == 403)
+                let stranger = try ServiceTokens(secret: String(repeating: "x", count: 32), name: "gateway")
+                #expect(try await auth.service.send(.get, path, token: stranger.token(for: "auth")).status == 403)
+                let gateway = try ServiceTokens(secret: TestService.secret, name: "gateway")
+                #expect(try await auth.service.send(.get, path, token: gateway.token(for: "push")).status == 403)
+                #expect(try await auth.service.send(.get, path, token: gateway.token(for: "auth")).status == 200)
+            }
+        }
+    }
+
+    @Test func theFeedTellsAllThatMattersThenWhatIsNew() async throws {
+        try await withAuth { auth in
+            let feed = HTTPCredentialSource(auth: try auth.service.neighbour("gateway", callee: "auth"))
+            #expect(try await feed.revocations(after: nil).revocations.isEmpty)
+
+            let ada = try await auth.signUp("ada")
+            let session = try await auth.currentSession(ada)
+            _ = try await auth.service.send(.post, "/auth/logout", token: ada.jwt)
+            let page = try await feed.revocations(after: nil)
+            #expect(page.revocations.map(\.sessionId) == [session])
+            #expect(page.after == page.revocations[0].serial)
+            let until = page.revocations[0].until.timeIntervalSinceNow
+            #expect(until > 3_600 && until <= 3_660)
+        }
+    }
+
+    @Test func theFeedIsHeldUntilThereIsNews() async throws {
+        try await withTwoAuths { first, second in
+            for ending in [first, second] {
+                let feed = HTTPCredentialSource(auth: try first.service.neighbour("gateway", callee: "auth"))
+                let name = ending.service.database.configuration.schema ?? ""
+                let ada = try await ending.signUp("\(name.suffix(8))\(Int.random(in: 0...9_999))")
+                let session = try await ending.currentSession(ada)
+                let after = try await feed.revocations(after: nil).after
+
+                let start = ContinuousClock.now
+                async let page = feed.revocations(after: after)
+                _ = try await ending.service.send(.post, "/auth/logout", token: ada.jwt)
+                #expect(try await page.revocations.contains { $0.sessionId == session })
+                #expect(start.duration(to: .now) < .seconds(2))
+            }
+        }
+    }
+
+    @Test func theFeedAnswersWithinFiveSecondsWhenNothingHappens() async throws {
+        try await withAuth { auth in
+            let feed = HTTPCredentialSource(auth: try auth.service.neighbour("gateway", callee: "auth"))
+            let start = ContinuousClock.now
+            let page = try await feed.revocations(after: 0)
+            #expect(page.revocations.isEmpty)
+            #expect(page.after == 0)
+            let duration = start.duration(to: .now)
+            #expect(duration > .seconds(4) && duration < .seconds(6), "\(duration)")
+        }
+    }
+
+    @Test func theFeedRepeatsThirtySeconds() async throws {
+        let clock = TestClock()
+        try await withAuth(clock: clock) { auth in
+            let feed = HTTPCredentialSource(auth: try auth.service.neighbour("gateway", callee: "auth"))
+            for name in ["ada", "bo", "cy"] {
+                let person = try await auth.signUp(name)
+                _ = try await auth.service.send(.post, "/auth/logout", token: person.jwt)
+                clock.advance(seconds: 20)
+            }
+            // The first is older than that, the second still told again, the third new.
+            let page = try await feed.revocations(after: 2)
+            #expect(page.revocations.map(\.serial) == [3])
+            clock.advance(seconds: -15)
+            #expect(try await feed.revocations(after: 2).revocations.map(\.serial) == [2, 3])
+        }
+    }
+
+    @Test func aRevocationThatCommitsLateIsToldToo() async throws {
+        try await withAuth { auth in
+            let pool = auth.service.database.pool
+            let feed = HTTPCredentialSource(auth: try auth.service.neighbour("gateway", callee: "auth"))
+            let ada = try await auth.signUp("ada")
+            let late = UUID()
+            let page = try await pool.transaction { db in
+                // Takes its serial now, and is seen only when the transaction ends.
+                try await db.run("INSERT INTO revocations (session_id, revoked_at) VALUES (\(late), \(Date()))")
+                _ = try await auth.service.send(.post, "/auth/logout", token: ada.jwt)
+                return try await feed.revocations(after: 0)
+            }
+            #expect(page.after == 2 && page.revocations.map(\.serial) == [2])
+
+            let start = ContinuousClock.now
+            let next = try await feed.revocations(after: page.after)
+            #expect(next.revocations.contains { $0.sessionId == late.uuidString.lowercased() })
+            #expect(start.duration(to: .now) < .seconds(2))
+        }
+    }
+
+    @Test func malformedQueriesAre400() async throws {
+        try await withAuth { auth in
+            let gateway = try ServiceTokens(secret: TestService.secret, name: "gateway").token(for: "auth")
+            let ids = (0..<101).map { _ in "userId=\(UUID().uuidString.lowercased())" }.joined(separator: "&")
+            for (path, field) in [
+                ("/internal/revocations?after=x", "after"), ("/internal/revocations?after=-1", "after"),
+                ("/internal/users?\(ids)", "userId"),
+            ] {
+                let answer = try await auth.service.send(.get, path, token: gateway)
+                #expect(answer.status == 400)
+                #expect(answer.problem?.field == field)
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import Synchronization
+import Testing
+import Wire
+
+@testable import AuthServer
+
+@Suite struct NameFoldingTests {
+    @Test(arguments: [
+        ("Ada", "ada"), ("ÀDA", "àda"), ("STRASSE", "straße"), ("ﬁn", "FIN"), ("Ⅷ", "viii"), ("①", "1"), ("Å", "Å"),
+        ("ΣΑΣ", "σας"), ("Ａｄａ", "ada"), ("a\u{200B}b", "ab"), ("ﷺ", "صلى الله عليه وسلم"), ("ẞ", "ss"), ("Ꭰ", "ꭰ"),
+        ("\u{1E9B}\u{323}", "\u{1E69}"), ("\u{345}", "ι"),
+    ])
+    func theseAreTheSame(_ one: String, _ other: String) {
+        #expect(NameFolding.fold(one).utf8.elementsEqual(NameFolding.fold(other).utf8))
+    }
+
+    /// In a Turkish locale, lower-casing would make the first two equal and the others not.
+    @Test func theLocaleMakesNoDifference() {
+        #expect(NameFolding.fold("I") != NameFolding.fold("ı"))
+        #expect(NameFolding.fold("I") == NameFolding.fold("i"))
+        #expect(NameFolding.fold("İ") == "i\u{307}")
+        #expect(NameFolding.fold("TITLE") == "title")
+    }
+
+    @Test func foldingTwiceIsFoldingOnce() {
+        for value in stride(from: UInt32(1), to: 0x2_FFFF, by: 7) {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            let once = NameFolding.fold("a\(scalar)\u{323}")
+            #expect(NameFolding.fold(once).utf8.elementsEqual(once.utf8), "U+\(String(value, radix: 16))")
+        }
+    }
+}
+
+@Suite struct HashingTests {
+    @Test func hashesAreSaltedAndVerify() throws {
+        let quick = Argon2id.Parameters(memory: 64, passes: 1, lanes: 1)
+        let one = try Argon2id.hash("secret", parameters: quick)
+        let other = try Argon2id.hash("secret", parameters: quick)
+        #expect(one != other)
+        #expect(try Argon2id.verify("secret", against: one))
+        #expect(try !Argon2id.verify("Secret", against: one))
+        #expect(Argon2id.parameters(of: one) == quick)
+    }
+
+    /// From the reference implementation's own tests.
+    @Test func aHashMadeElsewhereVerifies() throws {
+        let hash = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
+        #expect(try Argon2id.verify("password", against: hash))
+        #expect(Argon2id.parameters(of: hash) == .init(memory: 65_536, passes: 2, lanes: 1))
+    }
+
+    @Test(arguments: ["", "x", "$argon2i$v=19$m=64,t=1,p=1$c29tZXNhbHQ$AAAA", "$2b$10$abcdefghijklmnopqrstuv"])
+    func whatIsNoHashHasNoParameters(_ text: String) {
+        #expect(Argon2id.parameters(of: text) == nil)
+    }
+
+    @Test func onlySoManyWait() async throws {
+        let threads = HashingThreads(count: 1, maximumWaiting: 2)
+        let (began, signal) = AsyncStream<Void>.makeStream()
+        let hold = DispatchSemaphore(value: 0)
+        async let running: Void = threads.run {
+            signal.yield()
+            hold.wait()
+        }
+        for await _ in began { break }
+
+        // The thread is taken: two wait, however many come.
+        let refused = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<10 {
+                group.addTask {
+                    do {
+                        try await threads.run {}
+                        return false
+                    } catch {
+                        return (error as? APIError)?.kind == .unavailable
+                    }
+                }
+            }
+            var refused = 0
+            for await isRefused in group {
+                if isRefused { refused += 1 }
+                if refused == 8 { hold.signal() }
+            }
+            return refused
+        }
+        #expect(refused == 8)
+        try await running
+    }
+
+    @Test func whoGivesUpLeavesTheQueue() async throws {
+        let threads = HashingThreads(count: 1, maximumWaiting: 1)
+        let (began, signal) = AsyncStream<Void>.makeStream()
+        let hold = DispatchSemaphore(value: 0)
+        async let running: Void = threads.run {
+            signal.yield()
+            hold.wait()
+        }
+        for await _ in began { break }
+
+        let waiting = Task { try await threads.run {} }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        async let next = threads.run { 7 }
+        hold.signal()
+        #expect(try await next == 7)
+        try await running
+    }
+
+    @Test func errorsComeBack() async {
+        struct Failure: Error {}
+        let threads = HashingThreads(count: 1, maximumWaiting: 1)
+        await #expect(throws: Failure.self) { try await threads.run { throw Failure() } }
+    }
+}
+
+@Suite struct SealerTests {
+    private let old = Data(repeating: 1, count: 32).base64EncodedString()
+    private let new = String(repeating: "ab", count: 32)
+
+    @Test func whatIsSealedOpensForItsOwnerAlone() throws {
+        let sealer = try Sealer(keys: old)
+        var sealed = try sealer.seal(Data("secret".utf8), for: "row 1")
+        #expect(sealed.box.range(of: Data("secret".utf8)) == nil)
+        #expect(try sealer.open(sealed, for: "row 1") == Data("secret".utf8))
+        #expect(throws: Sealer.Failure.self) { try sealer.open(sealed, for: "row 2") }
+        sealed.box[sealed.box.startIndex + 13] ^= 1
+        #expect(throws: Sealer.Failure.self) { try sealer.open(sealed, for: "row 1") }
+    }
+
+    @Test func aKeyIsReplacedWithoutAGap() throws {
+        let sealed = try Sealer(keys: old).seal(Data("secret".utf8), for: "row")
+        let both = try Sealer(keys: "\(new), \(old)")
+        #expect(try both.open(sealed, for: "row") == Data("secret".utf8))
+        #expect(try both.seal(Data(), for: "row").keyID != sealed.keyID)
+        #expect(throws: Sealer.Failure.self) { try Sealer(keys: new).open(sealed, for: "row") }
+    }
+
+    @Test(arguments: ["", ",", "short", "AAAA", String(repeating: "zz", count: 32)])
+    func whatIsNoKeyIsRefused(_ text: String) {
+        #expect(throws: Sealer.Failure.self) { try Sealer(keys: text) }
+    }
+}
+
+@Suite struct AddressTests {
+    @Test func rangesHoldWhatTheySay() throws {
+        let ranges = try #require(AddressRanges("10.0.0.0/8, 192.168.4.0/22,::1,2001:db8::/33"))
+        for address in ["10.255.0.1", "192.168.7.255", "::1", "2001:db8:7fff::1", "::ffff:10.0.0.1"] {
+            #expect(ranges.contains(try #require(IPAddress(address))), "\(address)")
+        }
+        for address in ["11.0.0.1", "192.168.8.0", "::2", "2001:db8:8000::1", "127.0.0.1"] {
+            #expect(!ranges.contains(try #require(IPAddress(address))), "\(address)")
+        }
+        #expect(AddressRanges.loopback.contains(try #require(IPAddress("127.8.8.8"))))
+    }
+
+    @Test(arguments: ["x", "10.0.0.0/33", "::1/129", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0.0/-1"])
+    func whatIsNoRangeIsRefused(_ text: String) {
+        #expect(AddressRanges(text) == nil)
+    }
+
+    @Test(arguments: ["", "10.0.0", "10.0.0.256", "example.org", "1.2.3.4:80", ":::1"])
+    func whatIsNoAddressIsRefused(_ text: String) {
+        #expect(IPAddress(text) == nil)
+    }
+}

@@ -1,0 +1,250 @@
+import AuthAPI
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+import Wire
+
+@Suite struct RegistrationTests {
+    @Test func whoRegistersCanSignIn() async throws {
+        try await withAuth { auth in
+            let answer = try await auth.service.send(
+                .post,
+                "/auth/register",
+                body: #"{"username": "ada", "password": "correct horse", "fullName": "Ada Lovelace"}"#
+            )
+            #expect(answer.status == 200)
+            #expect(answer.json["success"].bool == true)
+            let userId = try #require(answer.json["userId"].string)
+            #expect(UUID(uuidString: userId) != nil && userId == userId.lowercased())
+
+            let signIn = try await auth.login("ada", password: "correct horse")
+            #expect(signIn.status == 200)
+            #expect(signIn.headers[.cacheControl] == "no-store")
+            #expect(signIn.json["userId"].string == userId)
+            #expect(signIn.json["expiresIn"].int == 3_600)
+            let me = try await auth.me(signIn.json["jwt"].string)
+            #expect(me.status == 200)
+            #expect(me.json["userId"].string == userId)
+            #expect(me.json["fullName"].string == "Ada Lovelace")
+            #expect(me.json["isAnonymous"].bool == false)
+        }
+    }
+
+    @Test func aFormRegistersToo() async throws {
+        try await withAuth { auth in
+            let answer = try await auth.service.send(
+                .post,
+                "/auth/register",
+                body: "username=ada+l&password=p%C3%A4ss%26word&email=&fullName=",
+                headers: [.contentType: "application/x-www-form-urlencoded; charset=utf-8"]
+            )
+            #expect(answer.status == 200, "\(answer.text)")
+
+            let signIn = try await auth.login("ada l", password: "päss&word")
+            #expect(signIn.status == 200)
+            let me = try await auth.me(signIn.json["jwt"].string)
+            #expect(me.json["email"] == .null)
+            #expect(me.json["fullName"] == .null)
+        }
+    }
+
+    @Test(arguments: ["ADA", "ada", "Ａda", "a\u{200D}da"])
+    func aNameIsTakenHoweverItIsSpelled(_ other: String) async throws {
+        try await withAuth { auth in
+            _ = try await auth.register("Ada")
+
+            let answer = try await auth.service.send(
+                .post,
+                "/auth/register",
+                body: json(["username": .string(other), "password": "another password"])
+            )
+            #expect(answer.status == 409)
+            #expect(answer.problem?.code == "username_taken")
+            #expect(try await auth.login(other).status == 200)
+        }
+    }
+
+    @Test func oneOfManyAtOnceGetsTheName() async throws {
+        try await withAuth { auth in
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for spelling in ["ada", "Ada", "ADA", "aDa", "adA", "aDA"] {
+                    group.addTask {
+                        let body = json(["username": .string(spelling), "password": "long enough"])
+                        return try await auth.service.send(.post, "/auth/register", body: body).status
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses.sorted() == [200, 409, 409, 409, 409, 409])
+        }
+    }
+
+    @Test func anEmailWillDoForAName() async throws {
+        try await withAuth { auth in
+            let body = #"{"email": "Ada@Example.org", "password": "correct horse"}"#
+            let first = try await auth.service.send(.post, "/auth/register", body: body)
+            #expect(first.status == 200)
+
+            // Not verified, so it is nobody's: registering it again answers as always, and it signs nobody in.
+            let second = try await auth.service.send(.post, "/auth/register", body: body)
+            #expect(second.status == 200)
+            #expect(second.json["userId"] != first.json["userId"])
+            #expect(try await auth.login("ada@example.org", password: "correct horse").status == 401)
+        }
+    }
+
+    @Test func aVerifiedEmailSignsIn() async throws {
+        try await withAuth { auth in
+            let body = #"{"username": "ada", "email": "Ada@Example.org", "password": "correct horse battery staple"}"#
+            let answer = try await auth.service.send(.post, "/auth/register", body: body)
+            let userId = try #require(answer.json["userId"].string.flatMap { UUID(uuidString: $0) })
+            try await auth.service.database.pool.run(
+                """
+                WITH verified AS (
+                    UPDATE accounts SET email_verified = true WHERE user_id = \(userId) RETURNING user_id
+                )
+                INSERT INTO sign_in_names (name, user_id) SELECT 'ada@example.org', user_id FROM verified
+                """
+            )
+
+            #expect(try await auth.login("ADA@example.ORG").json["userId"].string == userId.uuidString.lowercased())
+            // The name stays as good, and the address finds nobody.
+            let ada = try await auth.signIn("ada")
+            let found = try await auth.service.send(.get, "/auth/users?username=ada@example.org", token: ada.jwt)
+            #expect(found.json["users"].array.isEmpty)
+            #expect(try await auth.me(ada.jwt).json["emailVerified"].bool == true)
+        }
+    }
+
+    @Test func anAnonymousAccountIsNamedAndKeepsItsIdAndSession() async throws {
+        try await withAuth { auth in
+            let nobody = try await auth.anonymous(device: "phone")
+            #expect(try await auth.me(nobody.jwt).json["isAnonymous"].bool == true)
+
+            let answer = try await auth.service.send(
+                .post,
+                "/auth/register",
+                token: nobody.jwt,
+                body: #"{"username": "ada", "password": "correct horse battery staple"}"#
+            )
+            #expect(answer.status == 200)
+            #expect(answer.json["userId"].string == nobody.userId)
+
+            let me = try await auth.me(nobody.jwt)
+            #expect(me.json["username"].string == "ada")
+            #expect(me.json["isAnonymous"].bool == false)
+            #expect(try await auth.refresh(nobody.refreshToken).json["userId"].string == nobody.userId)
+            #expect(try await auth.signIn("ada").userId == nobody.userId)
+        }
+    }
+
+    @Test func anUpgradeWhoseAnswerWasLostMakesNoSecondAccount() async throws {
+        try await withAuth { auth in
+            for body in [
+                #"{"username": "ada", "password": "correct horse"}"#,
+                #"{"email": "ada@example.org", "password": "correct horse"}"#,
+            ] {
+                let nobody = try await auth.anonymous()
+                let first = try await auth.service.send(.post, "/auth/register", token: nobody.jwt, body: body)
+                #expect(first.status == 200)
+                let again = try await auth.service.send(.post, "/auth/register", token: nobody.jwt, body: body)
+                #expect(again.status == 409)
+                #expect(again.problem?.code == "already_registered")
+            }
+        }
+    }
+
+    @Test func oneOfTwoUpgradesAtOnceCounts() async throws {
+        try await withAuth { auth in
+            let nobody = try await auth.anonymous()
+            async let first = auth.service.send(
+                .post,
+                "/auth/register",
+                token: nobody.jwt,
+                body: #"{"username": "ada", "password": "correct horse"}"#
+            )
+            async let second = auth.service.send(
+                .post,
+                "/auth/register",
+                token: nobody.jwt,
+                body: #"{"username": "bo", "password": "correct horse"}"#
+            )
+            let answers = try await [first, second]
+            let winners = answers.filter { $0.status == 200 && $0.json["userId"].string == nobody.userId }
+            #expect(winners.count == 1)
+        }
+    }
+
+    @Test func aTakenNameLeavesTheAnonymousAccountAsItIs() async throws {
+        try await withAuth { auth in
+            _ = try await auth.register("ada")
+            let nobody = try await auth.anonymous()
+            let answer = try await auth.service.send(
+                .post,
+                "/auth/register",
+                token: nobody.jwt,
+                body: #"{"username": "Ada", "password": "correct horse", "fullName": "X"}"#
+            )
+            #expect(answer.status == 409)
+            let me = try await auth.me(nobody.jwt)
+            #expect(me.json["isAnonymous"].bool == true)
+            #expect(me.json["fullName"] == .null)
+        }
+    }
+
+    @Test func aBadCredentialIsRefusedHereAndIgnoredAtLogin() async throws {
+        try await withAuth { auth in
+            let body = #"{"username": "ada", "password": "correct horse battery staple"}"#
+            #expect(try await auth.service.send(.post, "/auth/register", token: "nonsense", body: body).status == 403)
+            let basic: HTTPFields = [.authorization: "Basic YTpi"]
+            #expect(try await auth.service.send(.post, "/auth/register", body: body, headers: basic).status == 403)
+            #expect(try await auth.service.send(.post, "/auth/register", body: body).status == 200)
+            #expect(try await auth.service.send(.post, "/auth/login", token: "nonsense", body: body).status == 200)
+        }
+    }
+
+    @Test func aNamedAccountMayRegisterSomebodyElse() async throws {
+        try await withAuth { auth in
+            let ada = try await auth.signUp("ada")
+            let answer = try await auth.service.send(
+                .post,
+                "/auth/register",
+                token: ada.jwt,
+                body: #"{"username": "bo", "password": "correct horse"}"#
+            )
+            #expect(answer.status == 200)
+            #expect(answer.json["userId"].string != ada.userId)
+            #expect(try await auth.me(ada.jwt).json["username"].string == "ada")
+        }
+    }
+
+    @Test func fieldsNobodyAskedForChangeNothing() async throws {
+        try await withAuth { auth in
+            let id = UUID().uuidString.lowercased()
+            let answer = try await auth.service.send(
+                .post,
+                "/auth/register",
+                body: """
+                    {"username": "ada", "password": "correct horse battery staple", "userId": "\(id)", "scope": "admin",
+                    "emailVerified": true, "email": "ada@example.org", "isAnonymous": true, "passwordHash": "x"}
+                    """
+            )
+            #expect(answer.status == 200)
+            #expect(answer.json["userId"].string != id)
+            let me = try await auth.me(try await auth.signIn("ada").jwt)
+            #expect(me.json["emailVerified"].bool == false)
+            #expect(me.json["isAnonymous"].bool == false)
+        }
+    }
+
+    @Test func passwordsAreKeptAsArgon2idAlone() async throws {
+        try await withAuth { auth in
+            _ = try await auth.register("ada")
+            let hash = try await auth.service.database.pool.one("SELECT password_hash FROM accounts") {
+                try $0.string("password_hash")
+            }
+            #expect(hash.hasPrefix("$argon2id$v=19$m=19456,t=2,p=1$"))
+        }
+    }
+}
