@@ -162,8 +162,8 @@ package final class CredentialVerifier: Sendable, Service {
     }
 
     /// Follows the feed and refreshes the keys until the service is shut down.
-    package func run() async throws {
-        try await cancelWhenGracefulShutdown { [self] in
+    package func run() async {
+        await cancelWhenGracefulShutdown { [self] in
             var after: Int64?
             var losses = 0
             while !Task.isCancelled {
@@ -184,7 +184,8 @@ package final class CredentialVerifier: Sendable, Service {
                     if losses == 1 { logger.warning("revocation feed lost", metadata: ["error": "\(error)"]) }
                     // All that matters is read anew after a loss, since what was missed may have left the window.
                     after = nil
-                    try await Task.sleep(for: .milliseconds(min(50 << min(losses, 5), 1_000)))
+                    // Cancelled in its sleep it is at an end, and the condition above says so.
+                    try? await Task.sleep(for: .milliseconds(min(50 << min(losses, 5), 1_000)))
                 }
             }
         }

@@ -2,10 +2,8 @@ import Crypto
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Logging
 import NIOCore
 import Postgres
-import ServiceLifecycle
 import Wire
 
 /// Honours `Idempotency-Key`: the same key and body from the same user within 24 h gives the first answer.
@@ -186,28 +184,9 @@ struct IdempotencyStore: Sendable {
         )
     }
 
-    func sweep(before: Date) async throws {
-        try await db.run("DELETE FROM idempotency_keys WHERE begun_at < \(before)")
-    }
-}
-
-/// Forgets answers past their day.
-struct IdempotencySweep: Service {
-    let store: IdempotencyStore
-    let logger: Logger
-    let now: @Sendable () -> Date
-
-    func run() async throws {
-        try await cancelWhenGracefulShutdown {
-            while true {
-                try await Task.sleep(for: .seconds(600))
-                do {
-                    try await store.sweep(before: now().addingTimeInterval(-IdempotencyStore.retention))
-                } catch {
-                    logger.warning("idempotency keys not swept", metadata: ["error": "\(error)"])
-                }
-            }
-        }
+    /// Forgets answers past their day.
+    func sweep(now: Date) async throws {
+        try await db.run("DELETE FROM idempotency_keys WHERE begun_at < \(now.addingTimeInterval(-Self.retention))")
     }
 }
 

@@ -102,7 +102,9 @@ package enum ServiceHost {
             .add(middleware: RequireNeighbour(tokens: tokens))
         service.addRoutes(to: SuiteRoutes(open: open, user: user, neighbour: neighbour))
         methods.set(router.routes)
-        let sweep = IdempotencySweep(store: IdempotencyStore(db: database), logger: logger, now: now)
+        let sweep = Periodic("sweep of idempotency keys", every: .seconds(600), logger: logger) {
+            try await IdempotencyStore(db: database).sweep(now: now())
+        }
         return AssembledService(
             responder: router.buildResponder(),
             routes: router.routes.map { ($0.method.rawValue, $0.path.description) },

@@ -142,7 +142,7 @@ import Wire
         let verifier = try await loaded()
         let token = try await keys.token(for: alice, session: "ending")
         _ = try await verifier.verify(token)
-        let following = Task { try await verifier.run() }
+        let following = Task { await verifier.run() }
         defer { following.cancel() }
         let ended = AsyncStream<String>.makeStream()
         verifier.onRevocation { ended.continuation.yield($0) }

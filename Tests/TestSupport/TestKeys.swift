@@ -68,7 +68,10 @@ package final class TestKeys: CredentialSource {
         var fields: JWTHeader = ["typ": .string(AccessToken.type)]
         for (name, value) in header.fields { fields.fields[name] = value }
         let keys = await JWTKeyCollection().add(ecdsa: key, kid: JWKIdentifier(string: kid))
-        return try await keys.sign(claims, kid: JWKIdentifier(string: kid), header: fields)
+        // A `kid` of the caller's goes into the header, while the key at hand signs.
+        let named = fields.kid
+        if let named { _ = await keys.add(ecdsa: key, kid: JWKIdentifier(string: named)) }
+        return try await keys.sign(claims, kid: JWKIdentifier(string: named ?? kid), header: fields)
     }
 
     private static func base64URL(_ base64: String) -> String {
