@@ -1,3 +1,5 @@
+package import Wire
+
 /// A message's id is its conversation's id and its `seq` in one number.
 ///
 /// So an id alone says where the message is: no table of ids, no second index, and the shard is known. From the lowest

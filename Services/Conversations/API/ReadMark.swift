@@ -1,5 +1,3 @@
-package import Wire
-
 /// How far somebody has read in a conversation.
 package struct ReadMark: Codable, Hashable, Sendable {
     /// The highest `seq` read; 0 is none.

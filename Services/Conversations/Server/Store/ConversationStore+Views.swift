@@ -55,7 +55,7 @@ extension ConversationStore {
                     \(cursor == nil)
                     OR (active_at, conversation_id) < (\(cursor?.at), \(cursor?.id))
                     OR active_at > \(cursor?.recent)
-                ) AND conversation_id <> ALL (\(cursor?.given ?? []))
+                ) AND conversation_id <> ALL (\((cursor?.given ?? []).map(\.rawValue)))
                 ORDER BY active_at DESC, conversation_id DESC
                 LIMIT \(limit)
             )

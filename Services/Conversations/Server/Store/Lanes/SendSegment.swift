@@ -9,7 +9,19 @@ import Wire
 /// others come after the lock and with a snapshot of their own, so they see what was committed while the first waited:
 /// a single statement would number from what was true before, and let in who was kicked meanwhile.
 struct SendSegment: Sendable {
-    let lane: PostgresLane
+    /// The plans of these statements are made once and for any size: every table is met by an index in a nested loop.
+    ///
+    /// Left to itself the planner would read a table through while it is small, and keep that plan while it grows.
+    static let settings = [
+        "plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "enable_hashjoin": "off",
+        "enable_mergejoin": "off", "jit": "off",
+    ]
+
+    private let lane: PostgresLane
+
+    init(database: PostgresPool, statementTimeout: Duration) {
+        lane = database.lane(statementTimeout: statementTimeout, settings: Self.settings)
+    }
 
     /// What became of each write, in their order.
     func write(_ writes: [LaneWrite]) async throws -> [LaneOutcome] {

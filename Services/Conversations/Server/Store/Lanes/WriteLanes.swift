@@ -1,6 +1,7 @@
 import ConversationsAPI
 import Logging
 import Postgres
+import Wire
 
 /// The lanes of an instance; a conversation always goes by the same one.
 struct WriteLanes: Sendable {
@@ -9,7 +10,7 @@ struct WriteLanes: Sendable {
     init(database: PostgresPool, configuration: ConversationsConfiguration, logger: Logger) {
         lanes = (0..<configuration.lanes).map { _ in
             WriteLane(
-                segment: SendSegment(lane: database.lane(statementTimeout: configuration.laneTimeout)),
+                segment: SendSegment(database: database, statementTimeout: configuration.laneTimeout),
                 capacity: configuration.laneQueue,
                 maximumBytes: configuration.laneQueueBytes,
                 patience: configuration.sendDeadline,

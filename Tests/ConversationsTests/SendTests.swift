@@ -1,0 +1,275 @@
+import ConversationsAPI
+import Foundation
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+
+@testable import ConversationsServer
+
+/// What holds of the segment and its lanes whatever happens beside them.
+@Suite struct SendTests {
+    @Test func aRetriedDraftIsSaidOnce() async throws {
+        try await withStore { scene in
+            let instances = [scene.lanes, scene.otherLanes()]
+            let ids = (0..<20).map { "id \($0)" }
+
+            let answers = try await withThrowingTaskGroup(of: [Int64?].self) { callers in
+                for caller in 0..<32 {
+                    callers.addTask {
+                        var seqs: [Int64?] = []
+                        for id in ids {
+                            seqs.append(try await instances[caller % 2].write(scene.draft(id: id)).seq)
+                        }
+                        return seqs
+                    }
+                }
+                return try await callers.reduce(into: []) { $0.append($1) }
+            }
+
+            #expect(Set(answers).count == 1)
+            #expect(Set(answers[0]).count == ids.count)
+            #expect(try await scene.audit() == .sound(ids.count))
+        }
+    }
+
+    @Test func theSameIdFromAnotherSenderIsAnotherMessage() async throws {
+        try await withStore { scene in
+            let first = try await scene.lanes.write(scene.draft(by: "ann", id: "1"))
+            let second = try await scene.lanes.write(scene.draft(by: "bob", id: "1"))
+
+            #expect(first.seq == 1)
+            #expect(second.seq == 2)
+        }
+    }
+
+    @Test func nothingGetsInAfterAKick() async throws {
+        try await withStore { scene in
+            let instances = [scene.lanes, scene.otherLanes()]
+            let members = Members(conversations: scene.conversations)
+
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for sender in 0..<16 {
+                    tasks.addTask {
+                        while !(try await instances[sender % 2].write(scene.draft(by: "bob"))).isNobody {}
+                    }
+                }
+                tasks.addTask {
+                    while try await scene.audit().messages < 100 { await Task.yield() }
+                    _ = try await members.kick("bob", from: scene.conversation, by: StoreScene.user("ann"))
+                }
+                try await tasks.waitForAll()
+            }
+
+            let last = try await scene.pool.one(
+                "SELECT sender_id, data FROM messages ORDER BY seq DESC LIMIT 1",
+                as: { (try $0.optionalString("sender_id"), try $0.string("data")) }
+            )
+            #expect(last.0 == nil)
+            #expect(last.1.contains("user.kicked"))
+            let audit = try await scene.audit()
+            #expect(audit == .sound(audit.messages))
+        }
+    }
+
+    @Test func aDraftThatWaitedForAKickIsRefused() async throws {
+        try await withStore { scene in
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                try await scene.pool.transaction { db in
+                    _ = try await HeadStore(db: db).lock(scene.conversation.id)
+                    tasks.addTask {
+                        let outcome = try await scene.lanes.write(scene.draft(by: "bob"))
+                        #expect(outcome.isNobody)
+                    }
+                    try await scene.untilLaneWaits()
+                    _ = try await MemberStore(db: db).remove("bob", from: scene.conversation.id)
+                }
+                try await tasks.waitForAll()
+            }
+            #expect(try await scene.audit() == .sound(0))
+        }
+    }
+
+    @Test func batchesOverManyConversationsNeverDeadlock() async throws {
+        try await withStore { scene in
+            var tokens: [ConversationToken] = []
+            for _ in 0..<24 { tokens.append(try await scene.newConversation()) }
+            let conversations = tokens
+
+            // Straight to the segment: a lane would run a deadlocked batch again, and nobody would know.
+            try await withThrowingTaskGroup(of: Void.self) { instances in
+                for _ in 0..<6 {
+                    let segment = SendSegment(database: scene.pool, statementTimeout: .seconds(10))
+                    instances.addTask {
+                        for _ in 0..<25 {
+                            let batch = conversations.shuffled().prefix(16).map { scene.draft(in: $0) }
+                            let outcomes = try await segment.write(batch)
+                            let areAllNew = outcomes.allSatisfy(\.isNew)
+                            #expect(areAllNew)
+                        }
+                    }
+                }
+                try await instances.waitForAll()
+            }
+
+            var total = 0
+            for token in conversations {
+                let audit = try await scene.audit(token)
+                #expect(audit == .sound(audit.messages))
+                total += audit.messages
+            }
+            #expect(total == 6 * 25 * 16)
+        }
+    }
+
+    @Test func aPoisonedDraftFailsAlone() async throws {
+        try await withStore { scene in
+            let failures = Shared<[Int]>([])
+
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                try await scene.holdingLock {
+                    for number in 0..<20 {
+                        tasks.addTask {
+                            let draft =
+                                switch number {
+                                case 7: scene.draft("no media type", mime: "")
+                                case 13: scene.draft("a NUL \0 in it")
+                                default: scene.draft("\(number)")
+                                }
+                            do {
+                                try await scene.expectNew(draft)
+                            } catch {
+                                failures.change { $0.append(number) }
+                            }
+                        }
+                    }
+                    // All but the first, which waits for the lock, come to lie in one batch.
+                    try await scene.untilQueued(19)
+                }
+                try await tasks.waitForAll()
+            }
+
+            #expect(failures.value.sorted() == [7, 13])
+            #expect(try await scene.audit() == .sound(18))
+        }
+    }
+
+    @Test func whatWasAcknowledgedIsThereOnceThoughConnectionsBreak() async throws {
+        try await withStore { scene in
+            let instances = [scene.lanes, scene.otherLanes()]
+            let acknowledged = Shared<[String: Int64]>([:])
+
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                let isOver = Shared(false)
+                for sender in 0..<16 {
+                    tasks.addTask {
+                        var number = 0
+                        while !isOver.value {
+                            let id = "\(sender)/\(number)"
+                            number += 1
+                            let lanes = instances[sender % 2]
+                            let seq = try await lanes.write(scene.draft(by: "bob", id: id)).seq
+                            acknowledged.change { $0[id] = seq }
+                        }
+                    }
+                }
+                tasks.addTask {
+                    for round in 1...8 {
+                        while acknowledged.value.count < round * 150 { await Task.yield() }
+                        try await scene.breakLanes()
+                    }
+                    isOver.change { $0 = true }
+                }
+                try await tasks.waitForAll()
+            }
+
+            let known = acknowledged.value
+            let written = try await scene.pool.all(
+                "SELECT client_message_id, seq FROM messages WHERE conversation_id = \(scene.conversation.id)",
+                as: { (try $0.string("client_message_id"), try $0.int64("seq")) }
+            )
+            #expect(Dictionary(written, uniquingKeysWith: { _, _ in -1 }) == known)
+            #expect(try await scene.audit() == .sound(known.count))
+        }
+    }
+
+    @Test func aStrangerAndAnotherApplicationsUserWriteNothing() async throws {
+        try await withStore { scene in
+            let other = MessageWrite(
+                conversation: scene.conversation,
+                sender: User.ID(application: "other", user: "ann"),
+                clientMessageID: "1",
+                data: "hello",
+                mime: "text/plain",
+                encoding: "utf8",
+                meta: nil,
+                push: nil
+            )
+            let renewed = ConversationToken(id: scene.conversation.id, secret: ConversationToken.newSecret())
+
+            for write in [scene.draft(by: "eve"), .message(other), scene.draft(in: renewed)] {
+                let outcome = try await scene.lanes.write(write)
+                #expect(outcome.isNobody)
+            }
+            #expect(try await scene.audit() == .sound(0))
+        }
+    }
+
+    @Test func anOutboxRowTellsOfEveryMessage() async throws {
+        try await withStore { scene in
+            try await withThrowingTaskGroup(of: Void.self) { senders in
+                for _ in 0..<40 { senders.addTask { _ = try await scene.lanes.write(scene.draft()) } }
+                try await senders.waitForAll()
+            }
+
+            let told = try await scene.pool.all(
+                "SELECT from_seq, to_seq FROM outbox ORDER BY from_seq",
+                as: { try $0.int64("from_seq")...$0.int64("to_seq") }
+            )
+            #expect(told.flatMap { $0 } == Array(1...40))
+        }
+    }
+}
+
+/// A value that tasks of a test share.
+final class Shared<Value: Sendable>: Sendable {
+    private let state: Mutex<Value>
+
+    init(_ value: Value) { state = Mutex(value) }
+
+    var value: Value { state.withLock { $0 } }
+    func change(_ body: (inout Value) -> Void) { state.withLock { body(&$0) } }
+}
+
+extension StoreScene {
+    /// Until a lane's first statement waits for a lock of this schema's.
+    func untilLaneWaits() async throws {
+        while true {
+            let waiting = try await pool.one(
+                """
+                SELECT count(*) AS waiting FROM pg_stat_activity
+                WHERE application_name = \(database.configuration.applicationName) AND wait_event_type = 'Lock'
+                """,
+                as: { try $0.int("waiting") }
+            )
+            if waiting > 0 { return }
+            await Task.yield()
+        }
+    }
+
+    func untilQueued(_ count: Int) async throws {
+        while lanes.lane(of: conversation.id).waiting < count { await Task.yield() }
+    }
+
+    /// Cuts the connections that write messages, at whatever they do just then.
+    func breakLanes() async throws {
+        _ = try await pool.execute(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE application_name = \(database.configuration.applicationName)
+                AND (query LIKE 'WITH drafts%' OR query LIKE '%FOR NO KEY UPDATE')
+            """
+        )
+    }
+}

@@ -1,0 +1,176 @@
+import ConversationsAPI
+import Foundation
+import Logging
+import Postgres
+import ServiceHost
+import TestSupport
+import Testing
+import Wire
+
+@testable import ConversationsServer
+
+/// A conversation as the store has it, with lanes to it; no HTTP.
+struct StoreScene: Sendable {
+    let database: TestDatabase
+    let lanes: WriteLanes
+    let conversation: ConversationToken
+
+    static let application = "acme"
+    static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    var pool: PostgresPool { database.pool }
+
+    static func user(_ name: String) -> User.ID { User.ID(application: application, user: name) }
+
+    /// Makes a conversation of these members, the first its creator.
+    func newConversation(_ members: [String] = ["ann", "bob", "cat"]) async throws -> ConversationToken {
+        try await Self.newConversation(members, in: pool)
+    }
+
+    static func newConversation(_ members: [String], in pool: PostgresPool) async throws -> ConversationToken {
+        let new = NewConversation(
+            creator: user(members[0]),
+            secret: ConversationToken.newSecret(),
+            type: .group,
+            label: "Walks",
+            meta: nil,
+            whiteList: [],
+            joinByToken: true,
+            members: members
+        )
+        return try await pool.transaction { db in
+            try await MemberStore(db: db).introduce(members, of: application)
+            return try await ConversationStore(db: db).insert(new)
+        }
+    }
+
+    func draft(
+        _ data: String = "hello",
+        by sender: String = "ann",
+        id: String = UUID().uuidString,
+        mime: String = "text/plain",
+        in token: ConversationToken? = nil
+    ) -> LaneWrite {
+        .message(
+            MessageWrite(
+                conversation: token ?? conversation,
+                sender: Self.user(sender),
+                clientMessageID: id,
+                data: data,
+                mime: mime,
+                encoding: "utf8",
+                meta: nil,
+                push: nil
+            )
+        )
+    }
+
+    func mark(_ user: String, upTo seq: Int64, in token: ConversationToken? = nil) -> LaneWrite {
+        .mark(MarkWrite(conversation: token ?? conversation, user: Self.user(user), extent: .upTo(seq: seq)))
+    }
+
+    /// Lanes like another instance's.
+    func otherLanes() -> WriteLanes {
+        WriteLanes(database: pool, configuration: ConversationsConfiguration(), logger: Self.logger)
+    }
+
+    var conversations: Conversations {
+        Conversations(
+            database: pool,
+            users: KnownUsers(auth: AuthClientOfNobody.client),
+            cursors: CursorSigner(secret: "cursors"),
+            maximumMembers: 10_000
+        )
+    }
+
+    func expectNew(_ draft: LaneWrite) async throws {
+        let outcome = try await lanes.write(draft)
+        #expect(outcome.isNew)
+    }
+
+    /// Holds the conversation's lock until `body` has returned.
+    func holdingLock(of token: ConversationToken? = nil, _ body: () async throws -> Void) async throws {
+        let id = (token ?? conversation).id
+        try await pool.transaction { db in
+            _ = try await HeadStore(db: db).lock(id)
+            try await body()
+        }
+    }
+
+    /// What must hold of a conversation at any time.
+    func audit(_ token: ConversationToken? = nil) async throws -> Audit {
+        let id = (token ?? conversation).id
+        return try await pool.one(
+            """
+            SELECT count(messages.seq) AS messages, coalesce(max(messages.seq), 0) AS last,
+                   heads.last_seq, heads.last_change, coalesce(max(messages.change), 0) AS change,
+                   heads.last_spoken = count(messages.sender_id) AS spoken,
+                   count(*) FILTER (WHERE messages.backwards) AS backwards
+            FROM heads LEFT JOIN (
+                SELECT seq, change, sender_id, conversation_id,
+                       created_at < lag(created_at) OVER (ORDER BY seq)
+                           OR spoken < lag(spoken) OVER (ORDER BY seq) AS backwards
+                FROM messages WHERE conversation_id = \(id)
+            ) AS messages USING (conversation_id)
+            WHERE heads.conversation_id = \(id)
+            GROUP BY heads.last_seq, heads.last_change, heads.last_spoken
+            """,
+            as: { row in
+                Audit(
+                    messages: try row.int("messages"),
+                    isGapless: try row.int("messages") == row.int("last") && row.int("last") == row.int("last_seq"),
+                    isOrdered: try row.int("backwards") == 0 && row.int("change") <= row.int("last_change"),
+                    isCounted: try row.bool("spoken")
+                )
+            }
+        )
+    }
+
+    struct Audit: Equatable {
+        let messages: Int
+        let isGapless: Bool
+        /// `createdAt` never goes back along `seq`, and no change is ahead of the head.
+        let isOrdered: Bool
+        let isCounted: Bool
+
+        static func sound(_ messages: Int) -> Audit {
+            Audit(messages: messages, isGapless: true, isOrdered: true, isCounted: true)
+        }
+    }
+}
+
+extension ConversationsConfiguration {
+    static func with(_ change: (inout ConversationsConfiguration) -> Void) -> ConversationsConfiguration {
+        var configuration = ConversationsConfiguration()
+        change(&configuration)
+        return configuration
+    }
+}
+
+func withStore(
+    _ configuration: ConversationsConfiguration = ConversationsConfiguration(),
+    _ body: (StoreScene) async throws -> Void
+) async throws {
+    try await TestDatabase.with(migrations: ServiceHost.migrations(of: ConversationsService.self)) { database in
+        let scene = StoreScene(
+            database: database,
+            lanes: WriteLanes(database: database.pool, configuration: configuration, logger: StoreScene.logger),
+            conversation: try await StoreScene.newConversation(["ann", "bob", "cat"], in: database.pool)
+        )
+        try await body(scene)
+    }
+}
+
+extension LaneOutcome {
+    var seq: Int64? {
+        switch self {
+        case .written(let written): written.seq
+        case .known(let seq): seq
+        case .marked, .nobody: nil
+        }
+    }
+
+    var isNew: Bool { if case .written = self { true } else { false } }
+    var isNobody: Bool { if case .nobody = self { true } else { false } }
+    var mark: ReadMark? { if case .marked(let mark) = self { mark } else { nil } }
+}
