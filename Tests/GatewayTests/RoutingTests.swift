@@ -39,14 +39,14 @@ import Testing
     }
 
     @Test func aFixedWordWinsOverAParameter() async throws {
-        try await withGateway { scene in
+        try await withGateway { scene async throws in
             #expect(try await scene.get("/conversations/create").status == 405)
             #expect(try await scene.get("/conversations/created").status == 200)
         }
     }
 
     @Test func theLongestPrefixOwnsAPath() async throws {
-        try await withGateway { scene in
+        try await withGateway { scene async throws in
             #expect(try await scene.get("/media/conversations/k").status == 200)
             // Described, but of a service that is not there.
             #expect(try await scene.get("/photos/posts").status == 404)

@@ -70,6 +70,8 @@ extension FrontHandler {
             return
         }
         if exchange.requestID.isEmpty { exchange.requestID = loop.ids.requestID() }
+        // Who cannot be understood once is not listened to any further.
+        if error.kind == .invalid || error.kind == .uriTooLong { exchange.keepAlive = false }
         var answer = Answer(problem: error, requestID: exchange.requestID)
         if error.kind == .methodNotAllowed, let route = exchange.route { answer.fields.append(("allow", route.allow)) }
         respond(answer)
