@@ -199,9 +199,12 @@ let package = Package(
             "ServiceHostTests",
             [
                 "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
-                .configuration, .coreMetrics, .crypto, .httpTypes, .hummingbird, .hummingbirdTesting, .jwtKit, .logging, .nioCore,
+                .configuration, .coreMetrics, .crypto, .httpTypes, .hummingbird, .hummingbirdTesting, .jwtKit, .logging,
+                .nioCore,
             ]
         )
+        + tests("LocalPostgresTests", ["ChildProcesses", "LocalPostgres", .logging])
+        + tests("RoostTests", ["roost"])
         + tests(
             "SuiteTests",
             [

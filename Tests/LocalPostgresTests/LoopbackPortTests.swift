@@ -1,0 +1,32 @@
+import ChildProcesses
+import Foundation
+import Glibc
+import Testing
+
+@Suite struct LoopbackPortTests {
+    @Test func aTakenPortIsKnownAndSoIsWhoTookIt() throws {
+        let port = try LoopbackPort.free()
+        #expect(port.isFree)
+        #expect(port.listener == nil)
+
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(server) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(port.number)).bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+        let bound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        #expect(bound == 0 && listen(server, 1) == 0)
+
+        #expect(!port.isFree)
+        #expect(port.listener == ProcessIdentity.current)
+    }
+
+    @Test func aFreePortIsNotOneThatTheSystemGivesAway() throws {
+        #expect(try 20_000..<32_000 ~= LoopbackPort.free().number)
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import roost
+
+@Suite struct BackoffTests {
+    @Test func theFirstStartIsAtOnceAndTheOthersWaitLonger() {
+        var backoff = Backoff()
+
+        let pauses = (0..<9).map { _ in backoff.pause(afterRunning: .seconds(1)) }
+
+        #expect(pauses.prefix(4) == [.zero, .milliseconds(100), .milliseconds(200), .milliseconds(400)])
+        #expect(pauses.last == Backoff.longest)
+    }
+
+    @Test func whatStayedUpBeginsAnew() {
+        var backoff = Backoff()
+        _ = (0..<5).map { _ in backoff.pause(afterRunning: .zero) }
+
+        #expect(backoff.pause(afterRunning: Backoff.trial) == .zero)
+        #expect(backoff.pause(afterRunning: .zero) == .milliseconds(100))
+    }
+}
+
+/// A folder of the test's own.
+private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
+    let folder = "\(NSTemporaryDirectory())/roost-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer {
+        // Silence: it is a temporary folder.
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+    return try body(folder)
+}
+
+@Suite struct EnvironmentFileTests {
+    @Test func valuesAreTakenToTheLetter() throws {
+        try withFolder { folder in
+            let text = "# a comment\n\n A = 1 \nB=\"two words\"\nC='it=is $HOME'\nD=\nE=#5\n"
+            try text.write(toFile: "\(folder)/.env", atomically: true, encoding: .utf8)
+
+            let values = try EnvironmentFile(path: "\(folder)/.env").read()
+
+            #expect(values == ["A": "1", "B": "two words", "C": "it=is $HOME", "D": "", "E": "#5"])
+        }
+    }
+
+    @Test func aLineThatMakesNoSenseIsNamed() throws {
+        try withFolder { folder in
+            try "A=1\nnonsense\n".write(toFile: "\(folder)/.env", atomically: true, encoding: .utf8)
+
+            let error = #expect(throws: Workspace.Problem.self) { try EnvironmentFile(path: "\(folder)/.env").read() }
+
+            #expect(error?.description.contains("line 2") == true)
+        }
+    }
+
+    @Test func whatIsWrittenIsItsOwnersAlone() throws {
+        try withFolder { folder in
+            let file = EnvironmentFile(path: "\(folder)/secrets.env")
+
+            try file.write(["KEY": "a=b+/"], heading: "made here")
+
+            var info = stat()
+            #expect(stat(file.path, &info) == 0 && info.st_mode & 0o777 == 0o600)
+            #expect(try file.read() == ["KEY": "a=b+/"])
+        }
+    }
+}
+
+@Suite struct SuiteSettingsTests {
+    private func settings(_ environment: [String: String], file: String = "") throws -> SuiteSettings {
+        try withFolder { folder in
+            try file.write(toFile: "\(folder)/.env", atomically: true, encoding: .utf8)
+            let workspace = try Workspace(root: folder)
+            try FileManager.default.createDirectory(atPath: workspace.folder, withIntermediateDirectories: true)
+            return try SuiteSettings(workspace: workspace, makingSecrets: true, environment: environment)
+        }
+    }
+
+    @Test func theEnvironmentWinsOverTheFile() throws {
+        let settings = try settings(["LOG_LEVEL": "debug"], file: "LOG_LEVEL=error\nLANES=3\n")
+
+        #expect(settings.given["LOG_LEVEL"] == "debug")
+        #expect(settings.given["LANES"] == "3")
+    }
+
+    @Test func aServiceRunsOnceForEachOfItsAddressesHere() throws {
+        let settings = try settings([
+            "CONVERSATIONS_URL": "http://127.0.0.1:9001, http://10.0.0.9:8082,http://localhost:9002",
+            "PORT": "9000",
+        ])
+
+        let instances = try settings.instances().map { "\($0.name) \($0.port)" }
+
+        #expect(instances == ["auth 8081", "conversations 9001", "conversations-2 9002", "gateway 9000"])
+    }
+
+    @Test func eachIsGivenItsOwnSecretsAndNoOthers() throws {
+        let settings = try settings(["AUTH_DATABASE_URL": "postgres://other", "HOST": "0.0.0.0", "PORT": "80"])
+
+        for instance in try settings.instances() {
+            let environment = try settings.environment(of: instance, databaseURL: "postgres://\(instance.name)")
+            #expect(environment["SERVICE_SECRET"] != nil)
+            #expect((environment["TOKEN_ENCRYPTION_KEY"] != nil) == (instance.name == "auth"))
+            #expect(environment["AUTH_DATABASE_URL"] == nil)
+            #expect(environment["DATABASE_URL"] == "postgres://\(instance.name)")
+            #expect(!environment.keys.contains { $0.hasPrefix("DATABASE_PASSWORD") })
+            #expect(environment["HOST"] == (instance.name == "gateway" ? "0.0.0.0" : "127.0.0.1"))
+            #expect(environment["SUPERVISED"] == "1")
+        }
+    }
+
+    @Test func secretsAreMadeOnceAndNotAgainBesideOldData() throws {
+        try withFolder { folder in
+            let workspace = try Workspace(root: folder)
+            try FileManager.default.createDirectory(atPath: workspace.folder, withIntermediateDirectories: true)
+
+            let first = try Secrets.prepare(in: workspace, environment: [:])
+            let second = try Secrets.prepare(in: workspace, environment: [:])
+
+            #expect(first.values == second.values)
+            #expect(Set(first.values.values).count == first.values.count)
+        }
+    }
+}
