@@ -5,7 +5,7 @@ import LocalPostgres
 import Logging
 import Testing
 
-@Suite struct PostgresServerTests {
+@Suite(.serialized) struct PostgresServerTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     /// Gives a folder and sees to it that no server and no file is left of it.
