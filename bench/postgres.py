@@ -102,7 +102,7 @@ class Postgres:
             extra_groups=[] if self.user else None,
         )
         if check and done.returncode != 0:
-            raise RuntimeError(f"{program}: {done.stdout}{done.stderr}")
+            raise RuntimeError(f"{program}: {done.stdout[-500:]}{done.stderr[:1000]}")
         return done
 
 

@@ -56,9 +56,7 @@ class Suite:
     def start_gateway(self, **upstreams):
         """On one event loop; `upstreams` names other instances than ours."""
         urls = {f"{name.upper()}_URL": url for name, url in upstreams.items()}
-        return self._start(
-            "gateway", {**urls, "MANAGEMENT_PORT": str(free_port()), "EVENT_LOOPS": "1"}
-        )
+        return self._start("gateway", {**urls, "MANAGEMENT_PORT": str(free_port()), "EVENT_LOOPS": "1"})
 
     def start_all(self):
         return self.start_auth(), self.start_conversations(), self.start_gateway()

@@ -60,6 +60,8 @@ def _pgbench(bench, suite, user, conversation):
         seconds=bench.seconds,
         schema="conversations",
         conversation=conversation["id"],
+        secret=conversation["token"][:22],
+        user=user["userId"],
     )
 
 

@@ -9,7 +9,7 @@ WITH new AS (
     INSERT INTO conversations (
         application_id, secret, type, label, meta, white_list, join_by_token, creator_id, member_count, created_at
     )
-    SELECT 'bench', substr(md5(n::text), 1, 22), 'group', 'bench ' || n, '{}', '{}', true, '1', :members, now()
+    SELECT 'bench', '0000000000000000000000', 'group', 'bench ' || n, '{}', '{}', true, '1', :members, now()
     FROM generate_series(1, :count) AS n
     RETURNING conversation_id
 )

@@ -1,36 +1,73 @@
+-- What conversations sends for a batch of one message (Server/Store/Lanes/SendSegment*.swift), in one round trip.
 \set conversation random(:first, :last)
 \set sender random(1, :senders)
 \set number random(1, 9000000000000000)
 \startpipeline
-SELECT conversation_id, last_seq, last_change, last_spoken, last_at
-FROM heads WHERE conversation_id = ANY (ARRAY[:conversation::bigint]) ORDER BY conversation_id FOR NO KEY UPDATE;
-WITH drafts AS (
-    SELECT draft.*, heads.last_seq, heads.last_change, heads.last_spoken,
-        greatest(heads.last_at, clock_timestamp()) AS at, members.user_number
-    FROM (SELECT 1 AS n, :conversation::bigint AS conversation_id, (:sender::bigint)::text AS sender_id,
-        (:number::bigint)::text AS client_message_id) AS draft
-    JOIN heads USING (conversation_id)
-    JOIN members ON members.conversation_id = draft.conversation_id AND members.user_id = draft.sender_id
-    WHERE NOT EXISTS (
-        SELECT FROM messages WHERE messages.conversation_id = draft.conversation_id
-            AND messages.sender_id = draft.sender_id AND messages.client_message_id = draft.client_message_id
+SELECT conversation_id FROM heads WHERE conversation_id = ANY (ARRAY[:conversation]::bigint[])
+ORDER BY conversation_id FOR NO KEY UPDATE;
+WITH drafts AS MATERIALIZED (
+    SELECT n, conversation_id, secret, application_id, sender_id, client_message_id,
+           data, mime, encoding, meta, push
+    FROM unnest(
+        ARRAY[:conversation]::bigint[], ARRAY['0000000000000000000000'], ARRAY['bench'],
+        ARRAY[:sender::bigint::text], ARRAY[:number::bigint::text],
+        ARRAY['The quick brown fox jumps over the lazy dog, number 1'], ARRAY['text/plain'], ARRAY['utf8'],
+        ARRAY[NULL]::text[], ARRAY[NULL]::text[]
+    ) WITH ORDINALITY AS draft (
+        conversation_id, secret, application_id, sender_id, client_message_id,
+        data, mime, encoding, meta, push, n
     )
+), known AS MATERIALIZED (
+    SELECT drafts.n, messages.seq
+    FROM drafts JOIN messages ON messages.conversation_id = drafts.conversation_id
+        AND messages.sender_id = drafts.sender_id AND messages.client_message_id = drafts.client_message_id
+), fresh AS MATERIALIZED (
+    SELECT drafts.n, drafts.conversation_id, drafts.sender_id, drafts.client_message_id,
+           drafts.data, drafts.mime, drafts.encoding, drafts.meta, drafts.push,
+           members.user_number, conversations.member_count,
+           heads.last_seq, heads.last_change, heads.last_spoken, heads.last_at,
+           row_number() OVER (PARTITION BY drafts.conversation_id ORDER BY drafts.n) AS place
+    FROM drafts
+    JOIN heads ON heads.conversation_id = drafts.conversation_id
+    JOIN conversations ON conversations.conversation_id = drafts.conversation_id
+        AND conversations.secret = drafts.secret
+    JOIN members ON members.conversation_id = drafts.conversation_id
+        AND members.user_id = drafts.sender_id AND members.application_id = drafts.application_id
+    WHERE drafts.n NOT IN (SELECT known.n FROM known)
+), clock AS MATERIALIZED (
+    SELECT date_trunc('milliseconds', clock_timestamp()) AS now
 ), written AS (
-    INSERT INTO messages (conversation_id, seq, change, spoken, sender_id, sender_number, client_message_id, data, mime,
-        encoding, created_at)
-    SELECT conversation_id, last_seq + n, last_change + n, last_spoken + n, sender_id, user_number, client_message_id,
-        'The quick brown fox jumps over the lazy dog', 'text/plain', 'utf8', at
-    FROM drafts RETURNING conversation_id, seq, change, spoken, created_at
+    INSERT INTO messages (conversation_id, seq, change, spoken, sender_id, sender_number, client_message_id,
+                          data, mime, encoding, meta, push, created_at)
+    SELECT conversation_id, last_seq + place, last_change + place, last_spoken + place,
+           sender_id, user_number, client_message_id,
+           data, mime, encoding, meta, push, greatest(last_at, now)
+    FROM fresh CROSS JOIN clock
+    ORDER BY n
 ), moved AS (
-    UPDATE heads SET last_seq = written.seq, last_change = written.change, last_spoken = written.spoken,
-        last_at = written.created_at
-    FROM written WHERE heads.conversation_id = written.conversation_id
+    UPDATE heads
+    SET last_seq = heads.last_seq + added, last_change = heads.last_change + added,
+        last_spoken = heads.last_spoken + added, last_at = greatest(heads.last_at, now)
+    FROM (SELECT conversation_id, count(*) AS added FROM fresh GROUP BY conversation_id) AS sums
+    CROSS JOIN clock
+    WHERE heads.conversation_id = sums.conversation_id
 ), marked AS (
-    UPDATE members SET read_seq = written.seq, read_spoken = written.spoken
-    FROM written WHERE members.conversation_id = written.conversation_id AND members.user_id = (:sender::bigint)::text
-), noted AS (
+    UPDATE members
+    SET read_seq = sent.last_seq + sent.place, read_spoken = sent.last_spoken + sent.place,
+        read_change = sent.last_change + sent.place
+    FROM (
+        SELECT conversation_id, sender_id, last_seq, last_spoken, last_change, max(place) AS place
+        FROM fresh GROUP BY conversation_id, sender_id, last_seq, last_spoken, last_change
+    ) AS sent
+    WHERE members.conversation_id = sent.conversation_id AND members.user_id = sent.sender_id
+), told AS (
     INSERT INTO outbox (conversation_id, from_seq, to_seq, written_at)
-    SELECT conversation_id, seq, seq, created_at FROM written
+    SELECT conversation_id, last_seq + 1, last_seq + count(*), max(now)
+    FROM fresh CROSS JOIN clock GROUP BY conversation_id, last_seq
 )
-SELECT conversation_id, seq, created_at FROM written;
+SELECT n, last_seq + place AS seq, last_change + place AS change, user_number,
+       greatest(last_at, now) AS created_at, member_count
+FROM fresh CROSS JOIN clock
+UNION ALL
+SELECT n, seq, NULL, NULL, NULL, NULL FROM known;
 \endpipeline

@@ -1,0 +1,40 @@
+-- What conversations asks for the newest twenty messages (Server/Store/MessageStore.swift), by its only member.
+WITH scope AS MATERIALIZED (
+    SELECT heads.last_seq, conversations.member_count
+    FROM conversations
+    JOIN heads ON heads.conversation_id = conversations.conversation_id
+    JOIN members ON members.conversation_id = conversations.conversation_id
+    WHERE conversations.conversation_id = :conversation AND conversations.secret = :secret
+        AND members.user_id = :user AND members.application_id = 'roost'
+), span AS MATERIALIZED (
+    SELECT member_count, CASE
+        WHEN NULL::bigint IS NOT NULL THEN NULL::bigint + 20
+        WHEN NULL::bigint IS NOT NULL THEN least(NULL::bigint - 1, last_seq)
+        WHEN NULL::timestamptz IS NULL THEN last_seq - 0
+        ELSE coalesce((
+            SELECT messages.seq FROM messages
+            WHERE messages.conversation_id = :conversation AND messages.created_at < NULL::timestamptz
+            ORDER BY messages.created_at DESC, messages.seq DESC LIMIT 1
+        ), 0) - 0
+    END AS high
+    FROM scope
+), everybody AS MATERIALIZED (
+    SELECT array_agg(user_id ORDER BY place) AS users, array_agg(read_seq ORDER BY place) AS seqs,
+           array_agg(read_change ORDER BY place) AS changes
+    FROM members
+    WHERE (SELECT member_count FROM scope) <= 100 AND conversation_id = :conversation
+)
+SELECT found.seq, found.change, found.sender_id, found.sender_number, found.client_message_id,
+       found.data, found.mime, found.encoding, found.meta, found.created_at,
+       everybody.users, everybody.seqs, everybody.changes
+FROM span
+LEFT JOIN LATERAL (
+    SELECT messages.seq, messages.change, messages.sender_id, messages.sender_number, messages.client_message_id,
+           messages.data, messages.mime, messages.encoding, messages.meta, messages.created_at,
+           row_number() OVER (ORDER BY messages.seq DESC) AS n
+    FROM messages
+    WHERE messages.conversation_id = :conversation
+        AND messages.seq > span.high - 20 AND messages.seq <= span.high
+) AS found ON true
+LEFT JOIN everybody ON found.n = 1
+ORDER BY found.n;
