@@ -41,7 +41,7 @@ def run(url, connections, seconds, headers=(), script="get.lua", settings=None):
     if done.returncode != 0:
         raise RuntimeError(f"wrk: {done.stdout}{done.stderr}")
     summary = json.loads(done.stdout.rpartition("BENCH ")[2])
-    if summary["failed"]:
+    if summary["failed"] or not summary["requests"]:
         raise RuntimeError(f"wrk: {summary['failed']} of {summary['requests']} requests to {url} failed\n{done.stdout}")
     return Load(
         requests=summary["requests"],
