@@ -25,7 +25,7 @@ extension FrontHandler {
             exchange.keepAlive = false
             throw Refusal.crowded
         }
-        guard !exchange.method.isEmpty else {
+        guard head.method != .CONNECT else {
             // After CONNECT, which would make this a tunnel, nothing more is decoded.
             exchange.keepAlive = false
             throw Refusal.methodNotAllowed
@@ -40,7 +40,8 @@ extension FrontHandler {
             answerOptions(of: route, facts: facts, head: head)
             return
         }
-        guard route.methods.contains(exchange.method) else { throw Refusal.methodNotAllowed }
+        // A method that is no HTTP method of ours is the empty set, which any set contains.
+        guard !exchange.method.isEmpty, route.methods.contains(exchange.method) else { throw Refusal.methodNotAllowed }
         if case .length(let length) = facts.framing, isTooLarge(length) { throw Refusal.bodyTooLarge }
         if !route.open.contains(exchange.method), try !isKnown(facts.credential) { return }
         dispatch()
