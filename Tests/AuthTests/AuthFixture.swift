@@ -77,6 +77,15 @@ struct Auth: Sendable {
         return try answer.decode(SignIn.self).refreshToken
     }
 
+    func post(
+        _ path: String,
+        _ text: String,
+        token: String? = nil,
+        headers: HTTPFields = [:]
+    ) async throws -> TestAnswer {
+        try await service.send(.post, path, token: token, body: text, headers: headers)
+    }
+
     func me(_ jwt: String?) async throws -> TestAnswer {
         try await service.send(.get, "/auth/me", token: jwt)
     }
@@ -101,7 +110,7 @@ func withAuth(
     try await TestService.with(
         AuthService.self,
         settings: ["TOKEN_ENCRYPTION_KEY": Auth.key].merging(settings) { $1 },
-        now: clock.map { clock in { clock.now } } ?? { Date() }
+        now: { clock?.now ?? Date() }
     ) { service in try await body(Auth(service: service)) }
 }
 

@@ -2,6 +2,7 @@ import AuthAPI
 import Credentials
 import Foundation
 import HTTPTypes
+import Logging
 import Postgres
 import TestSupport
 import Testing
@@ -85,7 +86,8 @@ import Wire
             )
             clock.advance(seconds: 3_600)
             try await housekeeping.tidy()
-            #expect(try await roost.rotateKeys().previous == [first.current] + first.previous)
+            let second = try await roost.rotateKeys()
+            #expect(Set(second.previous) == Set([first.current] + first.previous))
             clock.advance(seconds: 361)
             try await housekeeping.tidy()
             #expect(try await roost.rotateKeys().previous.count == 2)

@@ -1,6 +1,8 @@
 import AuthAPI
 import Credentials
 import Foundation
+import HTTPTypes
+import Postgres
 import ServiceClient
 import TestSupport
 import Testing

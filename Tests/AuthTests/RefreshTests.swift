@@ -1,5 +1,7 @@
 import AuthAPI
 import Foundation
+import HTTPTypes
+import Postgres
 import TestSupport
 import Testing
 import Wire

@@ -1,6 +1,7 @@
 import AuthAPI
 import Foundation
 import HTTPTypes
+import Postgres
 import TestSupport
 import Testing
 import Wire
@@ -71,7 +72,7 @@ import Wire
                 for spelling in ["ada", "Ada", "ADA", "aDa", "adA", "aDA"] {
                     group.addTask {
                         let body = json(["username": .string(spelling), "password": "long enough"])
-                        return try await auth.service.send(.post, "/auth/register", body: body).status
+                        return try await auth.post("/auth/register", body).status
                     }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -83,11 +84,11 @@ import Wire
     @Test func anEmailWillDoForAName() async throws {
         try await withAuth { auth in
             let body = #"{"email": "Ada@Example.org", "password": "correct horse"}"#
-            let first = try await auth.service.send(.post, "/auth/register", body: body)
+            let first = try await auth.post("/auth/register", body)
             #expect(first.status == 200)
 
             // Not verified, so it is nobody's: registering it again answers as always, and it signs nobody in.
-            let second = try await auth.service.send(.post, "/auth/register", body: body)
+            let second = try await auth.post("/auth/register", body)
             #expect(second.status == 200)
             #expect(second.json["userId"] != first.json["userId"])
             #expect(try await auth.login("ada@example.org", password: "correct horse").status == 401)
@@ -97,7 +98,7 @@ import Wire
     @Test func aVerifiedEmailSignsIn() async throws {
         try await withAuth { auth in
             let body = #"{"username": "ada", "email": "Ada@Example.org", "password": "correct horse battery staple"}"#
-            let answer = try await auth.service.send(.post, "/auth/register", body: body)
+            let answer = try await auth.post("/auth/register", body)
             let userId = try #require(answer.json["userId"].string.flatMap { UUID(uuidString: $0) })
             try await auth.service.database.pool.run(
                 """
@@ -146,9 +147,9 @@ import Wire
                 #"{"email": "ada@example.org", "password": "correct horse"}"#,
             ] {
                 let nobody = try await auth.anonymous()
-                let first = try await auth.service.send(.post, "/auth/register", token: nobody.jwt, body: body)
+                let first = try await auth.post("/auth/register", body, token: nobody.jwt)
                 #expect(first.status == 200)
-                let again = try await auth.service.send(.post, "/auth/register", token: nobody.jwt, body: body)
+                let again = try await auth.post("/auth/register", body, token: nobody.jwt)
                 #expect(again.status == 409)
                 #expect(again.problem?.code == "already_registered")
             }
@@ -194,13 +195,16 @@ import Wire
     }
 
     @Test func aBadCredentialIsRefusedHereAndIgnoredAtLogin() async throws {
+        let ada = #"{"username": "ada", "password": "correct horse battery staple"}"#
         try await withAuth { auth in
-            let body = #"{"username": "ada", "password": "correct horse battery staple"}"#
-            #expect(try await auth.service.send(.post, "/auth/register", token: "nonsense", body: body).status == 403)
-            let basic: HTTPFields = [.authorization: "Basic YTpi"]
-            #expect(try await auth.service.send(.post, "/auth/register", body: body, headers: basic).status == 403)
-            #expect(try await auth.service.send(.post, "/auth/register", body: body).status == 200)
-            #expect(try await auth.service.send(.post, "/auth/login", token: "nonsense", body: body).status == 200)
+            let bad = try await auth.post("/auth/register", ada, token: "nonsense")
+            #expect(bad.status == 403)
+            let basic = try await auth.post("/auth/register", ada, headers: [.authorization: "Basic YTpi"])
+            #expect(basic.status == 403)
+            let good = try await auth.post("/auth/register", ada)
+            #expect(good.status == 200)
+            let login = try await auth.post("/auth/login", ada, token: "nonsense")
+            #expect(login.status == 200)
         }
     }
 

@@ -1,6 +1,9 @@
 import AuthAPI
 import Credentials
 import Foundation
+import HTTPTypes
+import Logging
+import Postgres
 import TestSupport
 import Testing
 import Wire

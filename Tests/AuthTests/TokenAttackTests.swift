@@ -3,7 +3,9 @@ import Credentials
 import Crypto
 import Foundation
 import HTTPTypes
+import Logging
 import Postgres
+import ServiceHost
 import TestSupport
 import Testing
 import Wire

@@ -54,11 +54,13 @@ struct Accounts: Sendable {
     }
 
     func show(_ user: User.ID) async throws -> Account {
+        guard user.isRoosts else { throw Self.notOurs }
         guard let account = try await account(of: user) else { throw Self.noAccount }
         return account
     }
 
     func update(_ changes: AccountChanges, of user: User.ID) async throws -> Account {
+        guard user.isRoosts else { throw Self.notOurs }
         let username: Username?
         switch changes.username {
         case .unchanged: username = nil
@@ -124,6 +126,7 @@ struct Accounts: Sendable {
         return try await AccountStore(db: database.reads).find(id)
     }
 
+    private static let notOurs = APIError(.forbidden, "foreign_account", "this account is kept by another application")
     private static let noAccount = APIError(.notFound, "account_not_found", "there is no such account")
 }
 
