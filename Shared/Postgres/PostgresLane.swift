@@ -7,10 +7,10 @@ public final class PostgresLane: Sendable {
     private let session: Session
     private let statementTimeout: Duration
 
-    init(pool: PostgresPool, statementTimeout: Duration) {
+    init(pool: PostgresPool, statementTimeout: Duration, settings: [String: String]) {
         self.pool = pool
         self.statementTimeout = statementTimeout
-        session = Session(.lane(statementTimeout: statementTimeout))
+        session = Session(.lane(statementTimeout: statementTimeout, settings: settings))
         pool.engine.open(session)
     }
 

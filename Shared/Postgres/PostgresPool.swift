@@ -63,10 +63,17 @@ public final class PostgresPool: PostgresExecutor, Service {
         _ = try await reads.execute("SELECT 1")
     }
 
-    /// A connection of its own for batches of statements, on which each statement may run for `statementTimeout` (the
-    /// configuration's if nil).
-    public func lane(statementTimeout: Duration? = nil) -> PostgresLane {
-        PostgresLane(pool: self, statementTimeout: statementTimeout ?? configuration.statementTimeout)
+    /// A connection of its own for batches of statements.
+    ///
+    /// - Parameters:
+    ///   - statementTimeout: how long a statement of it may run, if not the configuration's.
+    ///   - settings: of the server, for this connection alone (`plan_cache_mode`, …).
+    public func lane(statementTimeout: Duration? = nil, settings: [String: String] = [:]) -> PostgresLane {
+        PostgresLane(
+            pool: self,
+            statementTimeout: statementTimeout ?? configuration.statementTimeout,
+            settings: settings
+        )
     }
 
     /// Notifications on these channels, over a connection of its own.

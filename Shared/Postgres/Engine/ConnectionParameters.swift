@@ -36,7 +36,9 @@ struct ConnectionParameters: Sendable {
         case .pooled: break
         case .session(let session):
             switch session.kind {
-            case .lane(let statementTimeout): timeout = statementTimeout
+            case .lane(let statementTimeout, let own):
+                timeout = statementTimeout
+                settings.merge(own) { _, new in new }
             case .script(let options): settings.merge(options) { _, new in new }
             case .transaction: break
             }
