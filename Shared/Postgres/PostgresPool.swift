@@ -14,7 +14,7 @@ public import ServiceLifecycle
 /// whether the server is there or not, finds it again by itself after a restart, and bounds every wait: a call that
 /// cannot be served in time throws a ``PostgresError`` that is ``PostgresError/isUnavailable``.
 ///
-/// A statement whose outcome is unknown is never repeated; one that only reads is, once, when its connection is lost.
+/// A statement whose outcome is unknown is never repeated; one of ``reads`` is, when its connection is lost.
 public final class PostgresPool: PostgresExecutor, Service {
     let engine: Engine
     private let configuration: PostgresConfiguration

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Postgres
+import Synchronization
 
 /// The PostgreSQL server the tests run on: `TEST_DATABASE_URL`, whose user is a superuser.
 enum TestServer {
@@ -81,6 +82,45 @@ struct Scene: Sendable {
     }
 }
 
+/// Lets so many in at a time, since tests that all connect at once only wait for one another.
+final class Gate: Sendable {
+    static let scenes = Gate(places: 8)
+
+    private struct State {
+        var free: Int
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(places: Int) {
+        state = Mutex(State(free: places))
+    }
+
+    func enter() async {
+        await withCheckedContinuation { continuation in
+            let entered = state.withLock { state in
+                guard state.free == 0 else {
+                    state.free -= 1
+                    return true
+                }
+                state.waiting.append(continuation)
+                return false
+            }
+            if entered { continuation.resume() }
+        }
+    }
+
+    func leave() {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+            state.free += 1
+            return nil
+        }
+        next?.resume()
+    }
+}
+
 struct Timeout: Error, CustomStringConvertible {
     let description: String
 }
@@ -94,12 +134,24 @@ func until(_ what: String, _ isSo: () async throws -> Bool) async throws {
     }
 }
 
+/// What a call fails with; nil if it does not.
+func failure<Value>(_ body: () async throws -> Value) async -> PostgresError? {
+    do {
+        _ = try await body()
+        return nil
+    } catch {
+        return error as? PostgresError
+    }
+}
+
 /// Runs a test with a pool of its own, in a schema of its own, behind a proxy if given one.
 func withScene(
     through proxy: FaultProxy? = nil,
     _ adjust: (inout PostgresConfiguration) -> Void = { _ in },
     _ body: (Scene) async throws -> Void
 ) async throws {
+    await Gate.scenes.enter()
+    defer { Gate.scenes.leave() }
     let schema = TestServer.uniqueName("t_")
     var adminConfiguration = try PostgresConfiguration(url: TestServer.url)
     adminConfiguration.readConnections = 0
@@ -111,6 +163,8 @@ func withScene(
     )
     configuration.schema = schema
     configuration.applicationName = schema
+    // The machine may be busy; tests of a bound set their own.
+    configuration.acquireTimeout = .seconds(20)
     adjust(&configuration)
     let pool = PostgresPool(configuration: configuration, logger: TestServer.logger)
     let scene = Scene(pool: pool, admin: admin, schema: schema, applicationName: schema)

@@ -57,7 +57,7 @@ extension Engine {
 
     private func completed(_ segment: Segment, on connection: Connection) {
         metrics.completed(segment, at: now)
-        if segment.isStale, segment.attempts == 0, !segment.isFinished, again(segment, on: connection) { return }
+        if segment.isStale, segment.attempts < 3, !segment.isFinished, again(segment, on: connection) { return }
         if let error = segment.error {
             if let session = segment.session, error.isRetryable || segment.isStale {
                 session.failedRetryably.store(true, ordering: .relaxed)
@@ -153,7 +153,8 @@ extension Engine {
             segment.finish(with: .failure(error.withoutServerTimeout))
             return
         }
-        if segment.purpose == .read, loss == .broken, segment.attempts == 0 {
+        // Connections die together, so the next one may be as dead as the last.
+        if segment.purpose == .read, loss == .broken, segment.attempts < configuration.readConnections {
             repeatRead(segment)
             return
         }

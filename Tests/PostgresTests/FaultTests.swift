@@ -1,0 +1,197 @@
+import Postgres
+import Testing
+
+/// What the network and the server do to a pool, through a proxy that does it.
+struct FaultTests {
+    @Test func aStatementCutOffWhileItRunsHasAnUnknownOutcome() async throws {
+        let proxy = try FaultProxy()
+        try await withScene(through: proxy, { _ in }) { scene in
+            let task = Task { try await scene.pool.run("SELECT pg_sleep(60)") }
+            try await scene.untilRunning("%pg_sleep(60)%")
+
+            proxy.cut()
+
+            let error = await #expect(throws: PostgresError.self) { try await task.value }
+            #expect(error?.kind == .connectionLost(outcomeUnknown: true))
+            #expect(error?.isRetryable == false)
+            #expect(error?.isUnavailable == true)
+            try await scene.pool.run("SELECT 1")
+        }
+    }
+
+    @Test func aTransactionCutOffBeforeItsCommitIsCertainlyUndone() async throws {
+        let proxy = try FaultProxy()
+        try await withScene(through: proxy, { _ in }) { scene in
+            try await scene.pool.run("CREATE TABLE things (id int8)")
+
+            let error = await #expect(throws: PostgresError.self) {
+                try await scene.pool.transaction { db in
+                    try await db.run("INSERT INTO things VALUES (1)")
+                    proxy.cut()
+                    try await until("the connection is gone") {
+                        do {
+                            try await db.run("SELECT 1")
+                            return false
+                        } catch {
+                            return true
+                        }
+                    }
+                }
+            }
+
+            #expect(error?.kind == .connectionLost(outcomeUnknown: false))
+            try await #expect(scene.pool.one("SELECT count(*) AS it FROM things") { try $0.int("it") } == 0)
+        }
+    }
+
+    @Test func aCommitWhoseAnswerIsLostHasAnUnknownOutcome() async throws {
+        let proxy = try FaultProxy()
+        try await withScene(through: proxy, { _ in }) { scene in
+            try await scene.pool.run("CREATE TABLE things (id int8)")
+
+            let task = Task {
+                try await scene.pool.transaction { db in
+                    try await db.run("INSERT INTO things VALUES (1)")
+                    proxy.hold(answers: true)
+                }
+            }
+            try await until("it is committed") {
+                try await scene.admin.one("SELECT count(*) AS it FROM \(identifier: scene.schema).things") {
+                    try $0.int("it")
+                } == 1
+            }
+            proxy.cut()
+            proxy.hold()
+
+            let error = await #expect(throws: PostgresError.self) { try await task.value }
+            #expect(error?.kind == .connectionLost(outcomeUnknown: true))
+        }
+    }
+
+    @Test func aLaneTellsWhatMayBeWrittenFromWhatWasNeverSent() async throws {
+        let proxy = try FaultProxy()
+        try await withScene(through: proxy, { $0.acquireTimeout = .seconds(2) }) { scene in
+            try await scene.pool.run("CREATE TABLE things (id int8)")
+            let lane = scene.pool.lane()
+            _ = try await lane.segment(["SELECT 1"])
+
+            proxy.hold(answers: true)
+            let sent = Task { try await lane.segment(["INSERT INTO things VALUES (1)"]) }
+            try await until("it is committed") {
+                try await scene.admin.one("SELECT count(*) AS it FROM \(identifier: scene.schema).things") {
+                    try $0.int("it")
+                } == 1
+            }
+            proxy.refuse()
+            proxy.cut()
+            let lost = await #expect(throws: PostgresError.self) { try await sent.value }
+            let unsent = await #expect(throws: PostgresError.self) {
+                try await lane.segment(["INSERT INTO things VALUES (2)"])
+            }
+            proxy.refuse(false)
+            proxy.hold()
+
+            #expect(lost?.kind == .connectionLost(outcomeUnknown: true))
+            #expect(unsent?.outcomeUnknown == false)
+            #expect(unsent?.isRetryable == true)
+            try await until("the lane is back") { (try? await lane.segment(["SELECT 1"])) != nil }
+            try await #expect(scene.pool.all("SELECT id FROM things") { try $0.int("id") } == [1])
+        }
+    }
+
+    @Test func aSilentServerIsTakenForDead() async throws {
+        let proxy = try FaultProxy()
+        try await withScene(
+            through: proxy,
+            {
+                $0.readConnections = 1
+                $0.readTimeout = .milliseconds(200)
+                $0.statementTimeout = .milliseconds(200)
+                $0.silenceTimeout = .milliseconds(200)
+            }
+        ) { scene in
+            try await scene.pool.ping()
+            try await scene.pool.run("SELECT 1")
+            proxy.hold(questions: true, answers: true)
+
+            let clock = ContinuousClock()
+            let time = await clock.measure {
+                async let first = failure { try await scene.pool.reads.run("SELECT 1") }
+                async let second = failure { try await scene.pool.reads.run("SELECT 2") }
+                async let write = failure { try await scene.pool.run("SELECT 3") }
+                let errors = await [first, second, write]
+                let kinds = errors.map { $0?.kind }
+                #expect(kinds[..<2].contains(.timeout(outcomeUnknown: false)))
+                #expect(kinds[..<2].contains(.connectionLost(outcomeUnknown: false)))
+                #expect(kinds[2] == .timeout(outcomeUnknown: true))
+                #expect(errors.allSatisfy { $0?.isUnavailable == true })
+            }
+            proxy.hold()
+
+            #expect(time > .milliseconds(390) && time < .seconds(3))
+            try await until("the pool is back") { (try? await scene.pool.ping()) != nil }
+        }
+    }
+
+    @Test func aPoolStartsWithoutItsServerAndFindsItByItself() async throws {
+        let proxy = try FaultProxy()
+        proxy.refuse()
+        try await withScene(through: proxy, { $0.acquireTimeout = .milliseconds(200) }) { scene in
+            scene.pool.start()
+            for _ in 0..<2 {
+                let error = await #expect(throws: PostgresError.self) { try await scene.pool.ping() }
+                #expect(error?.kind == .unavailable)
+                #expect(error?.isRetryable == true)
+            }
+            let write = await #expect(throws: PostgresError.self) { try await scene.pool.run("SELECT 1") }
+            #expect(write?.kind == .unavailable)
+
+            proxy.refuse(false)
+
+            let clock = ContinuousClock()
+            let time = try await clock.measure {
+                try await until("the pool is there") { (try? await scene.pool.ping()) != nil }
+            }
+            #expect(time < .seconds(4))
+        }
+    }
+
+    @Test func everythingComesBackAfterAllBackendsWereEnded() async throws {
+        try await withScene { scene in
+            let lane = scene.pool.lane()
+            _ = try await lane.segment(["SELECT 1"])
+            try await scene.pool.ping()
+            try await scene.pool.run("SELECT 1")
+
+            try await #expect(scene.terminateBackends() >= 3)
+
+            let clock = ContinuousClock()
+            let time = try await clock.measure {
+                try await until("all is back") {
+                    try await scene.pool.ping()
+                    guard (try? await lane.segment(["SELECT 1"])) != nil else { return false }
+                    return (try? await scene.pool.run("SELECT 1")) != nil
+                }
+            }
+            #expect(time < .seconds(4))
+        }
+    }
+
+    @Test func whoWaitsForAHungConnectAttemptIsToldInTime() async throws {
+        let proxy = try FaultProxy()
+        proxy.hold(questions: true, answers: true)
+        try await withScene(
+            through: proxy,
+            {
+                $0.connectTimeout = .milliseconds(200)
+                $0.acquireTimeout = .milliseconds(500)
+            }
+        ) { scene in
+            let error = await #expect(throws: PostgresError.self) { try await scene.pool.ping() }
+            #expect(error?.kind == .unavailable)
+            #expect(error?.message.contains("no answer within") == true)
+            proxy.hold()
+            try await until("the pool is there") { (try? await scene.pool.ping()) != nil }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import Postgres
+import Testing
+
+struct MigratorTests {
+    private func migration(_ name: String, _ sql: String) -> Migration {
+        Migration(name: name, sql: Array(sql.utf8))
+    }
+
+    private let first = Migration(
+        name: "V0001_create_things",
+        sql: Array("CREATE TABLE things (id int8 PRIMARY KEY); -- two\nINSERT INTO things VALUES (1), (2);\n".utf8)
+    )
+
+    private func withSchema(
+        role: String? = nil,
+        _ body: (Scene, Migrator, String) async throws -> Void
+    ) async throws {
+        try await withScene { scene in
+            let schema = TestServer.uniqueName("M ")
+            var configuration = try PostgresConfiguration(url: TestServer.url)
+            configuration.role = role
+            let migrator = Migrator(
+                configuration: configuration,
+                schema: schema,
+                timeout: .seconds(20),
+                logger: TestServer.logger
+            )
+            let result: Result<Void, any Error>
+            do {
+                result = .success(try await body(scene, migrator, schema))
+            } catch {
+                result = .failure(error)
+            }
+            try await scene.admin.run("DROP SCHEMA IF EXISTS \(identifier: schema) CASCADE")
+            if let role { try await scene.admin.run("DROP ROLE IF EXISTS \(identifier: role)") }
+            try result.get()
+        }
+    }
+
+    private func tables(_ scene: Scene, _ schema: String) async throws -> [String] {
+        try await scene.admin.all("SELECT tablename FROM pg_tables WHERE schemaname = \(schema) ORDER BY 1") {
+            try $0.string("tablename")
+        }
+    }
+
+    @Test func migrationsAreAppliedOnceInTheOrderOfTheirNames() async throws {
+        try await withSchema { scene, migrator, schema in
+            let second = migration("V0002_add_name", "ALTER TABLE things ADD COLUMN name text;")
+
+            try await #expect(migrator.migrate([second, first]) == [first.name, second.name])
+            try await #expect(migrator.migrate([first, second]) == [])
+
+            let third = migration("V0003_index", "CREATE INDEX things_name ON things (name)")
+            try await #expect(migrator.migrate([first, second, third]) == [third.name])
+            try await #expect(tables(scene, schema) == ["schema_migrations", "things"])
+        }
+    }
+
+    @Test func sixAtOnceMigrateOnce() async throws {
+        try await withSchema { scene, migrator, schema in
+            let slow = migration("V0002_slow", "SELECT pg_sleep(0.1); INSERT INTO things VALUES (3)")
+
+            let applied = try await withThrowingTaskGroup(of: [String].self) { group in
+                for _ in 0..<6 { group.addTask { try await migrator.migrate([first, slow]) } }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+
+            #expect(applied == [first.name, slow.name])
+            let count = try await scene.admin.one("SELECT count(*) AS it FROM \(identifier: schema).things") {
+                try $0.int("it")
+            }
+            #expect(count == 3)
+        }
+    }
+
+    @Test func anEditedMigrationIsRefused() async throws {
+        try await withSchema { _, migrator, _ in
+            try await migrator.migrate([first])
+
+            let error = await #expect(throws: PostgresError.self) {
+                try await migrator.migrate([migration(first.name, "CREATE TABLE other (id int8)")])
+            }
+
+            #expect(error?.kind == .migration)
+            #expect(error?.message.contains("V0001_create_things was edited") == true)
+        }
+    }
+
+    @Test func aMissingOrLateMigrationIsRefused() async throws {
+        try await withSchema { scene, migrator, schema in
+            let third = migration("V0003_other", "CREATE TABLE other (id int8)")
+            try await migrator.migrate([first, third])
+
+            let missing = await #expect(throws: PostgresError.self) { try await migrator.migrate([third]) }
+            let late = await #expect(throws: PostgresError.self) {
+                try await migrator.migrate([first, migration("V0002_late", "CREATE TABLE late (id int8)"), third])
+            }
+
+            #expect(missing?.message.contains("V0001_create_things is applied, but the program") == true)
+            #expect(late?.message.contains("V0002_late comes before V0003_other") == true)
+            try await #expect(tables(scene, schema) == ["other", "schema_migrations", "things"])
+        }
+    }
+
+    @Test func anOlderReleaseStartsBesideItsSuccessor() async throws {
+        try await withSchema { _, migrator, _ in
+            try await migrator.migrate([first, migration("V0002_newer", "CREATE TABLE newer (id int8)")])
+
+            try await #expect(migrator.migrate([first]) == [])
+        }
+    }
+
+    @Test func aFailedMigrationLeavesNothingBehind() async throws {
+        try await withSchema { scene, migrator, schema in
+            let broken = migration("V0002_broken", "CREATE TABLE half (id int8); SELECT 1 / 0; CREATE TABLE rest ();")
+
+            let error = await #expect(throws: PostgresError.self) { try await migrator.migrate([first, broken]) }
+
+            #expect(error?.sqlState == "22012")
+            #expect(error.map { "\($0)" }?.contains("V0002_broken") == true)
+            try await #expect(tables(scene, schema) == ["schema_migrations", "things"])
+            let mended = migration("V0002_broken", "CREATE TABLE half (id int8)")
+            try await #expect(migrator.migrate([first, mended]) == [mended.name])
+        }
+    }
+
+    @Test(arguments: ["CREATE TABLE half (id int8); COMMIT;", "COMMIT; BEGIN; CREATE TABLE half (id int8);"])
+    func aMigrationMustNotEndItsTransaction(sql: String) async throws {
+        try await withSchema { _, migrator, _ in
+            let error = await #expect(throws: PostgresError.self) {
+                try await migrator.migrate([migration("V0001_commits", sql)])
+            }
+
+            #expect(error?.kind == .migration)
+            #expect(error?.message.contains("V0001_commits") == true)
+        }
+    }
+
+    @Test func aMigrationThatSetsThingsDoesNotSetThemForTheNext() async throws {
+        try await withSchema { scene, migrator, schema in
+            let wandering = migration("V0002_wanders", "SET search_path = public; SELECT 1;")
+            let next = migration("V0003_next", "CREATE TABLE next (id int8)")
+
+            try await migrator.migrate([first, wandering, next])
+
+            try await #expect(tables(scene, schema) == ["next", "schema_migrations", "things"])
+        }
+    }
+
+    @Test func aRoleIsMadeAndOwnsItsSchema() async throws {
+        let role = TestServer.uniqueName("R ")
+        try await withSchema(role: role) { scene, migrator, schema in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 { group.addTask { try await migrator.migrate([first]) } }
+                try await group.waitForAll()
+            }
+
+            let owners = try await scene.admin.all(
+                """
+                SELECT tableowner AS owner FROM pg_tables WHERE schemaname = \(schema)
+                UNION SELECT nspowner::regrole::name FROM pg_namespace WHERE nspname = \(schema)
+                """
+            ) { try $0.string("owner") }
+            #expect(Set(owners.map { $0.replacing("\"", with: "") }) == [role])
+        }
+    }
+
+    @Test func aMigrationThatIsNoTextIsRefused() async throws {
+        try await withSchema { scene, migrator, schema in
+            for bytes: [UInt8] in [[0x53, 0], [0xFF, 0xFE]] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await migrator.migrate([first, Migration(name: "V0002_bytes", sql: bytes)])
+                }
+                #expect(error?.kind == .migration)
+            }
+            try await #expect(tables(scene, schema).isEmpty)
+        }
+    }
+}

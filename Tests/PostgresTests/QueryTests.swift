@@ -1,0 +1,67 @@
+import Postgres
+import Testing
+
+struct QueryTests {
+    @Test func valuesBecomeParametersAndOnlyUnsafeTextBecomesSQL() {
+        let name = "x'; DROP TABLE a; --"
+        let query: PostgresQuery =
+            "SELECT \(identifier: "we\"ird") FROM a WHERE b = \(name) AND c = \(nil as Int?) ORDER BY \(unsafe: "d DESC")"
+
+        #expect(query.sql == #"SELECT "we""ird" FROM a WHERE b = $1 AND c = $2 ORDER BY d DESC"#)
+        #expect(query.parameters.map(\.type) == [.text, .int8])
+        #expect(query.parameters[0].bytes == Array(name.utf8))
+        #expect(query.parameters[1].bytes == nil)
+    }
+
+    @Test func aURLThatCannotBeReadIsRefusedWithoutItsPassword() {
+        let error = #expect(throws: PostgresError.self) {
+            try PostgresConfiguration(url: "postgres://user:s3cret@host:notaport:1/x?nonsense=1")
+        }
+
+        #expect(error?.kind == .configuration)
+        #expect(error.map { "\($0)" }?.contains("s3cret") == false)
+    }
+
+    @Test func anErrorSaysNothingOfRows() async throws {
+        try await withScene { scene in
+            try await scene.pool.run("CREATE TABLE people (email text CONSTRAINT people_email_key UNIQUE)")
+            try await scene.pool.run("INSERT INTO people VALUES (\("secret@example.org"))")
+
+            let error = await #expect(throws: PostgresError.self) {
+                try await scene.pool.run("INSERT INTO people VALUES (\("secret@example.org"))")
+            }
+
+            #expect(error?.violates("people_email_key") == true)
+            #expect(error?.violates("people_name_key") == false)
+            #expect(error?.sqlState == "23505")
+            #expect(error?.report?.table == "people")
+            #expect(error.map { "\($0)" }?.contains("secret") == false)
+            #expect(error?.isRetryable == false)
+        }
+    }
+
+    @Test func roleAndSchemaAreTaken() async throws {
+        let role = TestServer.uniqueName("r o\\l\"e ")
+        try await withScene { scene in
+            try await scene.admin.run("CREATE ROLE \(identifier: role) NOLOGIN")
+            try await scene.admin.run("CREATE SCHEMA \(identifier: role) AUTHORIZATION \(identifier: role)")
+            var configuration = try PostgresConfiguration(url: TestServer.url)
+            configuration.role = role
+            configuration.schema = role
+            configuration.applicationName = "it's \\ me"
+            let pool = PostgresPool(configuration: configuration, logger: TestServer.logger)
+
+            let who = try await pool.one(
+                """
+                SELECT current_user::text AS role, current_schema::text AS schema, current_setting('TimeZone') AS zone,
+                    current_setting('client_encoding') AS encoding, current_setting('application_name') AS application
+                """
+            ) { row in try ["role", "schema", "zone", "encoding", "application"].map(row.string) }
+
+            #expect(who == [role, role, "UTC", "UTF8", "it's \\ me"])
+            await pool.shutdown()
+            try await scene.admin.run("DROP OWNED BY \(identifier: role)")
+            try await scene.admin.run("DROP ROLE \(identifier: role)")
+        }
+    }
+}

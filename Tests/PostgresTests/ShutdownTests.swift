@@ -1,0 +1,87 @@
+import Postgres
+import Testing
+
+struct ShutdownTests {
+    @Test func whatIsUnderWayEndsAndNothingElseBegins() async throws {
+        try await withScene { scene in
+            try await scene.pool.run("CREATE TABLE things (id int8)")
+            let lane = scene.pool.lane()
+            _ = try await lane.segment(["SELECT 1"])
+            let transaction = Task {
+                try await scene.pool.transaction { db in
+                    try await db.run("SELECT pg_sleep(0.2)")
+                    try await db.run("INSERT INTO things VALUES (1)")
+                }
+            }
+            try await scene.untilRunning("%pg_sleep(0.2)%")
+
+            async let down: Void = scene.pool.shutdown()
+            try await until("nothing new is taken") {
+                do {
+                    try await scene.pool.ping()
+                    return false
+                } catch {
+                    return (error as? PostgresError)?.kind == .shuttingDown
+                }
+            }
+            let single = await #expect(throws: PostgresError.self) { try await scene.pool.run("SELECT 1") }
+            let segment = await #expect(throws: PostgresError.self) { try await lane.segment(["SELECT 1"]) }
+            let begin = await #expect(throws: PostgresError.self) {
+                try await scene.pool.transaction { try await $0.run("SELECT 1") }
+            }
+
+            #expect([single, segment, begin].allSatisfy { $0?.kind == .shuttingDown && $0?.isUnavailable == true })
+            try await transaction.value
+            await down
+            let count = try await scene.admin.one("SELECT count(*) AS it FROM \(identifier: scene.schema).things") {
+                try $0.int("it")
+            }
+            #expect(count == 1)
+            try await until("all backends are gone") { try await scene.backends().isEmpty }
+        }
+    }
+
+    @Test func aShutdownDoesNotWaitForever() async throws {
+        try await withScene({ $0.drainTimeout = .milliseconds(200) }) { scene in
+            let task = Task { try await scene.pool.run("SELECT pg_sleep(60)") }
+            try await scene.untilRunning("%pg_sleep(60)%")
+
+            let clock = ContinuousClock()
+            let time = await clock.measure { await scene.pool.shutdown() }
+
+            #expect(time < .seconds(1))
+            let error = await #expect(throws: PostgresError.self) { try await task.value }
+            #expect(error?.outcomeUnknown == true)
+        }
+    }
+
+    @Test func aPoolThatWasNeverUsedShutsDown() async throws {
+        let pool = PostgresPool(
+            configuration: try PostgresConfiguration(url: TestServer.url),
+            logger: TestServer.logger
+        )
+        await pool.shutdown()
+        await pool.shutdown()
+
+        let error = await #expect(throws: PostgresError.self) { try await pool.ping() }
+        #expect(error?.kind == .shuttingDown)
+    }
+
+    @Test func aPoolDroppedWithoutShutdownClosesItsConnections() async throws {
+        try await withScene { scene in
+            let name = TestServer.uniqueName("dropped_")
+            do {
+                var configuration = try PostgresConfiguration(url: TestServer.url)
+                configuration.applicationName = name
+                let pool = PostgresPool(configuration: configuration, logger: TestServer.logger)
+                try await pool.run("SELECT 1")
+            }
+
+            try await until("its backends are gone") {
+                try await scene.admin.one(
+                    "SELECT count(*) AS it FROM pg_stat_activity WHERE application_name = \(name)"
+                ) { try $0.int("it") } == 0
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+import Postgres
+import Synchronization
+import Testing
+
+struct TransactionTests {
+    private struct Refusal: Error {}
+
+    private func withTable(
+        _ adjust: (inout PostgresConfiguration) -> Void = { _ in },
+        _ body: (Scene) async throws -> Void
+    ) async throws {
+        try await withScene(adjust) { scene in
+            try await scene.pool.run("CREATE TABLE accounts (id int8 PRIMARY KEY, amount int8 NOT NULL)")
+            try await scene.pool.run("INSERT INTO accounts VALUES (1, 100), (2, 100)")
+            try await body(scene)
+        }
+    }
+
+    private func amounts(_ scene: Scene) async throws -> [Int] {
+        try await scene.pool.all("SELECT amount FROM accounts ORDER BY id") { try $0.int("amount") }
+    }
+
+    @Test func whatItWritesIsThereWhenItReturns() async throws {
+        try await withTable { scene in
+            let before = try await scene.pool.transaction { db in
+                try await db.run("UPDATE accounts SET amount = amount - 10 WHERE id = 1")
+                try await db.run("UPDATE accounts SET amount = amount + 10 WHERE id = 2")
+                return try await amounts(scene)
+            }
+
+            #expect(before == [100, 100])
+            try await #expect(amounts(scene) == [90, 110])
+        }
+    }
+
+    @Test func whatItsBodyThrowsUndoesIt() async throws {
+        try await withTable { scene in
+            await #expect(throws: Refusal.self) {
+                try await scene.pool.transaction { db in
+                    try await db.run("DELETE FROM accounts")
+                    throw Refusal()
+                }
+            }
+
+            try await #expect(amounts(scene) == [100, 100])
+        }
+    }
+
+    @Test func aFailedStatementUndoesItThoughItsBodyGoesOn() async throws {
+        try await withTable { scene in
+            let error = await #expect(throws: PostgresError.self) {
+                try await scene.pool.transaction { db in
+                    try await db.run("DELETE FROM accounts")
+                    _ = try? await db.execute("SELECT 1 / 0")
+                }
+            }
+
+            #expect(error?.kind == .transactionAborted)
+            try await #expect(amounts(scene) == [100, 100])
+        }
+    }
+
+    @Test func aDeferredConstraintIsAnErrorAtTheEnd() async throws {
+        try await withTable { scene in
+            try await scene.pool.run("UPDATE accounts SET amount = 100 * id")
+            try await scene.pool.run(
+                "ALTER TABLE accounts ADD CONSTRAINT one_amount UNIQUE (amount) DEFERRABLE INITIALLY DEFERRED"
+            )
+
+            let error = await #expect(throws: PostgresError.self) {
+                try await scene.pool.transaction { try await $0.run("UPDATE accounts SET amount = 7") }
+            }
+            let alone = await #expect(throws: PostgresError.self) {
+                try await scene.pool.run("UPDATE accounts SET amount = 7")
+            }
+
+            #expect(error?.violates("one_amount") == true)
+            #expect(alone?.violates("one_amount") == true)
+            try await #expect(amounts(scene) == [100, 200])
+        }
+    }
+
+    @Test func aTransactionWithoutStatementsTakesNoConnection() async throws {
+        try await withTable({ $0.transactionConnections = 1 }) { scene in
+            let value = try await scene.pool.transaction { _ in
+                try await scene.pool.one("SELECT 1 AS it") { try $0.int("it") }
+            }
+
+            #expect(value == 1)
+        }
+    }
+
+    @Test func itsIsolationIsTheOneAskedFor() async throws {
+        try await withTable { scene in
+            for (isolation, name) in [
+                (PostgresIsolation.readCommitted, "read committed"), (.repeatableRead, "repeatable read"),
+                (.serializable, "serializable"),
+            ] {
+                let level = try await scene.pool.transaction(isolation: isolation) { db in
+                    try await db.one("SELECT current_setting('transaction_isolation') AS it") { try $0.string("it") }
+                }
+                #expect(level == name)
+            }
+        }
+    }
+
+    @Test func aDeadlockIsRunAgain() async throws {
+        try await withTable { scene in
+            let runs = Counter()
+            let meeting = Meeting(of: 2)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (first, second) in [(1, 2), (2, 1)] {
+                    group.addTask {
+                        _ = try await scene.pool.transaction { db in
+                            runs.increment()
+                            try await db.run("SET LOCAL deadlock_timeout = '10ms'")
+                            try await db.run("UPDATE accounts SET amount = amount + 1 WHERE id = \(first)")
+                            await meeting.arrive()
+                            try await db.run("UPDATE accounts SET amount = amount + 1 WHERE id = \(second)")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+
+            try await #expect(amounts(scene) == [102, 102])
+            #expect(runs.value > 2)
+        }
+    }
+
+    @Test func aSerializationFailureIsRunAgain() async throws {
+        try await withTable { scene in
+            let meeting = Meeting(of: 2)
+            let runs = try await withThrowingTaskGroup(of: Int.self) { group in
+                for id in 1...2 {
+                    group.addTask {
+                        var runs = 0
+                        try await scene.pool.transaction(isolation: .serializable) { db in
+                            runs += 1
+                            let sum = try await db.one("SELECT sum(amount)::int8 AS it FROM accounts") {
+                                try $0.int("it")
+                            }
+                            // Both have read before either writes, the first time.
+                            await meeting.arrive()
+                            try await db.run("UPDATE accounts SET amount = \(sum) WHERE id = \(id)")
+                        }
+                        return runs
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+
+            #expect(runs > 2)
+            try await #expect(amounts(scene).sorted() == [200, 300])
+        }
+    }
+
+    @Test func aBodyIsNotRunForever() async throws {
+        try await withTable { scene in
+            var runs = 0
+            let error = await #expect(throws: PostgresError.self) {
+                try await scene.pool.transaction { db in
+                    runs += 1
+                    try await db.run("DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END $$")
+                }
+            }
+
+            #expect(error?.sqlState == "40001")
+            #expect(error?.isRetryable == true)
+            #expect(runs == 5)
+        }
+    }
+
+    @Test func moreTransactionsThanConnectionsWaitTheirTurn() async throws {
+        try await withTable({ $0.transactionConnections = 3 }) { scene in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<40 {
+                    group.addTask {
+                        _ = try await scene.pool.transaction { db in
+                            try await db.run("UPDATE accounts SET amount = amount + 1 WHERE id = 1")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+
+            try await #expect(amounts(scene)[0] == 140)
+            try await #expect(scene.backends().count <= 3 + 2)
+        }
+    }
+
+    @Test func waitingForAConnectionIsBounded() async throws {
+        try await withTable({
+            $0.transactionConnections = 1
+            $0.acquireTimeout = .seconds(1)
+            $0.maximumWaiting = 1
+        }) { scene in
+            try await scene.pool.transaction { db in
+                try await db.run("SELECT 1")
+                let errors = await withTaskGroup(of: PostgresError?.self) { group in
+                    for _ in 0..<3 {
+                        group.addTask {
+                            do {
+                                try await scene.pool.run("SELECT 1")
+                                return nil
+                            } catch {
+                                return error as? PostgresError
+                            }
+                        }
+                    }
+                    return await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(errors.allSatisfy { $0?.kind == .poolExhausted && $0?.isUnavailable == true })
+                #expect(errors.count { $0?.message.contains("1 calls wait already") == true } == 2)
+                #expect(errors.count { $0?.message.contains("became free") == true } == 1)
+            }
+        }
+    }
+
+    @Test func anEndedTransactionRunsNothing() async throws {
+        try await withTable { scene in
+            var escaped: PostgresTransaction?
+            try await scene.pool.transaction { db in
+                escaped = db
+                try await db.run("SELECT 1")
+            }
+
+            await #expect(throws: PostgresError.self) { try await escaped?.run("DELETE FROM accounts") }
+            try await #expect(amounts(scene) == [100, 100])
+        }
+    }
+}
+
+final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+
+    func increment() {
+        count.add(1, ordering: .relaxed)
+    }
+}
+
+/// A place where some wait for one another, the first time they come.
+actor Meeting {
+    private var missing: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(of number: Int) {
+        missing = number
+    }
+
+    func arrive() async {
+        missing -= 1
+        guard missing > 0 else {
+            for continuation in waiting { continuation.resume() }
+            waiting = []
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+}
