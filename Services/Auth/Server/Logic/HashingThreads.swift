@@ -18,13 +18,14 @@ final class HashingThreads: Sendable {
         self.work = work
         for number in 0..<max(1, count) {
             let thread = Thread {
+                // Named from inside, or it keeps the name of the thread that made it.
+                Thread.current.name = "hashing-\(number)"
                 #if os(Linux)
                 // On Linux a "process" of 0 is the calling thread alone.
                 setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
                 #endif
                 work.perform()
             }
-            thread.name = "hashing-\(number)"
             thread.start()
         }
     }

@@ -1,6 +1,7 @@
 import AuthAPI
 import Crypto
 import Foundation
+import Metrics
 import Postgres
 import Wire
 
@@ -48,23 +49,34 @@ struct SignIns: Sendable {
         let secret = try await AccountStore(db: database.reads).secret(of: name, askedBy: device?.hash)
         let knownDevice = secret?.isDeviceKnown == true ? device?.hash : nil
         let buckets = throttle.buckets(name: name, address: caller.address, knownDevice: knownDevice)
-        try await throttle.check(buckets, at: now(), in: database.reads)
+        do {
+            try await throttle.check(buckets, at: now(), in: database.reads)
+            let verdict = try await passwords.verify(draft.password, against: secret?.passwordHash)
+            guard case .right(let rehashed) = verdict, let secret, let hash = secret.passwordHash else {
+                try await throttle.count(buckets, at: now(), in: database)
+                throw Self.wrong
+            }
+            let signIn = try await database.transaction { db in
+                // Others may have failed meanwhile, and of many tries at once only the first are answered.
+                try await self.throttle.check(buckets, at: self.now(), in: db)
+                let accounts = AccountStore(db: db)
+                guard try await accounts.hold(secret.id, passwordHash: hash) else { throw Self.wrong }
+                if let rehashed { try await accounts.replacePasswordHash(of: secret.id, hash, with: rehashed) }
+                if let device { try await KnownDeviceStore(db: db).remember(device.hash, of: secret.id, at: self.now()) }
+                try await self.throttle.forgive(buckets, in: db)
+                return try await self.issuer.signIn(secret.id, on: device, from: caller, in: db)
+            }
+            Self.count("signed_in")
+            return signIn
+        } catch let error as APIError {
+            Self.count(error.code)
+            throw error
+        }
+    }
 
-        let verdict = try await passwords.verify(draft.password, against: secret?.passwordHash)
-        guard case .right(let rehashed) = verdict, let secret, let hash = secret.passwordHash else {
-            try await throttle.count(buckets, at: now(), in: database)
-            throw Self.wrong
-        }
-        return try await database.transaction { db in
-            // Others may have failed meanwhile: of many tries at once only the first are answered, the right one too.
-            try await self.throttle.check(buckets, at: self.now(), in: db)
-            let accounts = AccountStore(db: db)
-            guard try await accounts.hold(secret.id, passwordHash: hash) else { throw Self.wrong }
-            if let rehashed { try await accounts.replacePasswordHash(of: secret.id, hash, with: rehashed) }
-            if let device { try await KnownDeviceStore(db: db).remember(device.hash, of: secret.id, at: self.now()) }
-            try await self.throttle.forgive(buckets, in: db)
-            return try await self.issuer.signIn(secret.id, on: device, from: caller, in: db)
-        }
+    /// Counts a login by what came of it: `signed_in`, or the code of the error.
+    private static func count(_ outcome: String) {
+        Counter(label: "roost_auth_logins_total", dimensions: [("outcome", outcome)]).increment()
     }
 }
 
