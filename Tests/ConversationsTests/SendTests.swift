@@ -56,7 +56,7 @@ import Wire
                     }
                 }
                 tasks.addTask {
-                    while try await scene.audit().messages < 100 { await Task.yield() }
+                    try await eventually { try await scene.audit().messages >= 100 }
                     _ = try await members.kick("bob", from: scene.conversation, by: StoreScene.user("ann"))
                 }
                 try await tasks.waitForAll()
@@ -129,7 +129,9 @@ import Wire
 
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 try await scene.holdingLock {
-                    for number in 0..<20 {
+                    tasks.addTask { try await scene.expectNew(scene.draft()) }
+                    try await scene.untilLaneWaits()
+                    for number in 1...20 {
                         tasks.addTask {
                             let draft =
                                 switch number {
@@ -144,14 +146,14 @@ import Wire
                             }
                         }
                     }
-                    // All but the first, which waits for the lock, come to lie in one batch.
-                    try await scene.untilQueued(19)
+                    // While the first waits for the lock, these come to lie in one batch.
+                    try await scene.untilQueued(20)
                 }
                 try await tasks.waitForAll()
             }
 
             #expect(failures.value.sorted() == [7, 13])
-            #expect(try await scene.audit() == .sound(18))
+            #expect(try await scene.audit() == .sound(19))
         }
     }
 
@@ -176,7 +178,7 @@ import Wire
                 }
                 tasks.addTask {
                     for round in 1...8 {
-                        while acknowledged.value.count < round * 150 { await Task.yield() }
+                        try await eventually { acknowledged.value.count >= round * 150 }
                         try await scene.breakLanes()
                     }
                     isOver.change { $0 = true }
@@ -245,21 +247,19 @@ final class Shared<Value: Sendable>: Sendable {
 extension StoreScene {
     /// Until a lane's first statement waits for a lock of this schema's.
     func untilLaneWaits() async throws {
-        while true {
-            let waiting = try await pool.one(
+        try await eventually {
+            try await pool.one(
                 """
-                SELECT count(*) AS waiting FROM pg_stat_activity
+                SELECT count(*) > 0 AS waits FROM pg_stat_activity
                 WHERE application_name = \(database.configuration.applicationName) AND wait_event_type = 'Lock'
                 """,
-                as: { try $0.int("waiting") }
+                as: { try $0.bool("waits") }
             )
-            if waiting > 0 { return }
-            await Task.yield()
         }
     }
 
     func untilQueued(_ count: Int) async throws {
-        while lanes.lane(of: conversation.id).waiting < count { await Task.yield() }
+        try await eventually { lanes.lane(of: conversation.id).waiting >= count }
     }
 
     /// Cuts the connections that write messages, at whatever they do just then.
@@ -271,5 +271,14 @@ extension StoreScene {
                 AND (query LIKE 'WITH drafts%' OR query LIKE '%FOR NO KEY UPDATE')
             """
         )
+    }
+}
+
+/// Asks again until it is so, for ten seconds.
+func eventually(_ isSo: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while try await !isSo() {
+        guard .now < deadline else { throw TestSupportError("it was not so in ten seconds") }
+        try await ContinuousClock().sleep(for: .milliseconds(2))
     }
 }

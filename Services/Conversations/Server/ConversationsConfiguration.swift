@@ -9,8 +9,8 @@ struct ConversationsConfiguration: Sendable {
     var laneQueue = 4_096
     /// `LANE_QUEUE_BYTES` (33,554,432): how much text waits for a lane.
     var laneQueueBytes = 33_554_432
-    /// `LANE_TIMEOUT_MS` (2,000): how long a batch may wait for a lock or run before it is cut in halves.
-    var laneTimeout = Duration.milliseconds(2_000)
+    /// `LANE_TIMEOUT_MS` (1,000): how long a batch may wait for a lock or run before it is cut in halves.
+    var laneTimeout = Duration.milliseconds(1_000)
     /// `SEND_DEADLINE_MS` (5,000): how long a write is tried again while the database is away, before 503.
     var sendDeadline = Duration.milliseconds(5_000)
     /// `MEMBERS_MAX` (10,000): how many members a conversation may have.
@@ -24,7 +24,7 @@ struct ConversationsConfiguration: Sendable {
         lanes = try configuration.number("LANES", default: lanes, in: 1...64)
         laneQueue = try configuration.number("LANE_QUEUE", default: laneQueue, in: 1...1_000_000)
         laneQueueBytes = try configuration.number("LANE_QUEUE_BYTES", default: laneQueueBytes, in: 131_072...(1 << 40))
-        laneTimeout = .milliseconds(try configuration.number("LANE_TIMEOUT_MS", default: 2_000, in: 10...60_000))
+        laneTimeout = .milliseconds(try configuration.number("LANE_TIMEOUT_MS", default: 1_000, in: 10...60_000))
         sendDeadline = .milliseconds(try configuration.number("SEND_DEADLINE_MS", default: 5_000, in: 10...60_000))
         maximumMembers = try configuration.number("MEMBERS_MAX", default: maximumMembers, in: 1...1_000_000)
         outboxRetention = Double(

@@ -14,7 +14,7 @@ package struct ConversationsService: SuiteService {
 
     private let conversations: Conversations
     private let messages: Messages
-    private let pruning: OutboxPruning
+    private let upkeep: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
         let settings = try ConversationsConfiguration(configuration)
@@ -28,12 +28,15 @@ package struct ConversationsService: SuiteService {
             database: resources.database,
             lanes: WriteLanes(database: resources.database, configuration: settings, logger: resources.logger)
         )
-        pruning = OutboxPruning(
-            database: resources.database,
-            retention: settings.outboxRetention,
-            logger: resources.logger,
-            now: resources.now
-        )
+        upkeep = [
+            OutboxPruning(
+                database: resources.database,
+                retention: settings.outboxRetention,
+                logger: resources.logger,
+                now: resources.now
+            ),
+            TableStatistics(database: resources.database, logger: resources.logger),
+        ]
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
@@ -42,5 +45,5 @@ package struct ConversationsService: SuiteService {
         MessageRoutes(messages: messages).add(to: routes)
     }
 
-    package var background: [any Service] { [pruning] }
+    package var background: [any Service] { upkeep }
 }

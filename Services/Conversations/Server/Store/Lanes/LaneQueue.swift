@@ -33,6 +33,12 @@ struct LaneQueue {
         return true
     }
 
+    /// At the end; it had its room before.
+    mutating func putBack(_ entry: Entry) {
+        entries.append(entry)
+        bytes += entry.write.bytes
+    }
+
     /// What goes together next, in the order it came; empty when nothing waits.
     ///
     /// A draft that is in the batch already stays for the next, which will find it written.

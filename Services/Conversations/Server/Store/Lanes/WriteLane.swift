@@ -79,7 +79,7 @@ final class WriteLane: Sendable {
             } catch {
                 retries.increment()
                 guard Self.mayPass(error) else { return await fail(batch, error) }
-                if Self.isSlow(error), batch.count > 1 { return await runHalves(batch) }
+                if Self.isSlow(error) { return await runApart(batch) }
                 logger.warning("a batch is run again", metadata: ["error": "\(error)", "writes": "\(batch.count)"])
             }
             // The database is away: asking faster would only be in its way when it is back.
@@ -92,6 +92,12 @@ final class WriteLane: Sendable {
     private func fail(_ batch: [LaneQueue.Entry], _ error: any Error) async {
         guard batch.count == 1 else { return await runHalves(batch) }
         batch[0].answer.resume(throwing: error)
+    }
+
+    /// Somebody holds a conversation's lock: those who wait for it go to the end of the queue, and hold up nobody.
+    private func runApart(_ batch: [LaneQueue.Entry]) async {
+        guard batch.count == 1 else { return await runHalves(batch) }
+        for entry in giveUp(batch) { state.withLock { $0.queue.putBack(entry) } }
     }
 
     private func runHalves(_ batch: [LaneQueue.Entry]) async {

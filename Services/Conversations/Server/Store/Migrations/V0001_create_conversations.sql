@@ -15,7 +15,7 @@ CREATE TABLE conversations (
     secret text COLLATE "C" NOT NULL CHECK (char_length(secret) = 22),
     type text NOT NULL CHECK (type IN ('group')),
     label text NOT NULL CHECK (char_length(label) <= 255),
-    meta text NOT NULL CONSTRAINT conversations_meta_size CHECK (octet_length(meta) <= 5120),
+    meta text CONSTRAINT conversations_meta_size CHECK (octet_length(meta) <= 5120),
     white_list text[] COLLATE "C",
     join_by_token boolean NOT NULL,
     creator_id text COLLATE "C" NOT NULL,
