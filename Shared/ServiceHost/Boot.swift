@@ -3,6 +3,7 @@ import Foundation
 package import Logging
 import Metrics
 package import ServiceLifecycle
+import Synchronization
 import SystemPackage
 import UnixSignals
 
@@ -28,22 +29,28 @@ package struct Boot: Sendable {
             let metrics = PrometheusRegistry()
             MetricsSystem.bootstrap(metrics)
             let boot = Boot(configuration: configuration, logger: Logger(label: name), metrics: metrics)
-            var services = try await services(boot)
-            if try configuration.flag("SUPERVISED") { services.insert(EndOfInput(), at: 0) }
-            let group = ServiceGroup(
-                configuration: ServiceGroupConfiguration(
-                    services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) },
-                    gracefulShutdownSignals: [.sigterm, .sigint],
-                    logger: boot.logger
-                )
+            let lifeline = try configuration.flag("SUPERVISED") ? Lifeline() : nil
+            let services = try await services(boot)
+            var group = ServiceGroupConfiguration(
+                services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) },
+                gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: boot.logger
             )
-            boot.logger.info("starting")
-            try await group.run()
-            boot.logger.info("stopped")
+            // What does not drain is cancelled in the end, whether or not somebody is there to kill this process.
+            let drainTimeout = try configuration.number("DRAIN_TIMEOUT", default: 30, in: 1...3_600)
+            group.maximumGracefulShutdownDuration = .seconds(drainTimeout + 1)
+            try await run(ServiceGroup(configuration: group), holding: lifeline, boot: boot)
         } catch {
             FileHandle.standardError.write(Data("\(name): \(error)\n".utf8))
             exit(1)
         }
+    }
+
+    private static func run(_ group: ServiceGroup, holding lifeline: Lifeline?, boot: Boot) async throws {
+        lifeline?.whenCut { Task { await group.triggerGracefulShutdown() } }
+        boot.logger.info("starting")
+        try await group.run()
+        boot.logger.info("stopped")
     }
 
     /// The environment, before a file of `NAME=value` lines that `SETTINGS_FILE` names.
@@ -57,19 +64,28 @@ package struct Boot: Sendable {
     }
 }
 
-/// Ends with standard input: a supervisor holds its other end, so that no process outlives it.
-private struct EndOfInput: Service {
-    func run() async throws {
-        let (ended, continuation) = AsyncStream<Void>.makeStream()
+/// Standard input, whose other end a supervisor holds, so that no process outlives it.
+///
+/// Before there is anything to shut down, the end of it ends the process.
+private final class Lifeline: Sendable {
+    private let end = Mutex<(@Sendable () -> Void)?>(nil)
+
+    init() {
         let thread = Thread {
             var byte: UInt8 = 0
             while true {
                 let count = read(STDIN_FILENO, &byte, 1)
                 if count == 0 || (count < 0 && errno != EINTR) { break }
             }
-            continuation.finish()
+            guard let end = self.end.withLock({ $0 }) else { exit(0) }
+            end()
         }
+        thread.name = "lifeline"
         thread.start()
-        for await _ in ended.cancelOnGracefulShutdown() {}
+    }
+
+    /// What to do at the end instead.
+    func whenCut(_ action: @escaping @Sendable () -> Void) {
+        end.withLock { $0 = action }
     }
 }

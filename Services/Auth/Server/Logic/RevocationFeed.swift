@@ -97,7 +97,13 @@ final class RevocationFeed: Sendable, Service {
             }
             if isNews || ContinuousClock.now >= deadline { return try answer(after: after) }
             // It may have been found between the last answer and this request: told again, but not without a pause.
-            await change(since: version, before: isLate ? min(deadline, .now + .milliseconds(100)) : deadline)
+            let end = isLate ? min(deadline, .now + .milliseconds(100)) : deadline
+            // The server waits for this answer before the feed itself is told of a shutdown, so it is heard of here.
+            await withGracefulShutdownHandler {
+                await change(since: version, before: end)
+            } onGracefulShutdown: {
+                self.letGo()
+            }
             if isLate || state.withLock({ $0.version }) != version { return try answer(after: after) }
         }
     }
@@ -107,12 +113,17 @@ final class RevocationFeed: Sendable, Service {
         await withGracefulShutdownHandler {
             await cancelWhenGracefulShutdown { await self.lookAgainAndAgain() }
         } onGracefulShutdown: {
-            let waiting = self.state.withLock { state in
-                state.isStopping = true
-                return state.change()
-            }
-            for waiter in waiting { waiter.resume() }
+            self.letGo()
         }
+    }
+
+    /// Lets everyone who waits have an answer, now and from now on.
+    private func letGo() {
+        let waiting = state.withLock { state in
+            state.isStopping = true
+            return state.change()
+        }
+        for waiter in waiting { waiter.resume() }
     }
 
     private func lookAgainAndAgain() async {

@@ -1,0 +1,102 @@
+import AuthAPI
+import ChildProcesses
+import ConversationsAPI
+import Foundation
+import ServiceClient
+import Testing
+import Wire
+
+/// What people do, through the gateway of the real executables.
+extension SuiteTests {
+    @Suite struct JourneyTests {
+        @Test func twoPeopleMeetAndTalk() async throws {
+            try await RunningSuite.with { suite in
+                let ana = try await suite.person("ana")
+                let bo = try await suite.person("bo")
+
+                let made = try await ana.conversations.create(ConversationDraft(label: "Sunday walk"))
+                let joined = try await bo.conversations.join(made.token)
+                _ = try await ana.conversations.send(MessageDraft(data: "Shall we?"), to: made.token)
+                let last = try await bo.conversations.send(MessageDraft(data: "At ten."), to: made.token)
+
+                #expect(joined.members == [ana.signIn.userId, bo.signIn.userId])
+                let history = try await ana.conversations.messages(made.token)
+                #expect(history.map(\.seq) == (1...last.seq).reversed())
+                #expect(history.filter { $0.senderUser != nil }.map(\.data) == ["At ten.", "Shall we?"])
+                let listed = try await ana.conversations.list().things
+                #expect(listed.map(\.token) == [made.token])
+                #expect(listed.first?.unreadCount == 1)
+
+                try await ana.conversations.markRead(last.id, in: made.token)
+                #expect(try await ana.conversations.conversation(made.token).unreadCount == 0)
+            }
+        }
+
+        @Test func aSessionIsRefreshedAndItsEndIsFeltEverywhere() async throws {
+            try await RunningSuite.with { suite in
+                let ana = try await suite.person("ana")
+                let second: SignIn = try await suite.gateway().post(
+                    "/auth/refresh",
+                    RefreshDraft(refreshToken: ana.signIn.refreshToken, deviceId: "test")
+                )
+                #expect(second.jwt != ana.signIn.jwt)
+                // Known to every cache before it ends.
+                let everywhere = [suite.gatewayPort, suite.authPort, suite.conversationsPort].map {
+                    (suite.client(port: $0, jwt: second.jwt), $0 == suite.authPort ? "/auth/me" : "/conversations")
+                }
+                for (client, path) in everywhere {
+                    #expect(try await client.send(.get, path).status == 200)
+                }
+
+                let _: Done = try await suite.gateway(jwt: second.jwt).post("/auth/logout", [String: String]())
+
+                let ended = ContinuousClock.now
+                for (client, path) in everywhere {
+                    try await eventually(within: .seconds(1) - (.now - ended), "refused at \(path)") {
+                        do {
+                            _ = try await client.send(.get, path)
+                            return false
+                        } catch let error as APIError {
+                            return error.kind == .forbidden
+                        }
+                    }
+                }
+                await #expect(throws: APIError.self) {
+                    let _: SignIn = try await suite.gateway().post(
+                        "/auth/refresh",
+                        RefreshDraft(refreshToken: second.refreshToken, deviceId: "test")
+                    )
+                }
+            }
+        }
+
+        @Test func theReadmeSaysWhatHappens() async throws {
+            let readme = try String(contentsOfFile: SuiteTests.root + "/README.md", encoding: .utf8)
+            let blocks = readme.matches(of: #/```bash\n(?<text>(?s:.*?))```/#).map { String($0.text) }
+            try #require(blocks.count >= 4)
+            try await RunningSuite.with { suite in
+                let script = blocks.joined(separator: "\n")
+                    .replacing("http://127.0.0.1:8080", with: "http://127.0.0.1:\(suite.gatewayPort)")
+                let command = ProcessCommand(
+                    "bash",
+                    ["-euo", "pipefail", "-c", script],
+                    environment: suite.environment
+                )
+
+                let (status, output) = try await command.run(within: .seconds(60))
+
+                #expect(status.isSuccess, "\(output)")
+                #expect(output.contains("\"Sunday walk\""))
+                #expect(output.contains("\"data\": \"Shall we?\""))
+                #expect(output.contains("\"data\": \"At ten.\""))
+            }
+        }
+    }
+}
+
+/// Tests of the real executables, one at a time: each has the machine's two cores for itself.
+@Suite(.serialized) enum SuiteTests {
+    /// The checkout.
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path(percentEncoded: false)
+}

@@ -1,0 +1,190 @@
+import AuthAPI
+import ChildProcesses
+import ConversationsAPI
+import Foundation
+import Glibc
+import ServiceClient
+import Synchronization
+import Testing
+
+/// The real suite: `roost up` with its private PostgreSQL, in a folder and on ports of the test's own.
+final class RunningSuite: Sendable {
+    let directory: String
+    let environment: [String: String]
+    let gatewayPort: Int
+    let authPort: Int
+    let conversationsPort: Int
+    private let console = Mutex("")
+    private let running = Mutex<ChildProcess?>(nil)
+
+    /// The folder that the executables were built into: the tests' own.
+    static let binaries: String = {
+        // Silence: without /proc nothing of this runs.
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return ProcessInfo.processInfo.environment["ROOST_BINARIES"]
+            ?? URL(filePath: own).deletingLastPathComponent().path(percentEncoded: false)
+    }()
+
+    private init(settings: [String: String]) throws {
+        directory = "\(NSTemporaryDirectory())/roost-suite-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        gatewayPort = try LoopbackPort.free().number
+        authPort = try LoopbackPort.free().number
+        conversationsPort = try LoopbackPort.free().number
+        var environment = ProcessInfo.processInfo.environment
+        for key in ["DATABASE_URL", "TEST_DATABASE_URL", "PUBLIC_URL"] {
+            environment[key] = nil
+        }
+        environment["PORT"] = "\(gatewayPort)"
+        environment["AUTH_URL"] = "http://127.0.0.1:\(authPort)"
+        environment["CONVERSATIONS_URL"] = "http://127.0.0.1:\(conversationsPort)"
+        environment["MANAGEMENT_PORT"] = "\(try LoopbackPort.free().number)"
+        environment["LOG_LEVEL"] = "warning"
+        self.environment = environment.merging(settings) { $1 }
+    }
+
+    /// Runs a test beside a suite that is ready, and leaves no process and no file behind.
+    static func with(
+        settings: [String: String] = [:],
+        isStarted: Bool = true,
+        _ body: (RunningSuite) async throws -> Void
+    ) async throws {
+        let suite = try RunningSuite(settings: settings)
+        do {
+            if isStarted {
+                try await suite.start()
+            }
+            try await body(suite)
+        } catch {
+            print(suite.output)
+            await suite.discard()
+            throw error
+        }
+        await suite.discard()
+    }
+
+    /// Starts `roost up` and waits until it says that Roost is ready.
+    func start(within limit: Duration = .seconds(60)) async throws {
+        try await launch()
+        let line = "Roost is ready at http://127.0.0.1:\(gatewayPort)\n"
+        try await eventually(within: limit, "ready") { output.contains(line) || supervisor == nil }
+        guard output.contains(line) else {
+            throw SuiteError("roost up ended:\n\(output)")
+        }
+    }
+
+    /// Starts `roost up` and does not wait.
+    func launch() async throws {
+        console.withLock { $0 = "" }
+        var command = roost("up").privileged(signalOnParentDeath: "TERM")
+        command.output = .chunks { chunk in
+            self.console.withLock { $0 += String(decoding: chunk, as: UTF8.self) }
+        }
+        let child = try await ChildProcess.start(command)
+        running.withLock { $0 = child }
+    }
+
+    /// What `roost up` has printed since it was started.
+    var output: String { console.withLock { $0 } }
+
+    /// `roost up`, while it runs.
+    var supervisor: ChildProcess? { running.withLock { $0?.status == nil ? $0 : nil } }
+
+    /// A command of `roost` for this suite.
+    func roost(_ arguments: String...) -> ProcessCommand {
+        ProcessCommand("\(Self.binaries)roost", arguments + ["--directory", directory], environment: environment)
+    }
+
+    /// The process that `roost up` has noted under this name: `auth`, `conversations`, `gateway`, `postgresql`.
+    func process(_ name: String) throws -> ProcessIdentity {
+        struct Note: Decodable {
+            let name: String
+            let process: ProcessIdentity
+        }
+        let data = try Data(contentsOf: URL(filePath: "\(directory)/.roost/processes.json"))
+        guard let note = try JSONDecoder().decode([Note].self, from: data).first(where: { $0.name == name }) else {
+            throw SuiteError("no process \(name) is noted")
+        }
+        return note.process
+    }
+
+    /// All processes of the suite that live.
+    func processes() -> [ProcessIdentity] {
+        // Silence: one that is just being started again is not noted.
+        ["auth", "conversations", "gateway", "postgresql"].compactMap { try? process($0) }.filter(\.isAlive)
+    }
+
+    /// The suite as a client sees it.
+    func gateway(jwt: String? = nil) -> ServiceClient { client(port: gatewayPort, jwt: jwt) }
+
+    /// One service, past the gateway.
+    func client(port: Int, jwt: String?) -> ServiceClient {
+        ServiceClient(
+            callee: "roost",
+            transport: HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"]),
+            retry: .never,
+            authorization: { jwt.map { "Bearer \($0)" } }
+        )
+    }
+
+    /// Registers somebody and signs him in.
+    func person(_ name: String) async throws -> Person {
+        let draft = AccountDraft(username: name, password: "a password of \(name)")
+        let registered: Registered = try await gateway().post("/auth/register", draft, timeout: .seconds(20))
+        let signIn: SignIn = try await gateway().post(
+            "/auth/login",
+            LoginDraft(username: name, password: draft.password, deviceId: "test"),
+            timeout: .seconds(20)
+        )
+        #expect(signIn.userId == registered.userId)
+        return Person(name: name, signIn: signIn, service: gateway(jwt: signIn.jwt))
+    }
+
+    private func discard() async {
+        if let supervisor {
+            supervisor.signal(SIGTERM)
+            if await supervisor.exit(within: .seconds(30)) == nil {
+                supervisor.signal(SIGKILL)
+                _ = await supervisor.exit()
+            }
+        }
+        for process in processes() {
+            process.signal(SIGKILL)
+            _ = await process.hasEnded(within: .seconds(5))
+        }
+        // Silence: what is left is in temporary folders; root's data is outside of them.
+        if let data = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/.roost/postgres") {
+            try? FileManager.default.removeItem(atPath: data)
+        }
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+}
+
+/// Somebody signed in.
+struct Person: Sendable {
+    let name: String
+    let signIn: SignIn
+    let service: ServiceClient
+
+    var conversations: ConversationsClient { ConversationsClient(service) }
+}
+
+/// A scene could not be set.
+struct SuiteError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// Waits until something that only shows itself to who asks is so.
+func eventually(within limit: Duration, _ what: String, _ isSo: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + limit
+    while try await !isSo() {
+        guard ContinuousClock.now < deadline else {
+            throw SuiteError("not \(what) within \(limit)")
+        }
+        try await Task.sleep(for: .milliseconds(20))
+    }
+}

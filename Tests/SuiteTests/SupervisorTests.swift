@@ -1,0 +1,138 @@
+import ChildProcesses
+import ConversationsAPI
+import Foundation
+import Glibc
+import Testing
+
+/// How `roost up` starts, stops, and tidies up after itself.
+extension SuiteTests {
+    @Suite struct SupervisorTests {
+        @Test func ctrlCLeavesNothingBehindAndTheNextRunFindsAll() async throws {
+            try await RunningSuite.with { suite in
+                let ana = try await suite.person("ana")
+                let made = try await ana.conversations.create(ConversationDraft(label: "kept"))
+                let before = suite.processes()
+                #expect(before.count == 4)
+                let supervisor = try #require(suite.supervisor)
+
+                supervisor.signal(SIGINT)
+
+                #expect(await supervisor.exit(within: .seconds(15)) == .code(0))
+                #expect(before.allSatisfy { !$0.isAlive })
+                #expect(!suite.output.contains("ending it"))
+
+                try await suite.start()
+                #expect(try await ana.conversations.conversation(made.token).label == "kept")
+            }
+        }
+
+        @Test func nothingOutlivesAKilledSupervisor() async throws {
+            try await RunningSuite.with { suite in
+                let processes = suite.processes()
+                let supervisor = try #require(suite.supervisor)
+
+                supervisor.signal(SIGKILL)
+
+                for process in processes {
+                    #expect(await process.hasEnded(within: .seconds(15)), "\(process.commandLine)")
+                }
+            }
+        }
+
+        @Test func theNextRunStopsWhatIsLeftOfTheLast() async throws {
+            try await RunningSuite.with { suite in
+                // It cannot hear that its input has ended.
+                let stubborn = try suite.process("conversations")
+                stubborn.signal(SIGSTOP)
+                let supervisor = try #require(suite.supervisor)
+                supervisor.signal(SIGKILL)
+                _ = await supervisor.exit()
+
+                try await suite.start()
+
+                #expect(!stubborn.isAlive)
+                #expect(suite.output.contains("conversations (process \(stubborn.pid)) of an earlier run"))
+                #expect(try suite.process("conversations").isAlive)
+            }
+        }
+
+        @Test func aSecondCtrlCDoesNotWait() async throws {
+            try await RunningSuite.with { suite in
+                try suite.process("auth").signal(SIGSTOP)
+                let supervisor = try #require(suite.supervisor)
+
+                supervisor.signal(SIGINT)
+                try await eventually(within: .seconds(5), "stopping") { suite.output.contains("stopping") }
+                supervisor.signal(SIGINT)
+
+                #expect(await supervisor.exit(within: .seconds(5)) != nil)
+                #expect(suite.processes().isEmpty)
+            }
+        }
+
+        @Test func aSecondRunIsToldWhoHasTheCheckout() async throws {
+            try await RunningSuite.with { suite in
+                let supervisor = try #require(suite.supervisor)
+
+                let (status, output) = try await suite.roost("up").run(within: .seconds(10))
+
+                #expect(status == .code(1))
+                #expect(output.contains("already runs for this checkout"))
+                #expect(output.contains("\(supervisor.pid)"))
+                #expect(suite.processes().count == 4)
+            }
+        }
+
+        @Test func whoHasTheNeededPortIsNamed() async throws {
+            try await RunningSuite.with { first in
+                try await RunningSuite.with(settings: ["PORT": "\(first.authPort)"], isStarted: false) { second in
+                    let (status, output) = try await second.roost("up").run(within: .seconds(30))
+
+                    #expect(status == .code(1))
+                    #expect(output.contains("port \(first.authPort), for gateway, is taken by process"))
+                    #expect(output.contains("\(try first.process("auth").pid)"))
+                }
+            }
+        }
+
+        @Test func aServiceThatCannotStartIsNotTriedForever() async throws {
+            try await RunningSuite.with(settings: ["LANES": "none"], isStarted: false) { suite in
+                let (status, output) = try await suite.roost("up").run(within: .seconds(30))
+
+                #expect(status == .code(1))
+                #expect(output.contains("LANES"))
+                #expect(suite.processes().isEmpty)
+            }
+        }
+
+        @Test func theOperatorsCommandsWork() async throws {
+            try await RunningSuite.with { suite in
+                let ana = try await suite.person("ana")
+
+                let doctor = try await suite.roost("doctor").run(within: .seconds(60))
+                #expect(doctor.status.isSuccess, "\(doctor.output)")
+                #expect(doctor.output.contains("gateway is ready"))
+                #expect(doctor.output.contains("roost_auth owns the schema auth and can enter no other"))
+
+                let migrate = try await suite.roost("migrate").run(within: .seconds(60))
+                #expect(migrate.status.isSuccess, "\(migrate.output)")
+                #expect(migrate.output.contains("conversations is up to date"))
+
+                for _ in 1...2 {
+                    let rotate = try await suite.roost("keys", "rotate").run(within: .seconds(30))
+                    #expect(rotate.status.isSuccess, "\(rotate.output)")
+                }
+                // Signed by the key before the key before; and one signed by the key that signs now.
+                #expect(try await ana.service.send(.get, "/auth/me").status == 200)
+                let bo = try await suite.person("bo")
+                #expect(try await bo.service.send(.get, "/conversations").status == 200)
+
+                try suite.process("conversations").signal(SIGSTOP)
+                let ill = try await suite.roost("doctor").run(within: .seconds(60))
+                try suite.process("conversations").signal(SIGCONT)
+                #expect(ill.status == .code(1))
+                #expect(ill.output.contains("conversations does not answer"))
+            }
+        }
+    }
+}
