@@ -117,9 +117,9 @@ import Testing
         ("GET", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", 200, "0"),
     ])
     func anAnswerWithoutABodyEndsWithItsHead(method: String, wire: String, status: Int, length: String?) async throws {
-        try await withGateway { connection, _ in
+        try await withGateway(script: { connection, _ in
             while try await connection.message() != nil { try await connection.send(wire) }
-        } test: { scene in
+        }) { scene in
             try await scene.connect { connection in
                 // Twice on one connection: bytes too many or too few would spoil the second answer.
                 for _ in 0..<2 {
@@ -134,12 +134,12 @@ import Testing
     }
 
     @Test func anAnswerWithoutALengthIsChunkedForNewClientsAndClosedForOld() async throws {
-        try await withGateway { connection, _ in
+        try await withGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send("HTTP/1.1 200 OK\r\n\r\nuntil the end")
             connection.finishSending()
             _ = try await connection.rest()
-        } test: { scene in
+        }) { scene in
             let new = try await scene.get("/conversations")
             #expect(new["transfer-encoding"] == ["chunked"])
             #expect(new.text == "until the end")
@@ -151,14 +151,14 @@ import Testing
     }
 
     @Test func trailersAndRepeatedFieldsOfAnAnswerArePassedOn() async throws {
-        try await withGateway { connection, _ in
+        try await withGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send(
                 "HTTP/1.1 200 OK\r\nset-cookie: a=1\r\nset-cookie: b=2\r\ntransfer-encoding: chunked\r\n"
                     + "connection: x-mine\r\nx-mine: 1\r\nkeep-alive: timeout=5\r\n\r\n3\r\nabc\r\n0\r\nx-sum: 3\r\n\r\n"
             )
             _ = try await connection.rest()
-        } test: { scene in
+        }) { scene in
             let answer = try await scene.get("/conversations")
             #expect(answer["set-cookie"] == ["a=1", "b=2"])
             #expect(answer["x-mine"].isEmpty)

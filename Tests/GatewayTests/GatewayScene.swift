@@ -64,10 +64,10 @@ struct GatewayScene: Sendable {
 }
 
 func withGateway(
-    script: @escaping ScriptedService.Script = ScriptedService.echo,
     document: String = GatewayScene.document,
     isLoaded: Bool = true,
-    _ change: (inout GatewayConfiguration) throws -> Void = { _ in },
+    settings change: (inout GatewayConfiguration) throws -> Void = { _ in },
+    script: @escaping ScriptedService.Script = ScriptedService.echo,
     test: (GatewayScene) async throws -> Void
 ) async throws {
     try await ScriptedService.run(script) { service in

@@ -58,7 +58,7 @@ final class RawConnection {
     let channel: any Channel
     private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
     private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
-    private var buffered: [UInt8] = []
+    private var buffered = ByteBuffer()
     /// Whether the connection ended by a reset.
     private(set) var wasReset = false
 
@@ -91,55 +91,46 @@ final class RawConnection {
 
     /// The next piece; nil at the end.
     func piece() async throws -> [UInt8]? {
-        if !buffered.isEmpty {
-            defer { buffered = [] }
-            return buffered
-        }
-        do {
-            guard let buffer = try await inbound.next() else { return nil }
-            return Array(buffer.readableBytesView)
-        } catch {
-            wasReset = true
-            return nil
-        }
+        if buffered.readableBytes == 0, try await !more() { return nil }
+        return buffered.readBytes(length: buffered.readableBytes)
     }
 
     private func more() async throws -> Bool {
-        let kept = buffered
-        buffered = []
-        guard let piece = try await piece() else {
-            buffered = kept
+        do {
+            guard var buffer = try await inbound.next() else { return false }
+            buffered.writeBuffer(&buffer)
+            return true
+        } catch {
+            wasReset = true
             return false
         }
-        buffered = kept + piece
-        return true
     }
 
     /// All that comes until the end.
     func rest() async throws -> String {
         while try await more() {}
-        defer { buffered = [] }
-        return String(decoding: buffered, as: UTF8.self)
+        return buffered.readString(length: buffered.readableBytes) ?? ""
     }
 
     /// One line without its CRLF; nil at the end.
     private func line() async throws -> String? {
         while true {
-            if let end = buffered.firstIndex(of: 0x0A) {
-                let bytes = buffered[..<end]
-                buffered.removeSubrange(...end)
-                return String(decoding: bytes.last == 0x0D ? bytes.dropLast() : bytes, as: UTF8.self)
+            if let end = buffered.readableBytesView.firstIndex(of: 0x0A) {
+                let line = buffered.readBytes(length: end - buffered.readerIndex + 1) ?? []
+                return String(decoding: line.dropLast(line.suffix(2) == [0x0D, 0x0A] ? 2 : 1), as: UTF8.self)
             }
             guard try await more() else { return nil }
         }
     }
 
     private func bytes(_ count: Int) async throws -> [UInt8] {
-        while buffered.count < count {
-            guard try await more() else { throw WireError("\(buffered.count) of \(count) bytes, then the end") }
+        while buffered.readableBytes < count {
+            guard try await more() else {
+                throw WireError("\(buffered.readableBytes) of \(count) bytes, then the end")
+            }
         }
-        defer { buffered.removeFirst(count) }
-        return Array(buffered.prefix(count))
+        defer { buffered.discardReadBytes() }
+        return buffered.readBytes(length: count) ?? []
     }
 
     /// The head of the next message; nil if the connection ended before it.

@@ -28,6 +28,9 @@ package struct GatewayConfiguration: Sendable {
     package var headerBytesLimit = 64 * 1_024
     package var headerCountLimit = 200
 
+    /// Bytes that the kernel takes of a client's connection before we do; nil leaves it to the kernel.
+    package var receiveBuffer: Int?
+
     /// From a request's first byte to the end of its header fields.
     package var headerTimeout = TimeAmount.seconds(10)
     /// Between two pieces of a request's body.

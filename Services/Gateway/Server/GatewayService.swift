@@ -54,7 +54,7 @@ package final class GatewayService: Service {
 
     package func start() async throws {
         for loop in loops.values { loop.start() }
-        let channel = try await ServerBootstrap(group: group)
+        var bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 4_096)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.autoRead, value: false)
@@ -66,7 +66,14 @@ package final class GatewayService: Service {
                     try loops[ObjectIdentifier(channel.eventLoop)]?.accept(channel)
                 }
             }
-            .bind(host: edge.configuration.host, port: edge.configuration.port)
+        if let bytes = edge.configuration.receiveBuffer {
+            // Set on the listener, since a connection's window is agreed on before it is accepted.
+            bootstrap = bootstrap.serverChannelOption(
+                .socketOption(.so_rcvbuf),
+                value: ChannelOptions.Types.SocketOption.Value(bytes)
+            )
+        }
+        let channel = try await bootstrap.bind(host: edge.configuration.host, port: edge.configuration.port)
             .get()
         listener.withLock { $0 = channel }
         edge.logger.info("listening", metadata: ["address": "\(channel.localAddress?.description ?? "")"])

@@ -6,6 +6,8 @@ import NIOPosix
 ///
 /// Confined to its loop, so that a request never changes threads on its way.
 final class UpstreamPool {
+    private static let receiveBuffer: SocketOptionValue = 256 * 1_024
+
     let instance: UpstreamInstance
     private let eventLoop: any EventLoop
     private let configuration: GatewayConfiguration
@@ -44,6 +46,8 @@ final class UpstreamPool {
             .channelOption(.maxMessagesPerRead, value: 1)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.socketOption(.so_keepalive), value: 1)
+            // NIO reads all that the kernel holds once the service has closed, however slowly the client takes it.
+            .channelOption(.socketOption(.so_rcvbuf), value: Self.receiveBuffer)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try bound.value.install(in: channel) }
             }
