@@ -2,6 +2,7 @@ import AuthAPI
 import ChildProcesses
 import ConversationsAPI
 import Foundation
+import HTTPTypes
 import Glibc
 import ServiceClient
 import Synchronization

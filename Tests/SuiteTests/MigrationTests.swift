@@ -50,7 +50,10 @@ extension SuiteTests {
                 configuration: configuration,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
-            let count = try await pool.one("SELECT count(*) AS count FROM schema_migrations", as: { try $0.int("count") })
+            let count = try await pool.one(
+                "SELECT count(*) AS count FROM schema_migrations",
+                as: { try $0.int("count") }
+            )
             await pool.shutdown()
             return count
         }

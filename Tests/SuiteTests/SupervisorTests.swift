@@ -1,6 +1,8 @@
 import ChildProcesses
 import ConversationsAPI
 import Foundation
+import HTTPTypes
+import ServiceClient
 import Glibc
 import Testing
 
