@@ -210,7 +210,7 @@ let package = Package(
             [
                 "AuthAPI", "ChildProcesses", "ConversationsAPI", "LocalPostgres", "Postgres", "ServiceClient",
                 "TestSupport", "Wire",
-                .asyncHTTPClient, .logging, .nioCore, .yams,
+                .asyncHTTPClient, .httpTypes, .logging, .nioCore, .yams,
             ]
         )
         + executable(

@@ -17,19 +17,20 @@ struct TableStatistics: Service {
     private static let grown = 1 << 30
 
     func run() async throws {
-        var known = 0
-        try await cancelWhenGracefulShutdown {
-            while !Task.isCancelled, known < Self.grown {
+        await cancelWhenGracefulShutdown {
+            var known = 0
+            while !Task.isCancelled {
                 do {
-                    known = try await keep(known)
+                    if known < Self.grown { known = try await keep(known) }
+                    try await ContinuousClock().sleep(for: interval)
                 } catch is CancellationError {
                     return
                 } catch {
                     logger.debug("the tables were not looked at", metadata: ["error": "\(error)"])
+                    // Ended by cancellation alone, which the loop sees.
+                    try? await ContinuousClock().sleep(for: interval)
                 }
-                try await ContinuousClock().sleep(for: interval)
             }
-            try await gracefulShutdown()
         }
     }
 
