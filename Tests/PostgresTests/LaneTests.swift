@@ -76,10 +76,12 @@ struct LaneTests {
 
     @Test func aDroppedLaneClosesItsConnection() async throws {
         try await withScene({ $0.readConnections = 0 }) { scene in
+            try await scene.pool.run("SELECT 1")
             do {
                 let lane = scene.pool.lane()
                 _ = try await lane.segment(["SELECT 1"])
                 try await #expect(scene.backends().count == 2)
+                _ = try await lane.segment(["SELECT 1"])
             }
 
             try await until("the lane's backend is gone") { try await scene.backends().count <= 1 }

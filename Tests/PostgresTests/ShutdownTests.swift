@@ -55,6 +55,20 @@ struct ShutdownTests {
         }
     }
 
+    @Test func aPoolThatIsRunClosesWhenItIsCancelled() async throws {
+        try await withScene { scene in
+            let running = Task { try await scene.pool.run() }
+            try await scene.pool.ping()
+
+            running.cancel()
+            try await running.value
+
+            let error = await failure { try await scene.pool.ping() }
+            #expect(error?.kind == .shuttingDown)
+            try await until("all backends are gone") { try await scene.backends().isEmpty }
+        }
+    }
+
     @Test func aPoolThatWasNeverUsedShutsDown() async throws {
         let pool = PostgresPool(
             configuration: try PostgresConfiguration(url: TestServer.url),

@@ -43,15 +43,18 @@ extension Engine {
         !readsWaiting.isEmpty || !waiters.isEmpty || sessions.contains { !$0.waiting.isEmpty }
     }
 
+    /// Whether an attempt is under way.
+    var isConnecting: Bool { connections.values.contains { !$0.isReady } }
+
     /// When to look again for what is missing.
     var nextAttempt: Int64 { backoff.due(isUrgent: isAnyoneWaiting) }
 
     /// Starts as many connections as are wanted; one at a time while the server refuses.
     func connectWhatIsMissing() {
-        guard now >= nextAttempt else { return }
-        guard !backoff.isFailing || !connections.values.contains(where: { !$0.isReady }) else { return }
-        for role in missing().prefix(backoff.isFailing ? 1 : .max) { connect(role) }
-        if !backoff.isFailing { needsConnections = false }
+        guard now >= nextAttempt, !backoff.isFailing || !isConnecting else { return }
+        let missing = missing()
+        for role in missing.prefix(backoff.isFailing ? 1 : .max) { connect(role) }
+        needsConnections = backoff.isFailing && !missing.isEmpty
     }
 
     private func missing() -> [Connection.Role] {

@@ -9,6 +9,7 @@ extension Engine {
         while !isOver {
             inbox.take(into: &batch)
             now = Monotonic.now()
+            if !batch.isEmpty { hasNews = true }
             for command in batch { handle(command) }
             batch.removeAll(keepingCapacity: true)
             if now >= nextTick { tick() }
@@ -19,6 +20,7 @@ extension Engine {
             guard !isOver else { break }
             poller.wait(milliseconds: inbox.fallAsleep() ? sleepMilliseconds() : 0) { event in
                 now = Monotonic.now()
+                hasNews = true
                 handle(event)
             }
         }

@@ -4,26 +4,24 @@ import DequeModule
 extension Engine {
     private static let tickInterval = 20 * Monotonic.millisecond
 
-    /// How long the thread may sleep if nothing happens: not at all past a deadline, for good if there is none.
+    /// How long the thread may sleep if nothing happens: until the next deadline; for good (-1) if there is none.
     func sleepMilliseconds() -> Int32 {
-        var until = Int64.max
-        let isBusy =
-            drainUntil != nil || !readsWaiting.isEmpty || !waiters.isEmpty
-            || sessions.contains { !$0.waiting.isEmpty }
-            || connections.values.contains { !$0.isReady || !$0.inFlight.isEmpty || $0.isCancelling }
-        if isBusy { until = nextTick }
-        if needsConnections { until = min(until, nextAttempt) }
+        // While anything is under way its deadlines are looked at tick by tick, and once more when all is done.
+        var until = isActive || hasNews ? nextTick : Int64.max
         for subscription in subscriptions { until = min(until, subscription.nextKeepalive) }
         if idle.count > 1, let oldest = idle.lazy.map(\.idleSince).min() {
             until = min(until, oldest + configuration.idleTimeout.nanoseconds)
         }
-        guard until < .max else {
-            nextTick = 0
-            metrics.record(self)
-            return -1
-        }
-        if !isBusy { nextTick = 0 }
+        until = max(until, nextTick)
+        if needsConnections, !backoff.isFailing || !isConnecting { until = min(until, nextAttempt) }
+        guard until < .max else { return -1 }
         return Int32(clamping: max(0, (until - now + Monotonic.millisecond - 1) / Monotonic.millisecond))
+    }
+
+    private var isActive: Bool {
+        drainUntil != nil || !readsWaiting.isEmpty || !waiters.isEmpty
+            || sessions.contains { !$0.waiting.isEmpty }
+            || connections.values.contains { !$0.isReady || !$0.inFlight.isEmpty || $0.isCancelling }
     }
 
     /// Looks at every deadline.
@@ -39,7 +37,8 @@ extension Engine {
         }
         for subscription in subscriptions { keepAlive(subscription) }
         closeIdle()
-        metrics.record(self)
+        if hasNews { metrics.record(self) }
+        hasNews = false
     }
 
     private func check(_ connection: Connection) {

@@ -106,8 +106,11 @@ extension Engine {
             }
             segment.place = .waitingInSession(session)
             session.waiting.prepend(segment)
-        case .transaction, .commit, .housekeeping:
+        case .transaction, .housekeeping:
             segment.finish(with: .failure(.lost(outcomeUnknown: false, lastProblem)))
+        case .commit:
+            // The server runs a COMMIT when it comes, not when its Sync does.
+            segment.finish(with: .failure(.lost(outcomeUnknown: true, lastProblem)))
         }
     }
 

@@ -71,6 +71,8 @@ final class Engine: @unchecked Sendable {
     var lost = 0
     var needsConnections = true
     var nextTick: Int64 = 0
+    /// Whether anything has happened since the gauges were last set.
+    var hasNews = false
     var drainUntil: Int64?
     var isOver = false
     var onShutdown: [() -> Void] = []
