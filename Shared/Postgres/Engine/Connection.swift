@@ -85,7 +85,7 @@ final class Connection {
 
     static func oneLine(_ text: UnsafePointer<CChar>?) -> String {
         guard let text else { return "" }
-        return String(cString: text).split(whereSeparator: \.isNewline).joined(separator: " ")
+        return String(cString: text).split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
     /// Closes the socket; what was in flight is the caller's to answer for.
