@@ -1,14 +1,35 @@
 import AuthAPI
 import Foundation
+import HTTPTypes
 import ServiceClient
 import TestSupport
 import Wire
 
-/// Auth where nobody must be asked.
-enum AuthClientOfNobody {
-    static let client = AuthClient(ServiceClient(callee: "auth", transport: Away(), retry: .never))
+/// Auth as conversations sees it: keys, and which accounts there are.
+struct AuthStandIn: Sendable {
+    let keys = TestKeys()
+    let accounts = Shared<Set<String>>([])
+    let isAway = Shared(false)
 
-    private struct Away: Transport {
-        func send(_ request: ServiceRequest) async throws -> ServiceResponse { throw TransportFailure.notSent }
+    var client: ServiceClient {
+        let (accounts, isAway) = (accounts, isAway)
+        let transport = AuthTransport(keys) { request in
+            guard !isAway.value else { throw TransportFailure.notSent }
+            let asked = request.path.split(separator: "?").last?.split(separator: "&") ?? []
+            let found = asked.compactMap { $0.split(separator: "=").last.map(String.init) }
+                .filter { accounts.value.contains($0) }
+                .map { UserSummary(userId: $0, username: nil, fullName: nil) }
+            return ServiceResponse(
+                status: 200,
+                headers: [.contentType: "application/json"],
+                body: try WireJSON.encoder().encode(Page(found))
+            )
+        }
+        return ServiceClient(callee: "auth", transport: transport, retry: .never)
     }
+
+    /// Auth where nobody must be asked.
+    static let nobody = AuthClient(
+        ServiceClient(callee: "auth", transport: AuthTransport(TestKeys()), retry: .never)
+    )
 }

@@ -77,7 +77,7 @@ struct StoreScene: Sendable {
     var conversations: Conversations {
         Conversations(
             database: pool,
-            users: KnownUsers(auth: AuthClientOfNobody.client),
+            users: KnownUsers(auth: AuthStandIn.nobody),
             cursors: CursorSigner(secret: "cursors"),
             maximumMembers: 10_000
         )

@@ -14,10 +14,11 @@ struct OutboxPruning: Service {
     private static let batch = 10_000
 
     func run() async throws {
-        try await cancelWhenGracefulShutdown {
+        await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 await prune()
-                try await ContinuousClock().sleep(for: interval)
+                // Ended by cancellation alone, which the loop sees.
+                try? await ContinuousClock().sleep(for: interval)
             }
         }
     }
@@ -30,6 +31,8 @@ struct OutboxPruning: Service {
             while removed == Self.batch, !Task.isCancelled {
                 removed = try await store.prune(before: now().addingTimeInterval(-retention), limit: Self.batch)
             }
+        } catch is CancellationError {
+            return
         } catch {
             logger.warning("the outbox was not pruned", metadata: ["error": "\(error)"])
         }

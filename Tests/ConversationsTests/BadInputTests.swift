@@ -1,0 +1,161 @@
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+import Wire
+
+/// What is missing, empty, mistyped, too long or malformed is refused by name, and changes nothing.
+@Suite struct BadInputTests {
+    struct Bad: Sendable, CustomTestStringConvertible {
+        let method: HTTPRequest.Method
+        let path: String
+        let body: String?
+        let status: Int
+        let field: String?
+
+        init(_ method: HTTPRequest.Method, _ path: String, _ body: String?, _ status: Int, _ field: String?) {
+            self.method = method
+            self.path = path
+            self.body = body
+            self.status = status
+            self.field = field
+        }
+
+        var testDescription: String { "\(method) \(path) \(body?.prefix(60) ?? "")" }
+    }
+
+    private static func long(_ count: Int) -> String { String(repeating: "x", count: count) }
+    private static let deep = String(repeating: "[", count: 70) + String(repeating: "]", count: 70)
+    private static let names = (0...1_000).map { "\"u\($0)\"" }.joined(separator: ",")
+
+    static let creating: [Bad] = [
+        #"{}"#: "label", #"{"label": null}"#: "label", #"{"label": ""}"#: "label", #"{"label": 1}"#: "label",
+        #"{"label": "\#(long(256))"}"#: "label", #"{"label": "a\u0000b"}"#: "label", #"{"label": "\ud800"}"#: "label",
+        #"{"label": "x", "members": "bob"}"#: "members", #"{"label": "x", "members": [1]}"#: "members[0]",
+        #"{"label": "x", "members": [""]}"#: "members", #"{"label": "x", "members": ["\#(long(256))"]}"#: "members",
+        #"{"label": "x", "members": [\#(names)]}"#: "members", #"{"label": "x", "whiteList": 5}"#: "whiteList",
+        #"{"label": "x", "whiteList": [""]}"#: "whiteList", #"{"label": "x", "whiteList": [\#(names)]}"#: "whiteList",
+        #"{"label": "x", "meta": []}"#: "meta", #"{"label": "x", "meta": "m"}"#: "meta",
+        #"{"label": "x", "meta": \#(deep)}"#: "meta", #"{"label": "x", "type": "direct"}"#: "type",
+        #"{"label": "x", "type": "other"}"#: "type", #"{"label": "x", "type": 1}"#: "type",
+        #"{"label": "x", "joinByToken": "yes"}"#: "joinByToken",
+    ]
+    .map { Bad(.post, "/conversations/create", $0.key, 400, $0.value) }
+
+    static let sending: [Bad] = [
+        #"{}"#: "data", #"{"data": null}"#: "data", #"{"data": ""}"#: "data", #"{"data": {}}"#: "data",
+        #"{"data": "a\u0000"}"#: "data", #"{"data": "\udc00x"}"#: "data",
+        #"{"data": "x", "mime": ""}"#: "mime", #"{"data": "x", "mime": "text"}"#: "mime", #"{"data": "x", "mime": 1}"#: "mime",
+        #"{"data": "x", "mime": "text/\#(long(255))"}"#: "mime", #"{"data": "x", "mime": "text/pläin"}"#: "mime",
+        #"{"data": "x", "mime": "application/diuit-chat-sys-message"}"#: "mime",
+        #"{"data": "x", "mime": "Application/Diuit-Chat-Sys-Message; a=b"}"#: "mime",
+        #"{"data": "x", "encoding": "base64"}"#: "encoding", #"{"data": "x", "encoding": "url"}"#: "encoding",
+        #"{"data": "x", "encoding": 8}"#: "encoding", #"{"data": "x", "meta": 7}"#: "meta",
+        #"{"data": "x", "meta": {"a": \#(deep)}}"#: "meta",
+        #"{"data": "x", "clientMessageId": ""}"#: "clientMessageId", #"{"data": "x", "clientMessageId": 1}"#: "clientMessageId",
+        #"{"data": "x", "clientMessageId": "\#(long(256))"}"#: "clientMessageId",
+        #"{"data": "x", "clientMessageId": "a\u0001"}"#: "clientMessageId",
+        #"{"data": "x", "pushMessage": 1}"#: "pushMessage", #"{"data": "x", "pushMessage": "\#(long(4_097))"}"#: "pushMessage",
+        #"{"data": "x", "pushTitle": "\#(long(256))"}"#: "pushTitle", #"{"data": "x", "pushPayload": [1]}"#: "pushPayload",
+        #"{"data": "x", "badge": "more"}"#: "badge", #"{"data": "x", "badge": -1}"#: "badge", #"{"data": "x", "badge": true}"#: "badge",
+    ]
+    .map { Bad(.post, "/conversations/{token}/messages", $0.key, 400, $0.value) }
+
+    static let changing: [Bad] = [
+        Bad(.put, "/conversations/{token}/label", "{}", 400, "label"),
+        Bad(.put, "/conversations/{token}/label", #"{"label": ""}"#, 400, "label"),
+        Bad(.put, "/conversations/{token}/label", #"{"label": ["x"]}"#, 400, "label"),
+        Bad(.put, "/conversations/{token}/meta", "{}", 400, "meta"),
+        Bad(.put, "/conversations/{token}/meta", #"{"meta": 1}"#, 400, "meta"),
+        Bad(.put, "/conversations/{token}/meta", #"{"meta": {"a": "\#(long(5_120))"}}"#, 413, "meta"),
+        Bad(.put, "/conversations/{token}/whiteList", "{}", 400, "whiteList"),
+        Bad(.put, "/conversations/{token}/whiteList", #"{"whiteList": {}}"#, 400, "whiteList"),
+        Bad(.put, "/conversations/{token}/whiteList", #"{"whiteList": ["a", 1]}"#, 400, "whiteList[1]"),
+        Bad(.post, "/conversations/{token}/kick", "{}", 400, "userId"),
+        Bad(.post, "/conversations/{token}/kick", #"{"userId": ""}"#, 400, "userId"),
+        Bad(.post, "/conversations/{token}/kick", #"{"userId": 1}"#, 400, "userId"),
+        Bad(.post, "/conversations/{token}/kick", #"{"userId": "eve"}"#, 404, nil),
+        Bad(.put, "/conversations/{token}/admins/eve", nil, 404, nil),
+        Bad(.put, "/conversations/{token}/members/\(long(256))", nil, 400, "userId"),
+        Bad(.post, "/conversations/{token}/read", "{}", 400, "before"),
+        Bad(.post, "/conversations/{token}/read", #"{"before": "soon"}"#, 400, "before"),
+        Bad(.post, "/conversations/{token}/read", #"{"before": 1e300}"#, 400, "before"),
+        Bad(.post, "/conversations/{token}/messages", #"{"data": "\#(long(65_537))"}"#, 413, "data"),
+        Bad(.post, "/conversations/{token}/messages", #"{"data": "x", "meta": {"a": "\#(long(5_120))"}}"#, 413, "meta"),
+        Bad(.post, "/conversations/{token}/messages", "", 400, nil),
+        Bad(.post, "/conversations/{token}/messages", "{", 400, nil),
+        Bad(.post, "/conversations/{token}/messages", "[]", 400, nil),
+        Bad(.post, "/conversations/{token}/messages", "null", 400, nil),
+    ]
+
+    static let asking: [Bad] = [
+        ("limit=0", "limit"), ("limit=101", "limit"), ("limit=x", "limit"), ("limit=", "limit"),
+    ]
+    .map { Bad(.get, "/conversations?\($0.0)", nil, 400, $0.1) }
+        + [
+            ("count=0", "count"), ("count=101", "count"), ("count=1.5", "count"), ("page=-1", "page"), ("page=1000001", "page"),
+            ("page=99999999999999999999", "page"), ("before=", "before"), ("before=soon", "before"), ("before=nan", "before"),
+            ("before=1e3", "before"), ("before=99999999999999", "before"), ("before=2026-13-01T00:00:00Z", "before"),
+            ("beforeSeq=-1", "beforeSeq"), ("afterSeq=x", "afterSeq"), ("beforeSeq=1&afterSeq=1", "afterSeq"),
+            ("beforeSeq=1&before=1", "before"), ("afterSeq=1&page=0", "page"),
+        ]
+        .map { Bad(.get, "/conversations/{token}/messages?\($0.0)", nil, 400, $0.1) }
+        + [("", "after"), ("after=", "after"), ("after=-1", "after"), ("after=1&limit=0", "limit")]
+        .map { Bad(.get, "/conversations/{token}/changes?\($0.0)", nil, 400, $0.1) }
+
+    @Test func isRefusedByNameAndChangesNothing() async throws {
+        try await withConversation { scene in
+            let before = try await scene.ann.conversations.list()
+            for bad in Self.creating + Self.sending + Self.changing + Self.asking {
+                let path = bad.path.replacingOccurrences(of: "{token}", with: scene.token)
+
+                let answer = try await scene.ann.ask(bad.method, path, bad.body)
+
+                #expect(answer.status == bad.status, "\(bad) \(answer.text)")
+                #expect(answer.problem?.field == bad.field, "\(bad) \(answer.text)")
+                #expect(answer.headers[.contentType] == "application/problem+json", "\(bad)")
+            }
+            #expect(try await scene.ann.conversations.list().things == before.things)
+        }
+    }
+
+    @Test func anotherContentTypeIsRefused() async throws {
+        try await withConversation { scene in
+            for type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "nonsense"] {
+                let answer = try await scene.ann.ask(
+                    .post,
+                    "/conversations/\(scene.token)/messages",
+                    #"{"data": "x"}"#,
+                    headers: [.contentType: type]
+                )
+                #expect(answer.status == 415)
+            }
+        }
+    }
+
+    @Test func aBodyWithoutEndIsRefused() async throws {
+        try await withConversation { scene in
+            let answer = try await scene.ann.ask(
+                .post,
+                "/conversations/\(scene.token)/messages",
+                #"{"data": "\#(Self.long(25_000_000))"}"#
+            )
+            #expect(answer.status == 413)
+        }
+    }
+
+    @Test func theLongestIsTaken() async throws {
+        try await withConversation { scene in
+            let path = "/conversations/\(scene.token)"
+            let text = Self.long(65_536)
+            #expect(try await scene.ann.ask(.post, "\(path)/messages", #"{"data": "\#(text)"}"#).status == 200)
+            let meta = #"{"meta": {"a": "\#(Self.long(5_120 - 8))"}}"#
+            #expect(try await scene.ann.ask(.put, "\(path)/meta", meta).status == 200)
+            let label = #"{"label": "\#(String(repeating: "🎈", count: 255))"}"#
+            #expect(try await scene.ann.ask(.put, "\(path)/label", label).status == 200)
+            let user = String(repeating: "é", count: 255)
+            #expect(try await scene.ann.ask(.put, "\(path)/whiteList", #"{"whiteList": ["\#(user)"]}"#).status == 200)
+        }
+    }
+}

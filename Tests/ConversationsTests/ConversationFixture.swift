@@ -1,0 +1,83 @@
+import ConversationsAPI
+import ConversationsServer
+import Foundation
+import HTTPTypes
+import ServiceClient
+import TestSupport
+import Wire
+
+/// The service with a conversation of Ann's, in which Bob is.
+struct Scene: Sendable {
+    let service: TestService
+    let auth: AuthStandIn
+    let ann: Person
+    let bob: Person
+    /// Knows the token, but is not in it.
+    let eve: Person
+    let conversation: Conversation
+
+    var token: String { conversation.token }
+
+    /// Somebody signed in, of the application that the scene plays in unless told otherwise.
+    func person(_ name: String, application: String = Scene.application) async throws -> Person {
+        try await Person(User.ID(application: application, user: name), at: service, auth)
+    }
+
+    static let application = "acme"
+}
+
+/// Somebody signed in at a service.
+struct Person: Sendable {
+    let id: User.ID
+    let token: String
+    let service: TestService
+    let conversations: ConversationsClient
+
+    init(_ id: User.ID, at service: TestService, _ auth: AuthStandIn) async throws {
+        let token = try await auth.keys.token(for: id)
+        self.id = id
+        self.token = token
+        self.service = service
+        conversations = ConversationsClient(
+            ServiceClient(callee: "conversations", transport: service.transport, retry: .never) { "Bearer \(token)" }
+        )
+    }
+
+    func ask(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ body: String? = nil,
+        headers: HTTPFields = [:]
+    ) async throws -> TestAnswer {
+        try await service.send(method, path, token: token, body: body, headers: headers)
+    }
+
+    @discardableResult
+    func say(_ text: String, in token: String) async throws -> Message {
+        try await conversations.send(MessageDraft(data: text), to: token)
+    }
+}
+
+func withConversation(
+    settings: [String: String] = [:],
+    _ draft: ConversationDraft = ConversationDraft(label: "Walks", members: ["bob"]),
+    _ body: (Scene) async throws -> Void
+) async throws {
+    let auth = AuthStandIn()
+    try await TestService.with(
+        ConversationsService.self,
+        settings: settings,
+        neighbours: .with(["auth": auth.client])
+    ) { service in
+        let ann = try await Person(User.ID(application: Scene.application, user: "ann"), at: service, auth)
+        let scene = Scene(
+            service: service,
+            auth: auth,
+            ann: ann,
+            bob: try await Person(User.ID(application: Scene.application, user: "bob"), at: service, auth),
+            eve: try await Person(User.ID(application: Scene.application, user: "eve"), at: service, auth),
+            conversation: try await ann.conversations.create(draft)
+        )
+        try await body(scene)
+    }
+}

@@ -1,0 +1,137 @@
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+import Wire
+
+/// Conversations as their people see them.
+@Suite struct ConversationTests {
+    @Test func whoMakesAConversationIsItsFirstMemberAndAdmin() async throws {
+        try await withConversation { scene in
+            let answer = try await scene.ann.ask(.post, "/conversations/create", #"{"label": "Board"}"#)
+
+            #expect(answer.status == 200)
+            #expect(answer.json["label"].string == "Board")
+            #expect(answer.json["token"].string.map { $0.utf8.count >= 22 } == true)
+            #expect(answer.json["members"] == .array([.string("ann")]))
+            #expect(answer.json["admins"] == .array([.string("ann")]))
+            #expect(answer.json["whiteList"] == .array([]))
+            #expect(answer.json["joinByToken"].bool == true)
+            #expect(answer.json["type"].string == "group")
+            #expect(answer.json["lastMessage"] == .null)
+            #expect(answer.json["unreadCount"].int == 0)
+            #expect(answer.json["pushEnabled"].bool == true)
+            #expect(answer.json["isBlockedByMe"].bool == false)
+            #expect(answer.json["meta"] == .null)
+        }
+    }
+
+    @Test func tokensAreNeverTheSame() async throws {
+        try await withConversation { scene in
+            var tokens: Set<String> = []
+            for _ in 0..<20 { tokens.insert(try await scene.ann.conversations.create(.init(label: "x")).token) }
+            let secrets = Set(tokens.map { $0.prefix(22) })
+            #expect(secrets.count == 20)
+        }
+    }
+
+    @Test func aWhiteListGivenMeansThatTheTokenAloneDoesNotOpen() async throws {
+        try await withConversation { scene in
+            for (draft, byToken, list) in [
+                (ConversationDraft(label: "x"), true, ["nobody"][..<0]),
+                (ConversationDraft(label: "x", members: ["bob"]), true, []),
+                (ConversationDraft(label: "x", whiteList: .everybody), false, nil),
+                (ConversationDraft(label: "x", whiteList: .only(["bob"])), false, ["bob"]),
+                (ConversationDraft(label: "x", whiteList: .only(["bob"]), joinByToken: true), true, ["bob"]),
+                (ConversationDraft(label: "x", joinByToken: false), false, []),
+            ] as [(ConversationDraft, Bool, ArraySlice<String>?)] {
+                let made = try await scene.ann.conversations.create(draft)
+                #expect(made.joinByToken == byToken)
+                #expect(made.whiteList == list.map(Array.init))
+            }
+        }
+    }
+
+    @Test func membersAreInTheOrderTheyCameAndEachOnce() async throws {
+        try await withConversation(ConversationDraft(label: "x", members: ["cat", "bob", "ann", "cat"])) { scene in
+            #expect(scene.conversation.members == ["ann", "cat", "bob"])
+            let joined = try await scene.eve.conversations.join(scene.token)
+            #expect(joined.members == ["ann", "cat", "bob", "eve"])
+        }
+    }
+
+    @Test func labelAndMetaAreReplacedWhole() async throws {
+        try await withConversation { scene in
+            let path = "/conversations/\(scene.token)"
+            let first = try await scene.bob.ask(.put, "\(path)/meta", #"{"meta": {"colour": "green", "n": 1}}"#)
+            let second = try await scene.ann.ask(.put, "\(path)/meta", #"{"meta": {"size": 2}}"#)
+            let label = try await scene.bob.ask(.put, "\(path)/label", #"{"label": "Runs"}"#)
+            let emptied = try await scene.bob.ask(.put, "\(path)/meta", #"{"meta": null}"#)
+
+            #expect(first.json["meta"] == .object(["colour": .string("green"), "n": .integer(1)]))
+            #expect(second.json["meta"] == .object(["size": .integer(2)]))
+            #expect(label.json["label"].string == "Runs")
+            #expect(emptied.json["meta"] == .null)
+            #expect(try await scene.ann.conversations.conversation(scene.token).label == "Runs")
+        }
+    }
+
+    @Test func aRenewedTokenIsTheOnlyOne() async throws {
+        try await withConversation { scene in
+            let renewed = try await scene.ann.conversations.renewToken(scene.token)
+
+            #expect(renewed.token != scene.token)
+            #expect(renewed.id == scene.conversation.id)
+            #expect(try await scene.ann.ask(.get, "/conversations/\(scene.token)").status == 404)
+            #expect(try await scene.bob.ask(.post, "/conversations/\(scene.token)/messages", #"{"data": "x"}"#).status == 404)
+            #expect(try await scene.eve.ask(.post, "/conversations/\(scene.token)/join").status == 404)
+            #expect(try await scene.eve.conversations.join(renewed.token).members?.contains("eve") == true)
+        }
+    }
+
+    @Test func everyChangeIsToldByASystemMessage() async throws {
+        try await withConversation { scene in
+            let path = "/conversations/\(scene.token)"
+            _ = try await scene.bob.ask(.put, "\(path)/meta", #"{"meta": {"b": 2, "a": [1]}}"#)
+            _ = try await scene.ann.ask(.put, "\(path)/whiteList", #"{"whiteList": ["eve"]}"#)
+            _ = try await scene.ann.ask(.put, "\(path)/whiteList", #"{"whiteList": null}"#)
+            try await scene.eve.conversations.join(scene.token)
+            try await scene.eve.conversations.leave(scene.token)
+            try await scene.ann.conversations.kick("bob", from: scene.token)
+            _ = try await scene.ann.ask(.put, "\(path)/members/bob")
+
+            let told = try await scene.ann.conversations.messages(scene.token).reversed()
+            #expect(
+                told.map(\.data) == [
+                    #"{"meta":{"a":[1],"b":2},"type":"meta.updated"}"#,
+                    #"{"type":"whiteList.updated","whiteList":["eve"]}"#,
+                    #"{"type":"whiteList.updated","whiteList":null}"#,
+                    #"{"type":"user.joined","userId":"eve"}"#,
+                    #"{"type":"user.left","userId":"eve"}"#,
+                    #"{"type":"user.kicked","userId":"bob"}"#,
+                    #"{"type":"user.joined","userId":"bob"}"#,
+                ]
+            )
+            #expect(told.map(\.seq) == Array(1...7))
+            #expect(told.allSatisfy { $0.senderUser == nil && $0.mime == "application/diuit-chat-sys-message" })
+            #expect(told.allSatisfy { $0.encoding == "json" })
+            #expect(try await scene.ann.conversations.conversation(scene.token).unreadCount == 0)
+        }
+    }
+
+    @Test func aRequestSentTwiceMakesOneConversation() async throws {
+        try await withConversation { scene in
+            let name = try #require(HTTPField.Name("Idempotency-Key"))
+            func create() async throws -> TestAnswer {
+                try await scene.ann.ask(.post, "/conversations/create", #"{"label": "Once"}"#, headers: [name: "k"])
+            }
+
+            let first = try await create()
+            let second = try await create()
+
+            #expect(first.body == second.body)
+            #expect(try await scene.ann.conversations.list().things.map(\.label) == ["Once", "Walks"])
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+import Wire
+
+/// What was read, and what is left to read.
+@Suite struct ReadTests {
+    @Test func readingIsCountedAndSeen() async throws {
+        try await withConversation { scene in
+            var messages: [Message] = []
+            for number in 1...5 { messages.append(try await scene.ann.say("\(number)", in: scene.token)) }
+            #expect(try await scene.bob.conversations.conversation(scene.token).unreadCount == 5)
+
+            let mark = try await scene.bob.conversations.markRead(messages[2].id, in: scene.token)
+
+            #expect(mark == ReadMark(seq: 3, unreadCount: 2, change: 6))
+            #expect(try await scene.bob.conversations.conversation(scene.token).unreadCount == 2)
+            let reads = try await scene.history([]).reversed().map(\.reads)
+            #expect(reads == [["ann", "bob"], ["ann", "bob"], ["ann", "bob"], ["ann"], ["ann"]])
+            #expect(try await scene.bob.conversations.conversation(scene.token).lastMessage?.reads == ["ann"])
+            #expect(try await scene.ann.conversations.conversation(scene.token).unreadCount == 0)
+        }
+    }
+
+    @Test func everythingBeforeATimeIsRead() async throws {
+        try await withConversation { scene in
+            for number in 1...3 { try await scene.ann.say("\(number)", in: scene.token) }
+            let path = "/conversations/\(scene.token)/read"
+            let inAnHour = Date().addingTimeInterval(3_600)
+
+            #expect(try await scene.bob.ask(.post, path, #"{"before": 0}"#).json["seq"].int == 0)
+            let last = try #require(try await scene.history([]).first)
+            let older = try await scene.bob.conversations.markRead(before: Moment(last.createdAt), in: scene.token)
+            #expect(older.seq < 3)
+            let text = #"{"before": "\#(Timestamp.string(from: inAnHour))"}"#
+            #expect(try await scene.bob.ask(.post, path, text).json["unreadCount"].int == 0)
+            let number = #"{"before": \#(inAnHour.timeIntervalSince1970)}"#
+            #expect(try await scene.bob.ask(.post, path, number).json["seq"].int == 3)
+        }
+    }
+
+    @Test func amessageOfElsewhereIsNotFoundAndMarksNothing() async throws {
+        try await withConversation { scene in
+            try await scene.ann.say("one", in: scene.token)
+            let other = try await scene.ann.conversations.create(.init(label: "Other", members: ["bob"]))
+            let there = try await scene.ann.say("there", in: other.token)
+            let beyond = Message.ID(scene.conversation.id, seq: 2)
+
+            for id in ["\(there.id)", "\(beyond)", "0", "-1", "x", "9007199254740993"] {
+                let answer = try await scene.bob.ask(.post, "/conversations/\(scene.token)/messages/\(id)/read")
+                #expect(answer.status == 404)
+                #expect(answer.problem?.code == "message_not_found")
+            }
+            #expect(try await scene.bob.conversations.conversation(scene.token).unreadCount == 1)
+        }
+    }
+
+    @Test func readsAreLeftOutAboveAHundredMembers() async throws {
+        let others = (1...99).map { "member \($0)" }
+        try await withConversation(ConversationDraft(label: "Big", members: ["bob"] + others)) { scene in
+            // 101 with Ann.
+            let sent = try await scene.bob.say("hello", in: scene.token)
+            #expect(sent.reads == nil)
+            #expect(try await scene.history([]).first?.reads == nil)
+            #expect(try await scene.ann.conversations.conversation(scene.token).members?.count == 101)
+            let listed = try await scene.ann.conversations.list().things[0]
+            #expect(listed.members == nil && listed.admins == nil)
+            guard case .missed(let missed) = try await scene.ann.conversations.changes(scene.token, after: 0) else {
+                Issue.record("nothing was missed")
+                return
+            }
+            #expect(missed.reads == nil)
+
+            try await scene.ann.conversations.kick("member 1", from: scene.token)
+            #expect(try await scene.history([]).last?.reads == ["bob"])
+            #expect(try await scene.ann.conversations.list().things[0].members?.count == 100)
+        }
+    }
+
+    @Test func changesTellAllThatWasMissedInPages() async throws {
+        try await withConversation { scene in
+            for number in 1...7 { try await scene.ann.say("\(number)", in: scene.token) }
+            try await scene.bob.conversations.markRead(before: Moment(Date().addingTimeInterval(60)), in: scene.token)
+            try await scene.bob.say("8", in: scene.token)
+
+            var after: Int64 = 0
+            var seqs: [Int64] = []
+            var marks: [String: Int64] = [:]
+            var hasMore = true
+            while hasMore {
+                guard case .missed(let missed) = try await scene.ann.conversations.changes(scene.token, after: after, limit: 3)
+                else { throw TestSupportError("resync") }
+                #expect(missed.messages.count <= 3)
+                seqs += missed.messages.map(\.seq)
+                for mark in missed.reads ?? [] { marks[mark.userId] = mark.seq }
+                after = missed.change
+                hasMore = missed.more
+            }
+
+            #expect(seqs == Array(1...8))
+            #expect(marks == ["ann": 7, "bob": 8])
+            #expect(after == 9)
+            #expect(
+                try await scene.ann.conversations.changes(scene.token, after: 9)
+                    == .missed(.init(messages: [], reads: [], change: 9, more: false))
+            )
+            #expect(try await scene.ann.conversations.changes(scene.token, after: 10) == .resync)
+        }
+    }
+
+    /// Somebody who only ever asks what he missed knows in the end what everybody else does.
+    @Test func changesAreCompleteWhileOthersWriteAndRead() async throws {
+        try await withConversation { scene in
+            let isOver = Shared(false)
+            let known = try await withThrowingTaskGroup(of: [Int64: Message]?.self) { tasks in
+                for (index, person) in [scene.ann, scene.bob, scene.ann, scene.bob].enumerated() {
+                    tasks.addTask {
+                        for number in 1...40 {
+                            let sent = try await person.say("\(index)/\(number)", in: scene.token)
+                            if number % 5 == 0 { try await scene.bob.conversations.markRead(sent.id, in: scene.token) }
+                        }
+                        return nil
+                    }
+                }
+                tasks.addTask {
+                    var (after, known): (Int64, [Int64: Message]) = (0, [:])
+                    while true {
+                        let isLast = isOver.value
+                        guard case .missed(let missed) = try await scene.ann.conversations.changes(scene.token, after: after)
+                        else { throw TestSupportError("resync") }
+                        for message in missed.messages {
+                            // Nothing comes late: what is new lies after all that was told.
+                            if message.change <= after { throw TestSupportError("told late") }
+                            known[message.seq] = message
+                        }
+                        after = missed.change
+                        if isLast, !missed.more { return known }
+                    }
+                }
+                for _ in 0..<4 { _ = try await tasks.next() }
+                isOver.change { $0 = true }
+                return try await tasks.next() ?? nil
+            }
+
+            #expect(known?.keys.sorted() == Array(1...160))
+            #expect(Set(known?.values.map(\.data) ?? []).count == 160)
+        }
+    }
+}
