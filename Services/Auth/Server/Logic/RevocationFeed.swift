@@ -97,13 +97,7 @@ final class RevocationFeed: Sendable, Service {
             }
             if isNews || ContinuousClock.now >= deadline { return try answer(after: after) }
             // It may have been found between the last answer and this request: told again, but not without a pause.
-            let end = isLate ? min(deadline, .now + .milliseconds(100)) : deadline
-            // The server waits for this answer before the feed itself is told of a shutdown, so it is heard of here.
-            await withGracefulShutdownHandler {
-                await change(since: version, before: end)
-            } onGracefulShutdown: {
-                self.letGo()
-            }
+            await change(since: version, before: isLate ? min(deadline, .now + .milliseconds(100)) : deadline)
             if isLate || state.withLock({ $0.version }) != version { return try answer(after: after) }
         }
     }
@@ -113,17 +107,12 @@ final class RevocationFeed: Sendable, Service {
         await withGracefulShutdownHandler {
             await cancelWhenGracefulShutdown { await self.lookAgainAndAgain() }
         } onGracefulShutdown: {
-            self.letGo()
+            let waiting = self.state.withLock { state in
+                state.isStopping = true
+                return state.change()
+            }
+            for waiter in waiting { waiter.resume() }
         }
-    }
-
-    /// Lets everyone who waits have an answer, now and from now on.
-    private func letGo() {
-        let waiting = state.withLock { state in
-            state.isStopping = true
-            return state.change()
-        }
-        for waiter in waiting { waiter.resume() }
     }
 
     private func lookAgainAndAgain() async {

@@ -62,7 +62,9 @@ struct SignIns: Sendable {
                 let accounts = AccountStore(db: db)
                 guard try await accounts.hold(secret.id, passwordHash: hash) else { throw Self.wrong }
                 if let rehashed { try await accounts.replacePasswordHash(of: secret.id, hash, with: rehashed) }
-                if let device { try await KnownDeviceStore(db: db).remember(device.hash, of: secret.id, at: self.now()) }
+                if let device {
+                    try await KnownDeviceStore(db: db).remember(device.hash, of: secret.id, at: self.now())
+                }
                 try await self.throttle.forgive(buckets, in: db)
                 return try await self.issuer.signIn(secret.id, on: device, from: caller, in: db)
             }
