@@ -68,6 +68,7 @@ public final class PostgresPool: PostgresExecutor, Service {
     /// - Parameters:
     ///   - statementTimeout: how long a statement of it may run, if not the configuration's.
     ///   - settings: of the server, for this connection alone (`plan_cache_mode`, …).
+    /// - Returns: the lane, whose connection is closed when it is dropped.
     public func lane(statementTimeout: Duration? = nil, settings: [String: String] = [:]) -> PostgresLane {
         PostgresLane(
             pool: self,
