@@ -95,9 +95,13 @@ final class RevocationFeed: Sendable, Service {
                 let isLate = state.lateUntil.map { $0 > .now } ?? false
                 return (state.version, state.latest > after || state.isStopping, isLate)
             }
-            if isNews || ContinuousClock.now >= deadline { return try answer(after: after) }
+            let isOver = ContinuousClock.now >= deadline || Task.isShuttingDownGracefully
+            if isNews || isOver { return try answer(after: after) }
             // It may have been found between the last answer and this request: told again, but not without a pause.
-            await change(since: version, before: isLate ? min(deadline, .now + .milliseconds(100)) : deadline)
+            let pause = isLate ? min(deadline, .now + .milliseconds(100)) : deadline
+            // The server stops before the feed does, and waits for its requests.
+            await cancelWhenGracefulShutdown { await self.change(since: version, before: pause) }
+            try Task.checkCancellation()
             if isLate || state.withLock({ $0.version }) != version { return try answer(after: after) }
         }
     }
