@@ -108,7 +108,7 @@ import Wire
     @Test func theSegmentReadsNoTableThrough() async throws {
         try await withStore { scene in
             for _ in 0..<300 { _ = try await scene.lanes.write(scene.draft(String(repeating: "x", count: 500))) }
-            _ = try await TableStatistics(database: scene.pool, logger: StoreScene.logger).keep(0)
+            try await TableStatistics(database: scene.pool).keep()
             let query = SendSegment.insert([MessageWrite.plain(in: scene.conversation)])
             let plan = try await scene.pool.transaction { db in
                 for (name, value) in SendSegment.settings {

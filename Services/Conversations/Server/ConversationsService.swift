@@ -28,14 +28,15 @@ package struct ConversationsService: SuiteService {
             database: resources.database,
             lanes: WriteLanes(database: resources.database, configuration: settings, logger: resources.logger)
         )
+        let outbox = Outbox(
+            database: resources.database,
+            retention: settings.outboxRetention,
+            now: resources.now
+        )
+        let statistics = TableStatistics(database: resources.database)
         upkeep = [
-            OutboxPruning(
-                database: resources.database,
-                retention: settings.outboxRetention,
-                logger: resources.logger,
-                now: resources.now
-            ),
-            TableStatistics(database: resources.database, logger: resources.logger),
+            Periodic("pruning of the outbox", every: .seconds(10), logger: resources.logger, outbox.prune),
+            Periodic("look at table statistics", every: .milliseconds(500), logger: resources.logger, statistics.keep),
         ]
     }
 

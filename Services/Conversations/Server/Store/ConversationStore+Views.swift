@@ -81,7 +81,8 @@ extension ConversationStore {
         """
         \(MessageRow.columns("last_message")),
         conversations.conversation_id, conversations.secret, conversations.label, conversations.type,
-        conversations.white_list, conversations.join_by_token, conversations.meta, conversations.member_count,
+        conversations.white_list, conversations.join_by_token, conversations.meta AS conversation_meta,
+        conversations.member_count,
         everybody.members, everybody.admins, everybody.readers,
         heads.last_spoken - mine.read_spoken AS unread
         """
@@ -97,8 +98,8 @@ extension ConversationStore {
                    array_agg(people.user_id ORDER BY people.place)
                        FILTER (WHERE people.read_seq >= heads.last_seq) AS readers
             FROM members AS people
-            WHERE people.conversation_id = conversations.conversation_id
-        ) AS everybody ON \(condition)
+            WHERE people.conversation_id = conversations.conversation_id AND \(condition)
+        ) AS everybody ON TRUE
         """
     }
 }
@@ -128,7 +129,7 @@ extension Conversation {
             admins: hasMembers ? try row.decodeIfPresent("admins") ?? [] : nil,
             whiteList: try row.decodeIfPresent("white_list"),
             joinByToken: try row.bool("join_by_token"),
-            meta: try row.optionalString("meta").map(JSONValue.init(compact:)),
+            meta: try row.optionalString("conversation_meta").map(JSONValue.init(compact:)),
             unreadCount: try row.optionalInt("unread") ?? 0,
             lastMessage: lastMessage
         )
