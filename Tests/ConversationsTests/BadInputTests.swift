@@ -46,19 +46,24 @@ import Wire
     static let sending: [Bad] = [
         #"{}"#: "data", #"{"data": null}"#: "data", #"{"data": ""}"#: "data", #"{"data": {}}"#: "data",
         #"{"data": "a\u0000"}"#: "data", #"{"data": "\udc00x"}"#: "data",
-        #"{"data": "x", "mime": ""}"#: "mime", #"{"data": "x", "mime": "text"}"#: "mime", #"{"data": "x", "mime": 1}"#: "mime",
+        #"{"data": "x", "mime": ""}"#: "mime", #"{"data": "x", "mime": "text"}"#: "mime",
+        #"{"data": "x", "mime": 1}"#: "mime",
         #"{"data": "x", "mime": "text/\#(long(255))"}"#: "mime", #"{"data": "x", "mime": "text/pläin"}"#: "mime",
         #"{"data": "x", "mime": "application/diuit-chat-sys-message"}"#: "mime",
         #"{"data": "x", "mime": "Application/Diuit-Chat-Sys-Message; a=b"}"#: "mime",
         #"{"data": "x", "encoding": "base64"}"#: "encoding", #"{"data": "x", "encoding": "url"}"#: "encoding",
         #"{"data": "x", "encoding": 8}"#: "encoding", #"{"data": "x", "meta": 7}"#: "meta",
         #"{"data": "x", "meta": {"a": \#(deep)}}"#: "meta",
-        #"{"data": "x", "clientMessageId": ""}"#: "clientMessageId", #"{"data": "x", "clientMessageId": 1}"#: "clientMessageId",
+        #"{"data": "x", "clientMessageId": ""}"#: "clientMessageId",
+        #"{"data": "x", "clientMessageId": 1}"#: "clientMessageId",
         #"{"data": "x", "clientMessageId": "\#(long(256))"}"#: "clientMessageId",
         #"{"data": "x", "clientMessageId": "a\u0001"}"#: "clientMessageId",
-        #"{"data": "x", "pushMessage": 1}"#: "pushMessage", #"{"data": "x", "pushMessage": "\#(long(4_097))"}"#: "pushMessage",
-        #"{"data": "x", "pushTitle": "\#(long(256))"}"#: "pushTitle", #"{"data": "x", "pushPayload": [1]}"#: "pushPayload",
-        #"{"data": "x", "badge": "more"}"#: "badge", #"{"data": "x", "badge": -1}"#: "badge", #"{"data": "x", "badge": true}"#: "badge",
+        #"{"data": "x", "pushMessage": 1}"#: "pushMessage",
+        #"{"data": "x", "pushMessage": "\#(long(4_097))"}"#: "pushMessage",
+        #"{"data": "x", "pushTitle": "\#(long(256))"}"#: "pushTitle",
+        #"{"data": "x", "pushPayload": [1]}"#: "pushPayload",
+        #"{"data": "x", "badge": "more"}"#: "badge", #"{"data": "x", "badge": -1}"#: "badge",
+        #"{"data": "x", "badge": true}"#: "badge",
     ]
     .map { Bad(.post, "/conversations/{token}/messages", $0.key, 400, $0.value) }
 
@@ -89,13 +94,16 @@ import Wire
         Bad(.post, "/conversations/{token}/messages", "null", 400, nil),
     ]
 
-    static let asking: [Bad] = [
-        ("limit=0", "limit"), ("limit=101", "limit"), ("limit=x", "limit"), ("limit=", "limit"),
-    ]
-    .map { Bad(.get, "/conversations?\($0.0)", nil, 400, $0.1) }
+    static let asking: [Bad] =
+        [
+            ("limit=0", "limit"), ("limit=101", "limit"), ("limit=x", "limit"), ("limit=", "limit"),
+        ]
+        .map { Bad(.get, "/conversations?\($0.0)", nil, 400, $0.1) }
         + [
-            ("count=0", "count"), ("count=101", "count"), ("count=1.5", "count"), ("page=-1", "page"), ("page=1000001", "page"),
-            ("page=99999999999999999999", "page"), ("before=", "before"), ("before=soon", "before"), ("before=nan", "before"),
+            ("count=0", "count"), ("count=101", "count"), ("count=1.5", "count"), ("page=-1", "page"),
+            ("page=1000001", "page"),
+            ("page=99999999999999999999", "page"), ("before=", "before"), ("before=soon", "before"),
+            ("before=nan", "before"),
             ("before=1e3", "before"), ("before=99999999999999", "before"), ("before=2026-13-01T00:00:00Z", "before"),
             ("beforeSeq=-1", "beforeSeq"), ("afterSeq=x", "afterSeq"), ("beforeSeq=1&afterSeq=1", "afterSeq"),
             ("beforeSeq=1&before=1", "before"), ("afterSeq=1&page=0", "page"),
@@ -122,7 +130,9 @@ import Wire
 
     @Test func anotherContentTypeIsRefused() async throws {
         try await withConversation { scene in
-            for type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "nonsense"] {
+            for type in [
+                "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "nonsense",
+            ] {
                 let answer = try await scene.ann.ask(
                     .post,
                     "/conversations/\(scene.token)/messages",

@@ -84,7 +84,10 @@ import Wire
             #expect(renewed.token != scene.token)
             #expect(renewed.id == scene.conversation.id)
             #expect(try await scene.ann.ask(.get, "/conversations/\(scene.token)").status == 404)
-            #expect(try await scene.bob.ask(.post, "/conversations/\(scene.token)/messages", #"{"data": "x"}"#).status == 404)
+            #expect(
+                try await scene.bob.ask(.post, "/conversations/\(scene.token)/messages", #"{"data": "x"}"#).status
+                    == 404
+            )
             #expect(try await scene.eve.ask(.post, "/conversations/\(scene.token)/join").status == 404)
             #expect(try await scene.eve.conversations.join(renewed.token).members?.contains("eve") == true)
         }

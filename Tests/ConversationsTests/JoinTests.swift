@@ -72,7 +72,8 @@ import Wire
     }
 
     @Test func takingSomeoneOffTheListKicksNobody() async throws {
-        try await withConversation(ConversationDraft(label: "x", members: ["bob"], whiteList: .only(["bob"]))) { scene in
+        try await withConversation(ConversationDraft(label: "x", members: ["bob"], whiteList: .only(["bob"]))) {
+            scene in
             let answer = try await scene.ann.ask(.put, "/conversations/\(scene.token)/whiteList", #"{"whiteList": []}"#)
             #expect(answer.json["members"] == .array([.string("ann"), .string("bob")]))
 
@@ -144,7 +145,11 @@ import Wire
 
             let path = "/conversations/\(made.token)"
             for (name, field) in [(unknown, "members"), ("bob", "members")] {
-                let answer = try await ann.ask(.post, "/conversations/create", #"{"label": "x", "members": ["\#(name)"]}"#)
+                let answer = try await ann.ask(
+                    .post,
+                    "/conversations/create",
+                    #"{"label": "x", "members": ["\#(name)"]}"#
+                )
                 #expect(answer.status == 400)
                 #expect(answer.problem?.field == field)
             }

@@ -64,7 +64,9 @@ import Wire
         let token = ConversationToken(id: Conversation.ID(1), secret: ConversationToken.newSecret())
 
         let refusal = await #expect(throws: APIError.self) {
-            try await lanes.write(.mark(MarkWrite(conversation: token, user: StoreScene.user("ann"), extent: .upTo(seq: 1))))
+            try await lanes.write(
+                .mark(MarkWrite(conversation: token, user: StoreScene.user("ann"), extent: .upTo(seq: 1)))
+            )
         }
         #expect(refusal?.kind == .unavailable)
         await pool.shutdown()

@@ -29,7 +29,9 @@ import Wire
         try await withConversation { scene in
             var tokens = [scene.token]
             for number in 1...34 {
-                tokens.append(try await scene.ann.conversations.create(.init(label: "\(number)", members: ["bob"])).token)
+                tokens.append(
+                    try await scene.ann.conversations.create(.init(label: "\(number)", members: ["bob"])).token
+                )
             }
             let all = tokens
 
@@ -87,7 +89,8 @@ import Wire
             let cursor = try #require(try await scene.ann.conversations.list(limit: 1).next)
 
             #expect(try await scene.ann.ask(.get, "/conversations?limit=1&cursor=\(cursor)").status == 200)
-            for (person, cursor) in [(scene.bob, cursor), (scene.ann, cursor + "A"), (scene.ann, "x"), (scene.ann, "")] {
+            for (person, cursor) in [(scene.bob, cursor), (scene.ann, cursor + "A"), (scene.ann, "x"), (scene.ann, "")]
+            {
                 let answer = try await person.ask(.get, "/conversations?limit=1&cursor=\(cursor)")
                 #expect(answer.status == 400)
                 #expect(answer.problem?.field == "cursor")
@@ -101,7 +104,9 @@ import Wire
             #expect(try await twin.conversations.list().things.isEmpty)
             #expect(try await twin.ask(.get, "/conversations/\(scene.token)").status == 404)
             #expect(try await twin.ask(.post, "/conversations/\(scene.token)/join").status == 404)
-            #expect(try await twin.ask(.post, "/conversations/\(scene.token)/messages", #"{"data": "x"}"#).status == 404)
+            #expect(
+                try await twin.ask(.post, "/conversations/\(scene.token)/messages", #"{"data": "x"}"#).status == 404
+            )
         }
     }
 }

@@ -52,7 +52,8 @@ import Testing
 
             let segment = SendSegment(database: scene.pool, statementTimeout: .seconds(2))
             let outcomes = try await segment.write([
-                scene.mark("bob", upTo: 2), scene.draft(), scene.mark("cat", upTo: 3), scene.draft(), scene.mark("eve", upTo: 1),
+                scene.mark("bob", upTo: 2), scene.draft(), scene.mark("cat", upTo: 3), scene.draft(),
+                scene.mark("eve", upTo: 1),
             ])
 
             #expect(outcomes[0].mark == ReadMark(seq: 2, unreadCount: 4, change: 7))
@@ -73,7 +74,11 @@ import Testing
             let third = Date(timeIntervalSince1970: 1_767_225_600 + 3)
 
             func read(before date: Date) async throws -> Int64? {
-                let write = MarkWrite(conversation: scene.conversation, user: StoreScene.user("bob"), extent: .before(date))
+                let write = MarkWrite(
+                    conversation: scene.conversation,
+                    user: StoreScene.user("bob"),
+                    extent: .before(date)
+                )
                 return try await scene.lanes.write(.mark(write)).mark?.seq
             }
 

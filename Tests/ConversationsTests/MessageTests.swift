@@ -33,8 +33,14 @@ import Wire
 
     @Test func theSameClientMessageIdIsOneMessageAndAnswersAsTheFirst() async throws {
         try await withConversation { scene in
-            let first = try await scene.bob.conversations.send(.init(data: "one", clientMessageId: "1"), to: scene.token)
-            let second = try await scene.bob.conversations.send(.init(data: "two", clientMessageId: "1"), to: scene.token)
+            let first = try await scene.bob.conversations.send(
+                .init(data: "one", clientMessageId: "1"),
+                to: scene.token
+            )
+            let second = try await scene.bob.conversations.send(
+                .init(data: "two", clientMessageId: "1"),
+                to: scene.token
+            )
             #expect(first == second)
             #expect(try await scene.ann.conversations.messages(scene.token) == [first])
         }
@@ -82,7 +88,10 @@ import Wire
             }
             #expect(try await scene.history([]).count == 20)
             #expect(try await scene.history([("before", "2026-01-01T02:00:00+02:00")]).isEmpty)
-            #expect(try await scene.ann.ask(.get, "/conversations/\(scene.token)/messages?before=2026-01-01T02:00:10+02:00").status == 200)
+            #expect(
+                try await scene.ann.ask(.get, "/conversations/\(scene.token)/messages?before=2026-01-01T02:00:10+02:00")
+                    .status == 200
+            )
         }
     }
 

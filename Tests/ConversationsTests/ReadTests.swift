@@ -90,7 +90,12 @@ import Wire
             var marks: [String: Int64] = [:]
             var hasMore = true
             while hasMore {
-                guard case .missed(let missed) = try await scene.ann.conversations.changes(scene.token, after: after, limit: 3)
+                guard
+                    case .missed(let missed) = try await scene.ann.conversations.changes(
+                        scene.token,
+                        after: after,
+                        limit: 3
+                    )
                 else { throw TestSupportError("resync") }
                 #expect(missed.messages.count <= 3)
                 seqs += missed.messages.map(\.seq)
@@ -128,7 +133,11 @@ import Wire
                     var (after, known): (Int64, [Int64: Message]) = (0, [:])
                     while true {
                         let isLast = isOver.value
-                        guard case .missed(let missed) = try await scene.ann.conversations.changes(scene.token, after: after)
+                        guard
+                            case .missed(let missed) = try await scene.ann.conversations.changes(
+                                scene.token,
+                                after: after
+                            )
                         else { throw TestSupportError("resync") }
                         for message in missed.messages {
                             // Nothing comes late: what is new lies after all that was told.

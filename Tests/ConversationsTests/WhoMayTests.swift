@@ -95,12 +95,17 @@ import Wire
 
     @Test func whatIsNotThereIsNotFound() async throws {
         try await withConversation { scene in
-            for path in ["/conversations/\(scene.token)/push", "/conversations/\(scene.token)/nothing", "/blocks", "/x"] {
+            for path in [
+                "/conversations/\(scene.token)/push", "/conversations/\(scene.token)/nothing", "/blocks", "/x",
+            ] {
                 #expect(try await scene.ann.ask(.get, path).status == 404)
             }
             let wrong = try await scene.ann.ask(.delete, "/conversations/\(scene.token)")
             #expect(wrong.status == 405)
-            for token in ["x", "%00", "..", String(repeating: "a", count: 22), String(repeating: "a", count: 22) + "99999999999999999999"] {
+            for token in [
+                "x", "%00", "..", String(repeating: "a", count: 22),
+                String(repeating: "a", count: 22) + "99999999999999999999",
+            ] {
                 #expect(try await scene.ann.ask(.get, "/conversations/\(token)").status == 404)
             }
         }

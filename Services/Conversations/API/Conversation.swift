@@ -15,7 +15,9 @@ package struct Conversation: Hashable, Sendable, Listed {
     package var token: String
     package var label: String
     package var type: Kind
-    /// In the order they came. Null in a list where there are more than 100; a single conversation always has them.
+    /// In the order they came.
+    ///
+    /// Null in a list where there are more than 100; a single conversation always has them.
     package var members: [String]?
     /// As `members`.
     package var admins: [String]?

@@ -56,7 +56,10 @@ package enum Badge: Hashable, Sendable, Codable {
             self = .number(number)
         } else {
             guard try container.decode(String.self) == "increment" else {
-                throw DecodingError.dataCorruptedError(in: container, debugDescription: "neither increment nor a number")
+                throw DecodingError.dataCorruptedError(
+                    in: container,
+                    debugDescription: "neither increment nor a number"
+                )
             }
             self = .increment
         }

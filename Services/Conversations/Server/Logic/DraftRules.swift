@@ -88,7 +88,7 @@ enum DraftRules {
         var fields: [String: JSONValue] = [:]
         if let text = draft.pushMessage { fields["message"] = .string(try length(text, atMost: 4_096, "pushMessage")) }
         if let title = draft.pushTitle { fields["title"] = .string(try length(title, atMost: 255, "pushTitle")) }
-        if let payload = draft.pushPayload, try meta(payload, field: "pushPayload") != nil { fields["payload"] = payload }
+        if try meta(draft.pushPayload, field: "pushPayload") != nil { fields["payload"] = draft.pushPayload }
         switch draft.badge {
         case .number(let number):
             guard (0...1_000_000).contains(number) else {

@@ -9,7 +9,11 @@ extension ConversationStore {
     static var readsLimit: Int { 100 }
 
     /// Nil where the user sees no such conversation; unless told otherwise, a member alone sees one.
-    func view(_ token: ConversationToken, for user: User.ID, evenAsNonMember: Bool = false) async throws -> Conversation? {
+    func view(
+        _ token: ConversationToken,
+        for user: User.ID,
+        evenAsNonMember: Bool = false
+    ) async throws -> Conversation? {
         try await db.first(
             """
             SELECT \(unsafe: Self.columns)

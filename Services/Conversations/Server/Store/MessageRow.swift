@@ -40,7 +40,7 @@ struct MessageRow {
         createdAt = try row.decode(at: 9)
     }
 
-    /// - Parameter readers: who has read up to a `seq`; nil where that is not told.
+    /// The message; `readers` says who has read up to a `seq`, or nil where that is not told.
     func message(in conversation: Conversation.ID, readers: (Int64) -> [String]?) throws -> Message {
         var sender: Message.Sender?
         if let senderID, let senderNumber { sender = Message.Sender(id: senderNumber, serial: senderID) }

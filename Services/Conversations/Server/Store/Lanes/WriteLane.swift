@@ -23,7 +23,12 @@ final class WriteLane: Sendable {
     private let batchTimes = Metrics.Timer(label: "roost_conversations_batch_duration_seconds")
     private let retries = Counter(label: "roost_conversations_batch_retries_total")
 
-    /// - Parameter patience: how long a caller waits before being told that the outcome is unknown.
+    /// - Parameters:
+    ///   - segment: what writes a batch.
+    ///   - capacity: how many writes may wait.
+    ///   - maximumBytes: how much text may wait.
+    ///   - patience: how long a caller waits before being told that the outcome is unknown.
+    ///   - logger: told of batches that are run again.
     init(segment: SendSegment, capacity: Int, maximumBytes: Int, patience: Duration, logger: Logger) {
         self.segment = segment
         self.patience = patience
@@ -123,7 +128,6 @@ final class WriteLane: Sendable {
 
     /// Whether some of a batch may have held up the rest, by a lock that somebody else has.
     private static func isSlow(_ error: any Error) -> Bool {
-        guard let error = error as? PostgresError, case .timeout(outcomeUnknown: false) = error.kind else { return false }
-        return true
+        (error as? PostgresError)?.kind == .timeout(outcomeUnknown: false)
     }
 }
