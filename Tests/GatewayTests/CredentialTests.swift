@@ -27,7 +27,8 @@ import Wire
             let unsigned = "eyJhbGciOiJub25lIiwidHlwIjoiYXQrand0In0.\(parts[1])."
             let bad = [
                 "bearer", "Bearer ", "Bearer x", "Bearer  \(good)", "Basic YTpi", "\(good)", "Bearer \(good) x",
-                "Bearer \(expired)", "Bearer \(other)", "Bearer \(sameName)", "Bearer \(stranger)", "Bearer \(tampered)",
+                "Bearer \(expired)", "Bearer \(other)", "Bearer \(sameName)", "Bearer \(stranger)",
+                "Bearer \(tampered)",
                 "Bearer \(unsigned)", "Bearer \(good)=", "Bearer \(parts[0]).\(parts[1])",
             ]
             for value in bad {

@@ -62,7 +62,10 @@ import Testing
                 let hidden = "GET /media/conversations/hidden HTTP/1.1\r\nhost: a\r\n\r\n"
                 try await scene.connect { connection in
                     try await connection.send(request + hidden)
-                    let answer = try #require(try await connection.message(), "no answer to \(request.debugDescription)")
+                    let answer = try #require(
+                        try await connection.message(),
+                        "no answer to \(request.debugDescription)"
+                    )
                     #expect(answer.status == status, "\(request.debugDescription)")
                     #expect(answer["content-type"] == ["application/problem+json"])
                     #expect(answer.code != nil)

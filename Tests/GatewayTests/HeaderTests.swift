@@ -44,13 +44,19 @@ import Testing
     @Test func saneIDsAreKeptAndOthersMadeAnew() async throws {
         try await withGateway { scene in
             let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-            let kept = try await scene.get("/conversations", fields: "x-request-id: A-1_b.c\r\ntraceparent: \(parent)\r\n")
+            let kept = try await scene.get(
+                "/conversations",
+                fields: "x-request-id: A-1_b.c\r\ntraceparent: \(parent)\r\n"
+            )
             #expect(kept["x-request-id"] == ["A-1_b.c"])
             #expect(scene.seen(kept)["x-request-id"] == ["A-1_b.c"])
             #expect(scene.seen(kept)["traceparent"] == [parent])
             let long = String(repeating: "a", count: 129)
             for (id, trace) in [("a b", "00-x"), (long, parent + "0"), ("a\"", parent.uppercased()), ("", "")] {
-                let made = try await scene.get("/conversations", fields: "x-request-id: \(id)\r\ntraceparent: \(trace)\r\n")
+                let made = try await scene.get(
+                    "/conversations",
+                    fields: "x-request-id: \(id)\r\ntraceparent: \(trace)\r\n"
+                )
                 #expect(made["x-request-id"].first?.count == 32)
                 let seen = try #require(scene.seen(made)["traceparent"].first)
                 #expect(seen != trace && FieldValue.isTraceparent(seen))

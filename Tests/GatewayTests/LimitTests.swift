@@ -148,11 +148,14 @@ import Testing
     }
 
     @Test func anAnswerThatDoesNotBeginIs504() async throws {
-        try await withGateway(settings: { configuration in
-            configuration.answerTimeout = .milliseconds(200)
-        }, script: { connection, service in
-            while let request = try await connection.message() { service.note(request) }
-        }) { scene in
+        try await withGateway(
+            settings: { configuration in
+                configuration.answerTimeout = .milliseconds(200)
+            },
+            script: { connection, service in
+                while let request = try await connection.message() { service.note(request) }
+            }
+        ) { scene in
             let answer = try await scene.get("/conversations")
             #expect(answer.status == 504)
             #expect(answer.code == "gateway_timeout")
@@ -191,15 +194,18 @@ import Testing
     }
 
     @Test func tooManyRequestsForOneServiceAreToldSo() async throws {
-        try await withGateway(settings: { configuration in
-            configuration.upstreamConnectionLimit = 1
-        }, script: { connection, service in
-            while let request = try await connection.message() {
-                service.note(request)
-                if request.target.hasSuffix("?wait") { _ = try await connection.rest() }
-                try await connection.send(ScriptedService.answer(""))
+        try await withGateway(
+            settings: { configuration in
+                configuration.upstreamConnectionLimit = 1
+            },
+            script: { connection, service in
+                while let request = try await connection.message() {
+                    service.note(request)
+                    if request.target.hasSuffix("?wait") { _ = try await connection.rest() }
+                    try await connection.send(ScriptedService.answer(""))
+                }
             }
-        }) { scene in
+        ) { scene in
             try await scene.connect { first in
                 try await first.send(scene.signed("GET /conversations?wait"))
                 try await eventually { scene.service.requests.count == 1 }

@@ -112,6 +112,11 @@ final class RawConnection {
         return buffered.readString(length: buffered.readableBytes) ?? ""
     }
 
+    /// The next `count` bytes.
+    func text(_ count: Int) async throws -> String {
+        String(decoding: try await bytes(count), as: UTF8.self)
+    }
+
     /// One line without its CRLF; nil at the end.
     private func line() async throws -> String? {
         while true {

@@ -13,9 +13,11 @@ func eventually(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sour
 
 enum Pattern {
     /// Bytes that do not repeat at the steps in which things are buffered.
-    static func bytes(_ count: Int) -> [UInt8] {
+    static func bytes(atLeast count: Int) -> [UInt8] {
         let unit = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
-        return Array(repeatElement(unit, count: count / unit.count + 1).joined().prefix(count))
+        var bytes: [UInt8] = []
+        while bytes.count < count { bytes += unit }
+        return bytes
     }
 }
 

@@ -14,6 +14,7 @@ package final class GatewayService: Service {
     private let group: MultiThreadedEventLoopGroup
     private let loops: [ObjectIdentifier: EdgeLoop]
     private let listener = Mutex<(any Channel)?>(nil)
+    private let isStopped = Mutex(false)
 
     /// - Parameter document: the OpenAPI document that says which routes there are.
     package init(
@@ -73,7 +74,9 @@ package final class GatewayService: Service {
                 value: ChannelOptions.Types.SocketOption.Value(bytes)
             )
         }
-        let channel = try await bootstrap.bind(host: edge.configuration.host, port: edge.configuration.port)
+        let channel =
+            try await bootstrap
+            .bind(host: edge.configuration.host, port: edge.configuration.port)
             .get()
         listener.withLock { $0 = channel }
         edge.logger.info("listening", metadata: ["address": "\(channel.localAddress?.description ?? "")"])
@@ -81,6 +84,11 @@ package final class GatewayService: Service {
 
     /// Takes no more connections, lets what is under way finish for as long as it may, and ends.
     package func stop() async {
+        let isFirst = isStopped.withLock { isStopped in
+            defer { isStopped = true }
+            return !isStopped
+        }
+        guard isFirst else { return }
         let channel = listener.withLock { $0 }
         // A listener that is closed already is closed.
         try? await channel?.close().get()

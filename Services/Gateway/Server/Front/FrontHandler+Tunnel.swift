@@ -18,7 +18,15 @@ extension FrontHandler {
         finishLog()
         loop.counters.tunnels.increment()
         let tunnel = Tunnel(loop: loop, upstream: upstream)
-        upstream.becomeTunnel(tunnel.service)
-        codec.becomeTunnel(tunnel.client, in: channel, front: self)
+        do {
+            try upstream.becomeTunnel(tunnel.service)
+            try codec.becomeTunnel(tunnel.client, in: channel, front: self)
+        } catch {
+            // Whichever end was in its place takes the other along.
+            tunnel.cutOff()
+            loop.unwatch(tunnel)
+            upstream.close()
+            close()
+        }
     }
 }

@@ -58,20 +58,15 @@ final class ServerCodec {
         meter.replay(bytes)
     }
 
-    /// Takes the HTTP handlers away and puts `end` in their place.
-    func becomeTunnel(_ end: TunnelHandler, in channel: any Channel, front: FrontHandler) {
+    /// Makes way for `end`, which passes on what comes from now on.
+    func becomeTunnel(_ end: TunnelHandler, in channel: any Channel, front: FrontHandler) throws {
+        try end.install(in: channel)
         let pipeline = channel.pipeline.syncOperations
-        pipeline.removeHandler(decoder).assumeIsolated().whenComplete { result in
-            do {
-                try result.get()
-                try pipeline.addHandler(end, position: .before(front))
-                pipeline.removeHandler(self.encoder, promise: nil)
-                pipeline.removeHandler(self.meter, promise: nil)
-                pipeline.removeHandler(front, promise: nil)
-                if let bytes = front.leftover { end.take(bytes) }
-            } catch {
-                channel.close(promise: nil)
-            }
+        pipeline.removeHandler(decoder).assumeIsolated().whenComplete { _ in
+            pipeline.removeHandler(self.encoder, promise: nil)
+            pipeline.removeHandler(self.meter, promise: nil)
+            pipeline.removeHandler(front, promise: nil)
+            end.start(after: front.leftover)
         }
     }
 }

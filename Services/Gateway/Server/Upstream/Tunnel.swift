@@ -37,7 +37,7 @@ final class Tunnel: Watched {
     }
 }
 
-/// One end of a tunnel.
+/// One end of a tunnel: the first handler of its connection, so that nothing else sees what comes from now on.
 final class TunnelHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -46,71 +46,69 @@ final class TunnelHandler: ChannelInboundHandler {
     private var tunnel: Tunnel?
     private var partner: TunnelHandler?
     private var context: ChannelHandlerContext?
-    /// What is for this end, while it is not in its place yet.
-    private var early = ByteBuffer()
+    private var isStarted = false
+    /// What came while the decoder that was here before had still to hand over what it held.
+    private var held = ByteBuffer()
+    private var hasEnded = false
 
     fileprivate func join(_ tunnel: Tunnel, to partner: TunnelHandler) {
         self.tunnel = tunnel
         self.partner = partner
     }
 
+    /// Takes this end's place in front of all others.
+    func install(in channel: any Channel) throws {
+        try channel.pipeline.syncOperations.addHandler(self, position: .first)
+        // Without it the end of input would end both directions.
+        try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
+    }
+
+    /// Begins to pass on what comes, after what the decoder had left.
+    func start(after leftover: ByteBuffer?) {
+        guard !isStarted else { return }
+        isStarted = true
+        if let leftover { partner?.send(leftover) }
+        if held.readableBytes > 0 { partner?.send(held) }
+        held = ByteBuffer()
+        partner?.context?.flush()
+        if isClosed {
+            end()
+        } else if hasEnded {
+            partner?.finish()
+        } else {
+            context?.read()
+        }
+    }
+
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        // Without the option the end of input would close both directions; a connection that is gone needs neither.
-        try? context.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
-        guard context.channel.isActive else {
-            channelInactive(context: context)
-            return
-        }
-        if early.readableBytes > 0 { context.writeAndFlush(Self.wrapOutboundOut(early), promise: nil) }
-        early.clear()
-        if partner?.isClosed ?? true {
-            closeWhenSent()
-        } else if partner?.context != nil {
-            context.read()
-            partner?.context?.read()
-        }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
     }
 
-    /// Takes what this side had sent before this handler was in its place.
-    func take(_ bytes: ByteBuffer) {
-        partner?.send(bytes)
-        partner?.context?.flush()
-    }
-
-    private func send(_ bytes: ByteBuffer) {
-        if let context {
-            context.write(Self.wrapOutboundOut(bytes), promise: nil)
-        } else if !isClosed {
-            early.writeImmutableBuffer(bytes)
-        }
-    }
-
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        partner?.send(Self.unwrapInboundIn(data))
+        var bytes = Self.unwrapInboundIn(data)
+        if isStarted { partner?.send(bytes) } else { held.writeBuffer(&bytes) }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
+        guard isStarted, let other = partner?.context else { return }
         tunnel?.lastActivity = .now()
-        guard let other = partner?.context else { return }
         other.flush()
         // A side that does not take more stops the other, until it is writable again.
         if other.channel.isWritable { context.read() }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable { partner?.context?.read() }
+        if context.channel.isWritable, let partner, partner.isStarted { partner.context?.read() }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .some(ChannelEvent.inputClosed) = event as? ChannelEvent {
-            partner?.context?.close(mode: .output, promise: nil)
-        }
-        context.fireUserInboundEventTriggered(event)
+        guard case .some(ChannelEvent.inputClosed) = event as? ChannelEvent else { return }
+        hasEnded = true
+        if isStarted { partner?.finish() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -118,15 +116,26 @@ final class TunnelHandler: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        guard !isClosed else { return }
         isClosed = true
+        if isStarted { end() }
+    }
+
+    private func end() {
         partner?.closeWhenSent()
         tunnel?.closed(self)
         tunnel = nil
         partner = nil
     }
 
-    fileprivate func close() {
+    private func send(_ bytes: ByteBuffer) {
+        context?.write(Self.wrapOutboundOut(bytes), promise: nil)
+    }
+
+    private func finish() {
+        context?.close(mode: .output, promise: nil)
+    }
+
+    func close() {
         context?.close(promise: nil)
     }
 

@@ -139,21 +139,15 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     // MARK: Tunnels
 
-    /// Takes the HTTP handlers away, puts `end` in their place and gives it what came after the answer's head.
-    func becomeTunnel(_ end: TunnelHandler) {
-        guard let context else { return }
+    /// Makes way for `end`, which passes on what comes after the answer's head.
+    func becomeTunnel(_ end: TunnelHandler) throws {
+        guard let context else { throw ChannelError.ioOnClosedChannel }
+        try end.install(in: context.channel)
         let pipeline = context.pipeline.syncOperations
-        pipeline.removeHandler(decoder).assumeIsolated().whenComplete { result in
-            do {
-                try result.get()
-                try pipeline.addHandler(end, position: .before(self))
-                pipeline.removeHandler(self.encoder, promise: nil)
-                pipeline.removeHandler(self, promise: nil)
-                if let bytes = self.leftover { end.take(bytes) }
-            } catch {
-                self.pool.forget(self)
-                context.close(promise: nil)
-            }
+        pipeline.removeHandler(decoder).assumeIsolated().whenComplete { _ in
+            pipeline.removeHandler(self.encoder, promise: nil)
+            pipeline.removeHandler(self, promise: nil)
+            end.start(after: self.leftover)
         }
     }
 }

@@ -1,0 +1,75 @@
+/// Text of the document as HTML: escaped, with the little of Markdown that descriptions use.
+enum Markup {
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        for character in text {
+            switch character {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            default: result.append(character)
+            }
+        }
+        return result
+    }
+
+    /// One line of text, with `code` and **strong** marked up.
+    static func inline(_ text: String) -> String {
+        escaped(text).components(between: "`").enumerated().map { number, part in
+            guard number.isMultiple(of: 2) else { return "<code>\(part)</code>" }
+            return part.components(between: "**").enumerated().map { number, part in
+                number.isMultiple(of: 2) ? part : "<strong>\(part)</strong>"
+            }.joined()
+        }.joined()
+    }
+
+    /// Paragraphs, headings and lists.
+    static func blocks(_ text: String) -> String {
+        var html = ""
+        var paragraph: [String] = []
+        var items: [String] = []
+        var list = "ul"
+        func flush() {
+            if !paragraph.isEmpty { html += "<p>\(inline(paragraph.joined(separator: " ")))</p>" }
+            if !items.isEmpty { html += "<\(list)>\(items.map { "<li>\(inline($0))</li>" }.joined())</\(list)>" }
+            paragraph = []
+            items = []
+        }
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            let trimmed = String(line.trimmedASCII)
+            if trimmed.isEmpty {
+                flush()
+            } else if trimmed.hasPrefix("#") {
+                flush()
+                html += "<h3>\(inline(String(trimmed.drop { $0 == "#" || $0 == " " })))</h3>"
+            } else if let item = item(trimmed) {
+                if items.isEmpty { flush() }
+                list = item.list
+                items.append(item.text)
+            } else if !items.isEmpty {
+                items[items.count - 1] += " \(trimmed)"
+            } else {
+                paragraph.append(trimmed)
+            }
+        }
+        flush()
+        return html
+    }
+
+    private static func item(_ line: String) -> (list: String, text: String)? {
+        if line.hasPrefix("- ") { return ("ul", String(line.dropFirst(2))) }
+        let digits = line.prefix { $0.isNumber }
+        guard !digits.isEmpty, line.dropFirst(digits.count).hasPrefix(". ") else { return nil }
+        return ("ol", String(line.dropFirst(digits.count + 2)))
+    }
+}
+
+extension String {
+    /// The parts between marks, which come in pairs; a mark without its other is text.
+    fileprivate func components(between mark: String) -> [String] {
+        let parts = split(separator: mark, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count.isMultiple(of: 2) else { return parts }
+        return parts.dropLast(2) + [parts.suffix(2).joined(separator: mark)]
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+@testable import GatewayServer
+
+@Suite struct OwnPagesTests {
+    private func ask(_ scene: GatewayScene, _ line: String, _ fields: String = "") async throws -> RawMessage {
+        try await scene.ask("\(line) HTTP/1.1\r\nhost: a\r\n\(fields)\r\n")
+    }
+
+    @Test func aPreflightIsAnsweredAtTheEdge() async throws {
+        try await withGateway { scene in
+            let fields =
+                "origin: https://app.example\r\naccess-control-request-method: PATCH\r\n"
+                + "access-control-request-headers: authorization, content-type\r\n"
+            let answer = try await ask(scene, "OPTIONS /auth/me", fields)
+            #expect(answer.status == 204)
+            #expect(answer["access-control-allow-origin"] == ["*"])
+            #expect(answer["access-control-allow-headers"] == ["authorization, content-type"])
+            #expect(answer["access-control-allow-methods"].first?.contains("PATCH") ?? false)
+            #expect(answer["access-control-allow-credentials"].isEmpty)
+            #expect(answer["content-length"].isEmpty)
+            #expect(try await ask(scene, "OPTIONS /nowhere", fields).status == 404)
+            #expect(try await ask(scene, "OPTIONS /auth/me")["allow"] == ["GET, HEAD, PATCH, DELETE, OPTIONS"])
+            #expect(try await ask(scene, "OPTIONS *").status == 204)
+            #expect(scene.service.requests.isEmpty)
+        }
+    }
+
+    @Test func everyAnswerToAPageOfAnotherOriginSaysSo() async throws {
+        try await withGateway { scene in
+            let fields = "origin: https://app.example\r\n"
+            for answer in [
+                try await scene.get("/conversations", fields: fields), try await ask(scene, "GET /auth/me", fields),
+                try await ask(scene, "GET /nowhere", fields), try await ask(scene, "GET /health", fields),
+            ] {
+                #expect(answer["access-control-allow-origin"] == ["*"])
+                #expect(answer["access-control-expose-headers"].first?.contains("x-request-id") ?? false)
+            }
+            #expect(try await scene.get("/conversations")["access-control-allow-origin"].isEmpty)
+        }
+    }
+
+    @Test func originsThatAreNotNamedAreNotLetIn() async throws {
+        try await withGateway(settings: { $0.corsOrigins = ["https://app.example"] }) { scene in
+            let good = try await scene.get("/conversations", fields: "origin: https://app.example\r\n")
+            #expect(good["access-control-allow-origin"] == ["https://app.example"])
+            #expect(good["vary"] == ["origin"])
+            let bad = try await scene.get("/conversations", fields: "origin: https://evil.example\r\n")
+            #expect(bad["access-control-allow-origin"].isEmpty)
+            #expect(bad["vary"] == ["origin"])
+            let preflight = "origin: https://evil.example\r\naccess-control-request-method: GET\r\n"
+            #expect(try await ask(scene, "OPTIONS /auth/me", preflight)["access-control-allow-methods"].isEmpty)
+        }
+    }
+
+    @Test func statusTellsWhichServicesAreUp() async throws {
+        try await withGateway(settings: { configuration in
+            let down = try UpstreamService(
+                name: "conversations",
+                prefixes: ["/conversations"],
+                urls: ["http://127.0.0.1:9"]
+            )
+            configuration.services = [configuration.services[0], down]
+        }) { scene in
+            let answer = try await ask(scene, "GET /status")
+            #expect(answer.status == 200)
+            let report = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+            let services = try #require(report?["services"] as? [[String: Any]])
+            #expect(services.map { "\($0["name"] ?? "") \($0["status"] ?? "")" } == ["auth up", "conversations down"])
+            // Asked twice within a second, the services are asked once.
+            _ = try await ask(scene, "GET /status")
+            #expect(scene.service.requests.count { $0.target == "/ready" } == 1)
+        }
+    }
+
+    @Test func theDocumentIsServedAndNotSentTwice() async throws {
+        try await withGateway { scene in
+            for page in ["/openapi.yaml", "/docs"] {
+                let first = try await ask(scene, "GET \(page)")
+                #expect(first.status == 200)
+                let etag = try #require(first["etag"].first)
+                let second = try await ask(scene, "GET \(page)", "if-none-match: \(etag)\r\n")
+                #expect(second.status == 304)
+                #expect(second.body.isEmpty)
+                let head = try await ask(scene, "HEAD \(page)")
+                #expect(head["content-length"] == ["\(first.body.count)"])
+            }
+            #expect(try await ask(scene, "GET /openapi.yaml").text == GatewayScene.document)
+            #expect(try await ask(scene, "POST /docs", "content-length: 0\r\n").status == 405)
+        }
+    }
+
+    @Test func theDocumentThatIsBuiltInIsTheOneInDocs() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let file = try String(contentsOf: root.appending(path: "docs/openapi.yaml"), encoding: .utf8)
+        #expect(try OpenAPIDocument.embedded().text == file)
+    }
+
+    @Test func healthAsksNobody() async throws {
+        try await withGateway { scene async throws in
+            #expect(try await ask(scene, "GET /health").text == #"{"status":"ok"}"#)
+            #expect(scene.service.requests.isEmpty)
+        }
+    }
+}
