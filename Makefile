@@ -13,9 +13,9 @@ ifdef CI
 export WARNINGS_AS_ERRORS := 1
 endif
 
-.PHONY: up test build lint format bench soak doctor dependencies
+.PHONY: up test build lint format bench soak doctor programs dependencies
 
-up: dependencies ; for program in $(PROGRAMS); do swift build -c release --product $$program; done && exec .build/release/roost up
+up: programs ; exec .build/release/roost up
 
 test: lint build ; $(TEST) --parallel --skip '^SuiteTests\.' && $(TEST) --filter '^SuiteTests\.'
 
@@ -25,8 +25,12 @@ lint: ; $(SWIFT_FORMAT) lint --strict --recursive $(SOURCES) && scripts/check-im
 
 format: ; $(SWIFT_FORMAT) format --in-place --recursive $(SOURCES)
 
+bench: programs ; bench/run $(ARGUMENTS)
+
 soak: build ; SOAK=1 $(TEST) --filter '^SuiteTests\.'
 
-doctor: ; swift build -c release --product roost && .build/release/roost doctor
+doctor: programs ; .build/release/roost doctor
+
+programs: dependencies ; for program in $(PROGRAMS); do swift build -c release --product $$program; done
 
 dependencies: ; scripts/install-dependencies

@@ -71,6 +71,25 @@ extension SuiteTests {
             }
         }
 
+        @Test func everyAnswerIsOneThatTheDocumentDescribes() async throws {
+            let settings = ["RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0"]
+            try await RunningSuite.with(settings: settings) { suite in
+                let seconds = SuiteTests.isSoak ? 600 : 30
+                let arguments = ["http://127.0.0.1:\(suite.gatewayPort)", "--seconds", "\(seconds)"]
+                let command = ProcessCommand(
+                    "\(SuiteTests.root)/scripts/schemathesis",
+                    arguments,
+                    environment: suite.environment,
+                    workingDirectory: SuiteTests.root
+                )
+
+                // Its packages are fetched on the first run.
+                let (status, output) = try await command.run(within: .seconds(3 * seconds + 180))
+
+                #expect(status.isSuccess, "\(output)")
+            }
+        }
+
         @Test func theReadmeSaysWhatHappens() async throws {
             let readme = try String(contentsOfFile: SuiteTests.root + "/README.md", encoding: .utf8)
             let blocks = readme.matches(of: #/```bash\n(?<text>(?s:.*?))```/#).map { String($0.text) }
@@ -97,6 +116,9 @@ extension SuiteTests {
 
 /// Tests of the real executables, one at a time: each has the machine's two cores for itself.
 @Suite(.serialized) enum SuiteTests {
+    /// `make soak`: the same tests, longer.
+    static let isSoak = ProcessInfo.processInfo.environment["SOAK"] != nil
+
     /// The checkout.
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path(percentEncoded: false)

@@ -12,11 +12,10 @@ import Wire
 /// What holds when processes are killed under load.
 extension SuiteTests {
     @Suite struct KillTests {
-        private static let isSoak = ProcessInfo.processInfo.environment["SOAK"] != nil
         private static let senders = 32
         /// What each sender says before, and again after, each kill.
-        private static let messages = isSoak ? 200 : 10
-        private static let rounds = isSoak ? 5 : 1
+        private static let messages = SuiteTests.isSoak ? 200 : 10
+        private static let rounds = SuiteTests.isSoak ? 5 : 1
         /// How soon all must be back, by itself.
         private static let limit = Duration.seconds(5)
 

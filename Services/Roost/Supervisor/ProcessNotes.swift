@@ -10,6 +10,9 @@ final class ProcessNotes: Sendable {
         let process: ProcessIdentity
     }
 
+    /// What PostgreSQL's server is noted as.
+    static let postgresql = "postgresql"
+
     private let path: String
     private let notes = Mutex<[String: ProcessIdentity]>([:])
 
@@ -28,9 +31,12 @@ final class ProcessNotes: Sendable {
         return notes.filter(\.process.isAlive)
     }
 
-    /// Stops what an earlier run has left; such processes are about to stop by themselves, as nobody holds their input.
+    /// Stops the services that an earlier run has left.
+    ///
+    /// They are about to stop by themselves, as nobody holds their input. PostgreSQL, which they may be using until
+    /// then, is left to who starts it anew.
     func endLeftovers(within limit: Duration, telling say: (String) -> Void) async throws {
-        for note in leftovers() {
+        for note in leftovers() where note.name != Self.postgresql {
             say("\(note.name) (process \(note.process.pid)) of an earlier run still runs; stopping it")
             note.process.signal(SIGTERM)
             if await note.process.hasEnded(within: limit) {

@@ -80,7 +80,7 @@ struct SuiteStart: Sendable {
         try await server.prepare()
         let postgres = await supervisor.keep(
             Supervised.Charge(
-                name: "postgresql",
+                name: ProcessNotes.postgresql,
                 stopSignal: SIGINT,
                 forceSignal: SIGQUIT,
                 stopLimit: .seconds(10),
