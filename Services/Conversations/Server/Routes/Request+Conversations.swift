@@ -25,8 +25,8 @@ extension Request {
     func historySpan() throws -> HistorySpan {
         var span = HistorySpan()
         span.count = try limit("count")
-        span.beforeSeq = try number("beforeSeq", in: 0...Int64(1) << 53)
-        span.afterSeq = try number("afterSeq", in: 0...Int64(1) << 53)
+        span.beforeSeq = try number("beforeSeq", in: 0...(Int64(1) << 53) - 1)
+        span.afterSeq = try number("afterSeq", in: 0...(Int64(1) << 53) - 1)
         let page = try number("page", in: 0...1_000_000)
         let before = try moment("before")
         if span.beforeSeq != nil || span.afterSeq != nil {
