@@ -13,6 +13,8 @@ struct Sessions: Sendable {
     static let reuseGrace: TimeInterval = 10
     /// Refresh tokens of a session that are not used yet; the oldest beyond them are forgotten.
     static let maximumUnusedTokens = 128
+    /// Refreshes of one session that wait for each other; past them one is refused.
+    static let maximumWaiting = 256
 
     let database: PostgresPool
     let issuer: TokenIssuer
@@ -22,6 +24,7 @@ struct Sessions: Sendable {
     let idleLifetime: Int
     let logger: Logger
     let now: @Sendable () -> Date
+    private let turns = Turns<UUID>(maximumWaiting: maximumWaiting)
 
     private static let refused = APIError(.unauthenticated, "invalid_refresh_token", "the refresh token is not valid")
 
@@ -45,7 +48,9 @@ struct Sessions: Sendable {
         let device = try draft.deviceId.map { try DeviceID($0) }
         guard let token = RefreshToken(draft.refreshToken) else { throw Self.refused }
 
-        let outcome = try await database.transaction { db in try await self.use(token, on: device, in: db) }
+        let outcome = try await turns.take(token.session) {
+            try await database.transaction { db in try await self.use(token, on: device, in: db) }
+        }
         switch outcome {
         case .continued(let signIn): return signIn
         case .refused: throw Self.refused
@@ -69,22 +74,24 @@ struct Sessions: Sendable {
             guard token.isOurs(issuer.refreshTokenTags) else { return .refused }
             return .reused(try await RevocationStore(db: db).end(session.id, of: nil, at: now))
         }
-        if known.usedAt == nil {
-            try await store.markUsed(token.hash, in: session.id, at: now)
-        } else if let successorUsedAt = known.successorUsedAt {
+        if known.usedAt != nil, let successorUsedAt = known.successorUsedAt {
             let isSameDevice = device != nil && device?.text == session.deviceID
             guard isSameDevice, now.timeIntervalSince(successorUsedAt) <= Self.reuseGrace else {
                 return .reused(try await RevocationStore(db: db).end(session.id, of: nil, at: now))
             }
         }
-        let signIn = try await issuer.continue(session, after: token.hash, in: db)
-        try await SessionStore(db: db).touch(session.id, at: now)
-        try await store.prune(
-            session.id,
-            successorUsedBefore: now.addingTimeInterval(-Self.reuseGrace),
-            maximumUnused: Self.maximumUnusedTokens
+        let next = RefreshToken(for: session.id, tags: issuer.refreshTokenTags)
+        try await store.use(
+            token.hash,
+            givingOut: next.hash,
+            in: session.id,
+            at: now,
+            forgetting: .init(
+                successorUsedBefore: now.addingTimeInterval(-Self.reuseGrace),
+                unusedBeyond: Self.maximumUnusedTokens
+            )
         )
-        return .continued(signIn)
+        return .continued(try issuer.tokens(of: session, refreshToken: next))
     }
 
     /// The devices that a user is signed in on, newest first.

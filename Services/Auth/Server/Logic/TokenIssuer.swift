@@ -34,20 +34,14 @@ struct TokenIssuer: Sendable {
             expiresAt: now.addingTimeInterval(TimeInterval(sessionLifetime))
         )
         try await SessionStore(db: db).insert(session)
-        return try await `continue`(session, after: nil, in: db)
+        let first = RefreshToken(for: session.id, tags: refreshTokenTags)
+        try await RefreshTokenStore(db: db).insert(first.hash, in: session.id, at: now)
+        return try tokens(of: session, refreshToken: first)
     }
 
-    /// Gives a session its next tokens, for the refresh token of this hash.
-    func `continue`(
-        _ session: SessionStore.Record,
-        after token: Data?,
-        in db: any PostgresExecutor
-    ) async throws -> SignIn {
-        let now = now()
-        let next = RefreshToken(for: session.id, tags: refreshTokenTags)
-        try await RefreshTokenStore(db: db).insert(next.hash, in: session.id, givenFor: token, at: now)
-
-        let issued = Int64(now.timeIntervalSince1970)
+    /// The answer that a session is used and continued with.
+    func tokens(of session: SessionStore.Record, refreshToken: RefreshToken) throws -> SignIn {
+        let issued = Int64(now().timeIntervalSince1970)
         // Never beyond the session's own end.
         let expires = min(issued + Int64(accessTokenLifetime), Int64(session.expiresAt.timeIntervalSince1970))
         let claims = AccessToken.Claims(
@@ -60,7 +54,7 @@ struct TokenIssuer: Sendable {
         )
         return SignIn(
             jwt: try keys.sign(claims),
-            refreshToken: next.text,
+            refreshToken: refreshToken.text,
             expiresIn: Int(expires - issued),
             userId: session.user.user
         )

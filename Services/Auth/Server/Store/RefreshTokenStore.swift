@@ -14,11 +14,20 @@ struct RefreshTokenStore {
         var successorUsedAt: Date?
     }
 
-    func insert(_ hash: Data, in session: UUID, givenFor parent: Data?, at now: Date) async throws {
+    /// Which tokens are not worth keeping.
+    struct Forgettable: Sendable {
+        /// Used, and the first token given for it used before this: it will never be taken again.
+        var successorUsedBefore: Date
+        /// Unused, and so many newer ones are unused too.
+        var unusedBeyond: Int
+    }
+
+    /// A sign-in's own token.
+    func insert(_ hash: Data, in session: UUID, at now: Date) async throws {
         try await db.run(
             """
-            INSERT INTO refresh_tokens (session_id, hash, parent, issued_at)
-            VALUES (\(session), \(hash), \(parent), \(now))
+            INSERT INTO refresh_tokens (session_id, hash, issued_at)
+            VALUES (\(session), \(hash), \(now))
             """
         )
     }
@@ -38,37 +47,41 @@ struct RefreshTokenStore {
         }
     }
 
-    /// Notes the first use of a token, on it and on the token it was given for.
-    func markUsed(_ hash: Data, in session: UUID, at now: Date) async throws {
+    /// Gives out `next` for a token, and notes it on the session and, the first time, on the token and its parent.
+    func use(
+        _ hash: Data,
+        givingOut next: Data,
+        in session: UUID,
+        at now: Date,
+        forgetting: Forgettable
+    ) async throws {
         try await db.run(
             """
-            WITH token AS (
+            WITH seen AS (
+                UPDATE sessions SET last_seen_at = \(now) WHERE session_id = \(session)
+            ), token AS (
                 UPDATE refresh_tokens SET used_at = \(now)
-                WHERE session_id = \(session) AND hash = \(hash)
+                WHERE session_id = \(session) AND hash = \(hash) AND used_at IS NULL
                 RETURNING parent
-            )
-            UPDATE refresh_tokens SET successor_used_at = \(now)
-            FROM token
-            WHERE refresh_tokens.session_id = \(session) AND refresh_tokens.hash = token.parent
-                AND refresh_tokens.successor_used_at IS NULL
-            """
-        )
-    }
-
-    /// Forgets the tokens that will never be taken again, and the oldest unused ones beyond `maximumUnused`.
-    func prune(_ session: UUID, successorUsedBefore: Date, maximumUnused: Int) async throws {
-        try await db.run(
-            """
-            DELETE FROM refresh_tokens
-            WHERE session_id = \(session) AND (
-                successor_used_at < \(successorUsedBefore)
-                OR hash IN (
-                    SELECT hash FROM refresh_tokens
-                    WHERE session_id = \(session) AND used_at IS NULL
-                    ORDER BY issued_at DESC, hash
-                    OFFSET \(maximumUnused)
+            ), parent AS (
+                UPDATE refresh_tokens SET successor_used_at = \(now)
+                FROM token
+                WHERE refresh_tokens.session_id = \(session) AND refresh_tokens.hash = token.parent
+                    AND refresh_tokens.successor_used_at IS NULL
+            ), forgotten AS (
+                DELETE FROM refresh_tokens
+                WHERE session_id = \(session) AND hash <> \(hash) AND (
+                    successor_used_at < \(forgetting.successorUsedBefore)
+                    OR hash IN (
+                        SELECT hash FROM refresh_tokens
+                        WHERE session_id = \(session) AND used_at IS NULL
+                        ORDER BY issued_at DESC, hash
+                        OFFSET \(forgetting.unusedBeyond)
+                    )
                 )
             )
+            INSERT INTO refresh_tokens (session_id, hash, parent, issued_at)
+            VALUES (\(session), \(next), \(hash), \(now))
             """
         )
     }

@@ -51,10 +51,6 @@ struct SessionStore {
         )
     }
 
-    func touch(_ id: UUID, at now: Date) async throws {
-        try await db.run("UPDATE sessions SET last_seen_at = \(now) WHERE session_id = \(id)")
-    }
-
     /// A user's sessions that can still be refreshed, newest first.
     func list(of user: User.ID, seenSince: Date, now: Date, after: Position?, limit: Int) async throws -> [Record] {
         try await db.all(
