@@ -114,6 +114,60 @@ import Wire
     }
 }
 
+@Suite struct TurnsTests {
+    @Test func oneAfterTheOtherAndOnlySoManyWait() async throws {
+        let turns = Turns<String>(maximumWaiting: 3)
+        let (began, signal) = AsyncStream<Void>.makeStream()
+        let (hold, release) = AsyncStream<Void>.makeStream()
+        let running = Running()
+        async let first: Void = turns.take("a") {
+            signal.yield()
+            for await _ in hold { break }
+        }
+        for await _ in began { break }
+
+        // Another key is free all the while.
+        try await turns.take("b") {}
+        let refused = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    do {
+                        try await turns.take("a") {
+                            running.begin()
+                            await Task.yield()
+                            running.end()
+                        }
+                        return false
+                    } catch {
+                        return (error as? APIError)?.kind == .rateLimited
+                    }
+                }
+            }
+            var refused = 0
+            for try await isRefused in group {
+                if isRefused { refused += 1 }
+                if refused == 5 { release.yield() }
+            }
+            return refused
+        }
+        #expect(refused == 5)
+        #expect(running.most == 1)
+        try await first
+        #expect(try await turns.take("a") { 7 } == 7)
+    }
+}
+
+/// How many were running at once.
+private final class Running: Sendable {
+    private let counts = Mutex((now: 0, most: 0))
+
+    var most: Int { counts.withLock { $0.most } }
+
+    func begin() { counts.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) } }
+
+    func end() { counts.withLock { $0.now -= 1 } }
+}
+
 @Suite struct SealerTests {
     private let old = Data(repeating: 1, count: 32).base64EncodedString()
     private let new = String(repeating: "ab", count: 32)
