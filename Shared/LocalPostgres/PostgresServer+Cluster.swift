@@ -43,17 +43,16 @@ extension PostgresServer {
         return password
     }
 
-    /// Stops a server that an earlier run has left in this folder, and removes the note of one that is no more.
+    /// Stops a server that an earlier run has left in this folder; it is recognised by the folder it works in.
     ///
-    /// PostgreSQL itself believes such a note as soon as any process has the id in it. A server is recognised by the
-    /// folder it works in.
+    /// The note of one that is no more stays: by it the next server sees whether parts of the dead one still use its
+    /// memory, and does not start beside them.
     func endLeftover() async throws {
         guard let note = PostmasterNote(data: data) else {
             return
         }
         guard let process = note.process else {
-            unlink(PostmasterNote.path(data: data))
-            return
+            return try note.disclaim()
         }
         for (signal, limit) in [(SIGINT, Duration.seconds(10)), (SIGQUIT, .seconds(5)), (SIGKILL, .seconds(5))] {
             process.signal(signal)
@@ -130,11 +129,11 @@ struct PostmasterNote {
     let isReady: Bool
     private let data: String
 
-    static func path(data: String) -> String { "\(data)/postmaster.pid" }
+    private var path: String { "\(data)/postmaster.pid" }
 
     init?(data: String) {
         // Silence: no note, no server.
-        guard let text = try? String(contentsOfFile: Self.path(data: data), encoding: .utf8) else {
+        guard let text = try? String(contentsOfFile: "\(data)/postmaster.pid", encoding: .utf8) else {
             return nil
         }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -145,6 +144,22 @@ struct PostmasterNote {
         self.data = data
         // The eighth line is the state, padded with spaces (utils/pidfile.h).
         isReady = lines.count > 7 && lines[7].hasPrefix("ready")
+    }
+
+    /// Keeps PostgreSQL from taking a stranger, who has got the dead server's id, for the server.
+    ///
+    /// A note with the id of its parent it knows to be old (`CreateLockFile` in miscinit.c), and goes by the rest of it.
+    func disclaim() throws {
+        // One that is dead and not reaped counts too: PostgreSQL asks in the same way.
+        guard kill(pid, 0) == 0, pid != getpid() else {
+            return
+        }
+        let rest = try String(contentsOfFile: path, encoding: .utf8).drop { $0 != "\n" }
+        // In place, so that it stays the server's own file.
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        try file.truncate(atOffset: 0)
+        try file.write(contentsOf: Data("\(getpid())\(rest)".utf8))
+        try file.close()
     }
 
     /// The server that the note is about, if it lives; a process that works elsewhere only has got its id.

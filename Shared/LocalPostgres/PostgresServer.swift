@@ -73,8 +73,7 @@ package final class PostgresServer: Sendable {
 
     /// Sees to it that the folder holds a whole cluster that nobody else runs, and settles on the port.
     ///
-    /// A cluster whose making was broken off is made anew. A server that an earlier run has left behind is stopped,
-    /// and a note of one that is no more removed.
+    /// A cluster whose making was broken off is made anew, and a server that an earlier run has left behind stopped.
     package func prepare() async throws {
         try account.makeDirectory(configuration.directory)
         try await endLeftover()

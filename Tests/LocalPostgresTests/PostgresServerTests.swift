@@ -151,6 +151,37 @@ import Testing
         }
     }
 
+    @Test func noServerStartsBesideWhatIsLeftOfADeadOne() async throws {
+        try await withDirectory { directory in
+            let server = try server(directory)
+            try await server.start()
+            let session = ProcessCommand(
+                server.installation.program("psql"),
+                ["--no-psqlrc", "--command", "SELECT pg_sleep(60)", server.url()],
+                environment: [:]
+            )
+            async let sleeping = session.run(within: .seconds(60))
+            let query = "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)' AND pid <> pg_backend_pid()"
+            var backend: ProcessIdentity?
+            while backend == nil {
+                backend = ProcessIdentity(pid: Int32(try await ask(query, server)) ?? 0)
+            }
+            // It does not notice that its server dies.
+            backend?.signal(SIGSTOP)
+            let child = try #require(server.process)
+            child.signal(SIGKILL)
+            _ = await child.exit()
+
+            await #expect(throws: LocalPostgresError.self) { try await server.start(within: .seconds(1)) }
+
+            backend?.signal(SIGCONT)
+            try await server.start()
+            #expect(try await ask("SELECT 1", server) == "1")
+            await server.stop()
+            _ = try await sleeping
+        }
+    }
+
     @Test func whatWasCommittedIsThereAfterAKill() async throws {
         try await withDirectory { directory in
             let server = try PostgresServer(.init(directory: directory, maximumConnections: 10), logger: logger)

@@ -122,6 +122,18 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
 
             #expect(first.values == second.values)
             #expect(Set(first.values.values).count == first.values.count)
+
+            try FileManager.default.removeItem(atPath: workspace.secretsFile)
+            try FileManager.default.createDirectory(
+                atPath: "\(workspace.postgres)/data",
+                withIntermediateDirectories: true
+            )
+            defer {
+                // Silence: it is an empty folder of this test's own name.
+                try? FileManager.default.removeItem(atPath: workspace.postgres)
+            }
+            #expect(throws: Workspace.Problem.self) { try Secrets.prepare(in: workspace, environment: [:]) }
+            _ = try Secrets.prepare(in: workspace, environment: ["TOKEN_ENCRYPTION_KEY": "the operator's"])
         }
     }
 }

@@ -1,5 +1,3 @@
-import ChildProcesses
-
 /// Whether the services run, and whether they could.
 struct ServiceChecks: Sendable {
     let workspace: Workspace
@@ -9,7 +7,11 @@ struct ServiceChecks: Sendable {
         do {
             let instances = try settings.instances()
             guard let holder = workspace.holder else {
-                return [.well("roost up does not run for this checkout")] + instances.map { port(of: $0) }
+                let ports = try settings.neededPorts(for: instances).map { port -> Finding in
+                    port.taken().map { .failure($0.flaw, $0.remedy) }
+                        ?? .well("port \(port.port.number), for \(port.purpose), is free")
+                }
+                return [.well("roost up does not run for this checkout")] + ports
             }
             var findings: [Finding] = [.well("roost up runs (process \(holder))")]
             for instance in instances {
@@ -19,18 +21,6 @@ struct ServiceChecks: Sendable {
         } catch {
             return [.failure("\(error)", "correct the setting")]
         }
-    }
-
-    private func port(of instance: SuiteInstance) -> Finding {
-        let port = LoopbackPort(instance.port)
-        guard !port.isFree else {
-            return .well("port \(instance.port), for \(instance.name), is free")
-        }
-        let taker = port.listener.map { "process \($0.pid), \($0.commandLine.prefix(100))" } ?? "another process"
-        return .failure(
-            "port \(instance.port), for \(instance.name), is taken by \(taker)",
-            "stop it, or choose another port"
-        )
     }
 
     private func readiness(of instance: SuiteInstance) async -> Finding {

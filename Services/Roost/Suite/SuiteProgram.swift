@@ -1,3 +1,5 @@
+import ChildProcesses
+
 /// What the operator's command knows of each program of the suite.
 struct SuiteProgram: Hashable, Sendable {
     /// The executable, and the schema of one that has a database.
@@ -35,6 +37,24 @@ struct SuiteProgram: Hashable, Sendable {
     var databaseKey: String { "\(name.uppercased())_DATABASE_URL" }
 }
 
+/// A port that must be free before the suite is started.
+struct NeededPort: Sendable {
+    let port: LoopbackPort
+    /// Who listens there.
+    let purpose: String
+    /// The setting that chooses another.
+    let setting: String
+
+    /// What is wrong and what to do about it, where somebody else listens there.
+    func taken() -> (flaw: String, remedy: String)? {
+        guard !port.isFree else {
+            return nil
+        }
+        let taker = port.listener.map { "process \($0.pid) (\($0.commandLine.prefix(100)))" } ?? "another process"
+        return ("port \(port.number), for \(purpose), is taken by \(taker)", "stop it, or set \(setting)")
+    }
+}
+
 /// One process of a program: an address on this machine.
 struct SuiteInstance: Sendable {
     let program: SuiteProgram
@@ -45,5 +65,11 @@ struct SuiteInstance: Sendable {
     let port: Int
 
     /// Where it answers to this machine.
-    var url: String { "http://\(host == "0.0.0.0" ? "127.0.0.1" : host):\(port)" }
+    var url: String {
+        switch host {
+        case "0.0.0.0": "http://127.0.0.1:\(port)"
+        case "::": "http://[::1]:\(port)"
+        default: host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
+        }
+    }
 }

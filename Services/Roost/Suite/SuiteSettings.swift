@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 
 /// The settings of a run: the environment, then `.env`, then what `roost` itself has made.
@@ -48,6 +49,22 @@ struct SuiteSettings: Sendable {
         }
     }
 
+    /// The ports that some instances need.
+    func neededPorts(for instances: [SuiteInstance]) throws -> [NeededPort] {
+        try instances.flatMap { instance in
+            let setting = instance.program.urlKey.map { "\($0)=http://127.0.0.1:<port>" } ?? "PORT=<port>"
+            let own = NeededPort(port: LoopbackPort(instance.port), purpose: instance.name, setting: setting)
+            guard instance.program.urlKey == nil else {
+                return [own]
+            }
+            let metrics =
+                try given["MANAGEMENT_PORT"].map { try Self.port($0, of: "MANAGEMENT_PORT", from: 0) } ?? 9_090
+            let key = "MANAGEMENT_PORT=<port>"
+            let management = NeededPort(port: LoopbackPort(metrics), purpose: "the gateway's metrics", setting: key)
+            return metrics == 0 ? [own] : [own, management]
+        }
+    }
+
     /// Everything that one process is told: what the operator's environment says, its own address, database and
     /// secrets, and none of another's.
     func environment(of instance: SuiteInstance, databaseURL: String?) throws -> [String: String] {
@@ -88,9 +105,9 @@ struct SuiteSettings: Sendable {
         return value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    private static func port(_ text: String, of key: String) throws -> Int {
-        guard let port = Int(text), 1...65_535 ~= port else {
-            throw Workspace.Problem("\(key) is \"\(text)\"; it must be a port, 1 to 65535")
+    private static func port(_ text: String, of key: String, from least: Int = 1) throws -> Int {
+        guard let port = Int(text), least...65_535 ~= port else {
+            throw Workspace.Problem("\(key) is \"\(text)\"; it must be a port, \(least) to 65535")
         }
         return port
     }

@@ -30,8 +30,10 @@ struct SuiteStart: Sendable {
         }
         let limit = Duration.seconds(settings.drainTimeout + 2)
         try await supervisor.notes.endLeftovers(within: limit) { console.say("roost: \($0)") }
-        for instance in instances {
-            try checkPort(of: instance)
+        for port in try settings.neededPorts(for: instances) {
+            if let taken = port.taken() {
+                throw Workspace.Problem("\(taken.flaw): \(taken.remedy)")
+            }
         }
         let databases = try await startDatabase(settings)
         let width = instances.map(\.name.count).max() ?? 0
@@ -56,18 +58,6 @@ struct SuiteStart: Sendable {
         }
         try await waitUntilReady(services)
         console.say("Roost is ready at \(try settings.gatewayURL())")
-    }
-
-    private func checkPort(of instance: SuiteInstance) throws {
-        let port = LoopbackPort(instance.port)
-        guard !port.isFree else {
-            return
-        }
-        let key = instance.program.urlKey.map { "\($0)=http://127.0.0.1:<port>" } ?? "PORT=<port>"
-        let taker = port.listener.map { "by process \($0.pid) (\($0.commandLine.prefix(100)))" } ?? "by another process"
-        throw Workspace.Problem(
-            "port \(instance.port), for \(instance.name), is taken \(taker): stop it, or set \(key)"
-        )
     }
 
     /// Starts the private PostgreSQL, unless the operator has one, and answers each service's URL.
