@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -67,6 +68,7 @@ def _run(bench, kinds, stack):
             measure = idle.measure if kind == "idle" else importlib.import_module(f"bench.rows.{kind}").measure
             rows += measure() if kind == "idle" else measure(bench)
         except Exception as error:
+            traceback.print_exc()
             failed.append(f"{kind}: {error}")
         print(f"{kind}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     print(table.markdown(rows))

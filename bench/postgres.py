@@ -60,27 +60,15 @@ class Postgres:
 
     def pgbench(self, database, script, clients, seconds, schema, **variables):
         """Transactions a second of the script, prepared, from as many clients."""
-        command = [
-            "pgbench",
-            *self._where(),
-            "-n",
-            "-M",
-            "prepared",
-            "-c",
-            clients,
-            "-j",
-            1,
-            "-T",
-            seconds,
-            "-f",
-            script,
-        ]
+        load = ["-n", "-M", "prepared", "-c", clients, "-j", 1, "-T", seconds, "-f", script]
+        command = ["pgbench", *self._where(), *load]
         for name, value in variables.items():
             command += ["-D", f"{name}={value}"]
         done = self._run(*command, database, schema=schema)
-        if "number of failed transactions: 0 " not in done.stdout:
-            raise RuntimeError(f"pgbench: {done.stdout}{done.stderr}")
-        return float(re.search(r"tps = ([0-9.]+)", done.stdout)[1])
+        rate = re.search(r"tps = ([0-9.]+)", done.stdout)
+        if "number of failed transactions: 0 " not in done.stdout or not rate:
+            raise RuntimeError(f"pgbench: {done.stdout[-500:]}{done.stderr[:1000]}")
+        return float(rate[1])
 
     def _where(self):
         return ["-h", "127.0.0.1", "-p", self.port, "-U", "roost"]
