@@ -53,10 +53,11 @@ class Suite:
     def start_conversations(self):
         return self._start("conversations")
 
-    def start_gateway(self, **upstreams):
-        """On one event loop; `upstreams` names other instances than ours."""
+    def start_gateway(self, event_loops=0, **upstreams):
+        """`event_loops` 0 is one a core, as an operator gets it; `upstreams` names other instances than ours."""
         urls = {f"{name.upper()}_URL": url for name, url in upstreams.items()}
-        return self._start("gateway", {**urls, "MANAGEMENT_PORT": str(free_port()), "EVENT_LOOPS": "1"})
+        settings = {"MANAGEMENT_PORT": str(free_port()), "EVENT_LOOPS": str(event_loops)}
+        return self._start("gateway", {**urls, **settings})
 
     def start_all(self):
         return self.start_auth(), self.start_conversations(), self.start_gateway()

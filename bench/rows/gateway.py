@@ -40,7 +40,7 @@ def measure(bench):
             url = f"http://127.0.0.1:{port}"
             program.wait_until(lambda url=url: web.answers(url, OPEN))
             lanes[peer.__name__.rpartition(".")[2]] = (program, url, OPEN, [])
-        gateway = suite.start_gateway(auth=f"http://{service}", conversations=f"http://{service}")
+        gateway = suite.start_gateway(event_loops=1, auth=f"http://{service}", conversations=f"http://{service}")
         jwt = suite.sign_in(auth.url)
         lanes["ours"] = (gateway.program, gateway.url, OPEN, [])
         lanes["ours, jwt"] = (gateway.program, gateway.url, CLOSED, [f"Authorization: Bearer {jwt}"])
