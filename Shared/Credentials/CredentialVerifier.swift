@@ -29,6 +29,7 @@ package final class CredentialVerifier: Sendable, Service {
 
     private let source: any CredentialSource
     private let issuer: String
+    private let applications: Set<String>
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let keys = Mutex(Keys())
@@ -40,16 +41,19 @@ package final class CredentialVerifier: Sendable, Service {
     /// - Parameters:
     ///   - source: where keys and revocations come from.
     ///   - issuer: the `iss` that tokens must have.
+    ///   - applications: whose people have tokens; customers' applications open sessions instead.
     ///   - cacheCapacity: how many verified tokens are remembered at most.
     package init(
         source: any CredentialSource,
         issuer: String,
         logger: Logger,
+        applications: Set<String> = [RoostApplication.id],
         cacheCapacity: Int = 100_000,
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.source = source
         self.issuer = issuer
+        self.applications = applications
         self.logger = logger
         self.now = now
         verified = VerifiedTokens(capacity: cacheCapacity)
@@ -106,7 +110,7 @@ package final class CredentialVerifier: Sendable, Service {
     private func identity(of claims: AccessToken.Claims) throws -> Identity {
         let current = Int64(now().timeIntervalSince1970)
         guard claims.iss == issuer, claims.aud == AccessToken.audience,
-            (1...255).contains(claims.sub.unicodeScalars.count), !claims.app.isEmpty, !claims.sid.isEmpty,
+            (1...255).contains(claims.sub.unicodeScalars.count), applications.contains(claims.app), !claims.sid.isEmpty,
             claims.exp > current, claims.iat <= current + Self.leeway, (claims.nbf ?? 0) <= current + Self.leeway,
             !revoked.contains(claims.sid)
         else { throw Self.refusal }

@@ -62,6 +62,7 @@ package enum ServiceHost {
         configuration: ConfigReader,
         logger: Logger,
         metrics: PrometheusRegistry? = nil,
+        applications: Set<String> = [RoostApplication.id],
         now: @escaping @Sendable () -> Date = { Date() }
     ) async throws -> AssembledService {
         let publicURL = try configuration.baseURLs("PUBLIC_URL", default: "http://127.0.0.1:8080")[0]
@@ -73,6 +74,7 @@ package enum ServiceHost {
             ),
             issuer: publicURL,
             logger: logger,
+            applications: applications,
             now: now
         )
         let service = try await Service(

@@ -55,6 +55,7 @@ import Wire
             ("another issuer", { $0.iss = "http://evil.example" }),
             ("another audience", { $0.aud = "other" }),
             ("no application", { $0.app = "" }),
+            ("another application", { $0.app = "other" }),
             ("no session", { $0.sid = "" }),
             ("no subject", { $0.sub = "" }),
             ("a subject too long", { $0.sub = String(repeating: "x", count: 256) }),

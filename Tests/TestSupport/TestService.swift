@@ -16,6 +16,9 @@ package struct TestService: Sendable {
     package let tokens: ServiceTokens
     package let transport: InProcessTransport
 
+    /// Two applications, so that tests see what one's people can of the other's.
+    package static let applications: Set<String> = [RoostApplication.id, "other"]
+
     package static let secret = "a service secret for tests alone, long enough"
 
     /// Starts a service with its background work and its verifier loaded, and ends it with the scope.
@@ -55,6 +58,7 @@ package struct TestService: Sendable {
             secret: secret,
             configuration: ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: settings)),
             logger: logger,
+            applications: applications,
             now: now
         )
         try await assembled.verifier.load()
