@@ -15,13 +15,13 @@ struct MessageRoutes {
         routes.user.get("conversations/:token/changes", use: listChanges)
     }
 
-    func list(request: Request, context: UserContext) async throws -> Page<Message> {
-        Page(try await messages.history(context.conversation(), to: context.user, request.historySpan()))
+    func list(request: Request, context: UserContext) async throws -> MessageReply {
+        MessageReply(list: try await messages.history(context.conversation(), to: context.user, request.historySpan()))
     }
 
-    func send(request: Request, context: UserContext) async throws -> Reply<Message> {
+    func send(request: Request, context: UserContext) async throws -> MessageReply {
         let draft = try await request.decode(as: MessageDraft.self, context: context)
-        return Reply(try await messages.send(draft, to: context.conversation(), by: context.user))
+        return MessageReply(try await messages.send(draft, to: context.conversation(), by: context.user))
     }
 
     func markMessageRead(request: Request, context: UserContext) async throws -> Reply<ReadMark> {

@@ -1,0 +1,132 @@
+import Foundation
+import NIOCore
+import Wire
+
+/// Writes JSON straight into the buffer it is sent from.
+///
+/// A history of twenty messages costs an encoder more than the database; here it is little more than a copy.
+struct JSONWriter: ~Copyable {
+    private(set) var buffer: ByteBuffer
+
+    init(capacity: Int) {
+        buffer = ByteBufferAllocator().buffer(capacity: capacity)
+    }
+
+    /// JSON as it stands.
+    mutating func raw(_ text: StaticString) {
+        buffer.writeStaticString(text)
+    }
+
+    mutating func number(_ value: Int64) {
+        // Digits from the right; the most negative number has 20 characters.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var rest = value.magnitude
+            var start = 20
+            repeat {
+                start -= 1
+                digits[start] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
+            } while rest > 0
+            if value < 0 {
+                start -= 1
+                digits[start] = UInt8(ascii: "-")
+            }
+            buffer.writeBytes(UnsafeRawBufferPointer(UnsafeMutableBufferPointer(rebasing: digits[start...])))
+        }
+    }
+
+    /// A quoted string: what JSON must have escaped is, and nothing else (RFC 8259, section 7).
+    mutating func string(_ text: String) {
+        var text = text
+        buffer.writeInteger(UInt8(ascii: "\""))
+        text.withUTF8 { bytes in
+            var start = 0
+            for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x22 || bytes[index] == 0x5C {
+                buffer.writeBytes(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[start..<index]))
+                escape(bytes[index])
+                start = index + 1
+            }
+            buffer.writeBytes(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[start...]))
+        }
+        buffer.writeInteger(UInt8(ascii: "\""))
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""): raw("\\\"")
+        case UInt8(ascii: "\\"): raw("\\\\")
+        case UInt8(ascii: "\n"): raw("\\n")
+        case UInt8(ascii: "\r"): raw("\\r")
+        case UInt8(ascii: "\t"): raw("\\t")
+        default:
+            raw("\\u00")
+            for digit in [byte >> 4, byte & 15] { buffer.writeInteger(digit < 10 ? 48 + digit : 87 + digit) }
+        }
+    }
+
+    /// RFC 3339 in UTC with milliseconds, as `Timestamp` writes it.
+    mutating func time(_ date: Date) {
+        let milliseconds = Int64((date.timeIntervalSince1970 * 1_000).rounded())
+        let (seconds, fraction) = (milliseconds.flooredQuotient(1_000), milliseconds.flooredRemainder(1_000))
+        let (days, second) = (seconds.flooredQuotient(86_400), seconds.flooredRemainder(86_400))
+        let (year, month, day) = Self.civil(days)
+        raw("\"")
+        digits(year, 4)
+        raw("-")
+        digits(month, 2)
+        raw("-")
+        digits(day, 2)
+        raw("T")
+        digits(second / 3_600, 2)
+        raw(":")
+        digits(second / 60 % 60, 2)
+        raw(":")
+        digits(second % 60, 2)
+        raw(".")
+        digits(fraction, 3)
+        raw("Z\"")
+    }
+
+    private mutating func digits(_ value: Int64, _ count: Int) {
+        var divisor: Int64 = 1
+        for _ in 1..<count { divisor *= 10 }
+        while divisor > 0 {
+            buffer.writeInteger(UInt8(ascii: "0") + UInt8(value / divisor % 10))
+            divisor /= 10
+        }
+    }
+
+    /// Year, month and day of a day counted from 1970-01-01 (Howard Hinnant, "chrono-Compatible Low-Level Date
+    /// Algorithms", civil_from_days).
+    private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = days + 719_468
+        let era = shifted.flooredQuotient(146_097)
+        let dayOfEra = shifted.flooredRemainder(146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+    }
+
+    /// Any JSON; numbers with a fraction as the suite's encoder writes them.
+    mutating func value(_ value: JSONValue) throws {
+        switch value {
+        case .null: raw("null")
+        case .bool(let value): raw(value ? "true" : "false")
+        case .integer(let value): number(value)
+        case .string(let value): string(value)
+        case .object(let fields) where fields.isEmpty: raw("{}")
+        case .number, .array, .object: buffer.writeBytes(try value.compact())
+        }
+    }
+}
+
+extension Int64 {
+    fileprivate func flooredQuotient(_ divisor: Int64) -> Int64 { (self - flooredRemainder(divisor)) / divisor }
+
+    fileprivate func flooredRemainder(_ divisor: Int64) -> Int64 {
+        let remainder = self % divisor
+        return remainder < 0 ? remainder + divisor : remainder
+    }
+}

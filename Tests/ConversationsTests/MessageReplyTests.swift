@@ -1,0 +1,70 @@
+import ConversationsAPI
+import Foundation
+import NIOCore
+import Testing
+import Wire
+
+@testable import ConversationsServer
+
+/// What is written by hand is what the suite's encoder writes.
+@Suite struct MessageReplyTests {
+    static let texts = [
+        "", "plain", "\"\\/\n\r\t\u{8}\u{C}", "\u{0}\u{1}\u{1F}\u{7F}\u{80}", "ünï¢ödé \u{2028}\u{FFFF} 🎈👩‍👩‍👧",
+        String(repeating: "\"", count: 1_000),
+    ]
+
+    static let metas: [JSONValue?] = [
+        nil, .object([:]),
+        .object(["a": .array([.null, .bool(false), .number(1.5), .integer(-7)]), "b": .string("\"")]),
+    ]
+
+    @Test func aMessageIsWrittenAsByTheEncoder() throws {
+        var messages: [Message] = []
+        for (index, text) in Self.texts.enumerated() {
+            for meta in Self.metas {
+                messages.append(
+                    Message(
+                        chatId: Conversation.ID(Int64(index + 1) << 30),
+                        seq: Int64(index * 1_000 + 1),
+                        change: .max,
+                        data: text,
+                        mime: text,
+                        encoding: "utf8",
+                        meta: meta,
+                        createdAt: Date(timeIntervalSince1970: Double.random(in: -2e9...4e9)),
+                        senderUser: index % 2 == 0 ? nil : Message.Sender(id: 7, serial: text, meta: meta),
+                        reads: index % 3 == 0 ? nil : Array(Self.texts.prefix(index)),
+                        clientMessageId: index % 2 == 0 ? text : nil
+                    )
+                )
+            }
+        }
+
+        for message in messages {
+            #expect(try json(MessageReply(message)) == encoded(message))
+        }
+        #expect(try json(MessageReply(list: messages)) == encoded(Page(messages)))
+        #expect(try json(MessageReply(list: [])) == encoded(Page<Message>([])))
+    }
+
+    @Test func everyTimeIsWrittenAsByTimestamp() throws {
+        let moments = [
+            -62_135_596_800, -1, -0.001, 0, 0.0005, 0.999_9, 951_782_400, 951_868_799.999, 4_107_542_400,
+            253_402_300_799.999,
+        ]
+        for seconds in moments + (0..<2_000).map({ _ in Double.random(in: -6e10...2e11) }) {
+            let date = Date(timeIntervalSince1970: (seconds * 1_000).rounded() / 1_000)
+            var writer = JSONWriter(capacity: 32)
+            writer.time(date)
+            #expect(String(buffer: writer.buffer) == "\"\(Timestamp.string(from: date))\"")
+        }
+    }
+
+    private func json(_ reply: MessageReply) throws -> JSONValue {
+        try WireJSON.decoder().decode(JSONValue.self, from: Data(reply.body().readableBytesView))
+    }
+
+    private func encoded(_ value: some Encodable) throws -> JSONValue {
+        try WireJSON.decoder().decode(JSONValue.self, from: WireJSON.encoder().encode(value))
+    }
+}
