@@ -1,3 +1,5 @@
+import ChildProcesses
+
 /// Whether the services run, and whether they could.
 struct ServiceChecks: Sendable {
     let workspace: Workspace
