@@ -20,7 +20,9 @@ struct CompactJWS {
         var kid: String?
     }
 
-    private static let refused: Set<String> = ["jwk", "jku", "x5u", "x5c", "x5t", "x5t#S256", "crit", "zip", "b64", "enc"]
+    private static let refused: Set<String> = [
+        "jwk", "jku", "x5u", "x5c", "x5t", "x5t#S256", "crit", "zip", "b64", "enc",
+    ]
 
     init?(_ token: some StringProtocol, maximumLength: Int) {
         guard token.utf8.count <= maximumLength else { return nil }

@@ -19,7 +19,11 @@ package enum Credential: Hashable, Sendable {
         if let value = authorization.first {
             let parts = value.split(separator: " ", maxSplits: 1)
             guard parts.count == 2, parts[0].lowercased() == "bearer", !parts[1].isEmpty else {
-                throw APIError(.forbidden, "invalid_credential", "the Authorization header has the form \"Bearer <jwt>\"")
+                throw APIError(
+                    .forbidden,
+                    "invalid_credential",
+                    "the Authorization header has the form \"Bearer <jwt>\""
+                )
             }
             self = .bearer(String(parts[1]))
         } else if let value = session.first {

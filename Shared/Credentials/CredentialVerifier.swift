@@ -41,8 +41,10 @@ package final class CredentialVerifier: Sendable, Service {
     /// - Parameters:
     ///   - source: where keys and revocations come from.
     ///   - issuer: the `iss` that tokens must have.
+    ///   - logger: hears when keys or revocations cannot be read.
     ///   - applications: whose people have tokens; customers' applications open sessions instead.
     ///   - cacheCapacity: how many verified tokens are remembered at most.
+    ///   - now: the clock.
     package init(
         source: any CredentialSource,
         issuer: String,

@@ -33,7 +33,9 @@ package struct KeyDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// The keys of a document, ready to verify with. A key collection of its own for each, so that none stands in for another.
+/// The keys of a document, ready to verify with.
+///
+/// A key collection of its own for each, so that none stands in for another.
 struct VerifyingKeys: Sendable {
     private let collections: [String: JWTKeyCollection]
 

@@ -12,7 +12,9 @@ package struct HTTPTransport: Transport {
     /// The most of an answer that is read, in bytes.
     private let maximumBody = 8 * 1_024 * 1_024
 
-    /// - Parameter baseURLs: where the neighbour's instances are, without a path; at least one.
+    /// - Parameters:
+    ///   - baseURLs: where the neighbour's instances are, without a path; at least one.
+    ///   - client: the connections.
     package init(baseURLs: [String], client: HTTPClient = .shared) {
         precondition(!baseURLs.isEmpty, "a neighbour has at least one instance")
         self.client = client
@@ -33,7 +35,11 @@ package struct HTTPTransport: Transport {
             for (name, value) in response.headers {
                 if let name = HTTPField.Name(name) { headers.append(HTTPField(name: name, value: value)) }
             }
-            return ServiceResponse(status: Int(response.status.code), headers: headers, body: Data(body.readableBytesView))
+            return ServiceResponse(
+                status: Int(response.status.code),
+                headers: headers,
+                body: Data(body.readableBytesView)
+            )
         } catch is CancellationError {
             throw CancellationError()
         } catch let error as HTTPClientError where error == .connectTimeout {

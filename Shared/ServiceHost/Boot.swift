@@ -17,7 +17,9 @@ package struct Boot: Sendable {
     ///
     /// What keeps the process from starting is said in one line, and its exit status is 1.
     ///
-    /// - Parameter services: in the order they start; they stop in reverse.
+    /// - Parameters:
+    ///   - name: of the process, in its logs.
+    ///   - services: in the order they start; they stop in reverse.
     package static func run(_ name: String, services: @Sendable (Boot) async throws -> [any Service]) async {
         do {
             let configuration = try await settings()

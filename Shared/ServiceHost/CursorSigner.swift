@@ -35,7 +35,9 @@ package struct CursorSigner: Sendable {
         let payload = data.dropLast(Self.signatureLength)
         let expected = signature(payload, list, user)
         // Compared without an early end.
-        guard zip(expected, data.suffix(Self.signatureLength)).reduce(0, { $0 | ($1.0 ^ $1.1) }) == 0 else { throw refusal }
+        guard zip(expected, data.suffix(Self.signatureLength)).reduce(0, { $0 | ($1.0 ^ $1.1) }) == 0 else {
+            throw refusal
+        }
         do {
             return try WireJSON.decoder().decode(type, from: Data(payload))
         } catch {

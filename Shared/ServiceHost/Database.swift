@@ -10,7 +10,11 @@ enum Database {
         configuration.schema = name
         configuration.name = name
         configuration.applicationName = "roost-\(name)"
-        configuration.readConnections = try boot.configuration.number("DATABASE_READ_CONNECTIONS", default: 2, in: 1...64)
+        configuration.readConnections = try boot.configuration.number(
+            "DATABASE_READ_CONNECTIONS",
+            default: 2,
+            in: 1...64
+        )
         configuration.transactionConnections = try boot.configuration.number(
             "DATABASE_CONNECTIONS",
             default: 8,
@@ -56,7 +60,9 @@ enum Database {
         pool.start()
         do {
             let taken = try await take(role, schema: name, on: pool)
-            if taken { logger.notice("sharing a database user; the role is a guard only", metadata: ["role": "\(role)"]) }
+            if taken {
+                logger.notice("sharing a database user; the role is a guard only", metadata: ["role": "\(role)"])
+            }
             await pool.shutdown()
             return taken ? role : nil
         } catch {

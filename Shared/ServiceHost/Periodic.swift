@@ -13,6 +13,8 @@ package struct Periodic: Service {
     /// - Parameters:
     ///   - name: what the log calls the work, in lower case.
     ///   - pause: the time from the end of one round to the beginning of the next.
+    ///   - logger: hears of rounds that fail.
+    ///   - round: the work.
     package init(
         _ name: String,
         every pause: Duration,

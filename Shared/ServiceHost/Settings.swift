@@ -22,7 +22,10 @@ extension ConfigReader {
 
     package func secret(_ name: String) throws -> String {
         guard let value = string(forKey: ConfigKey([name]), isSecret: true), !value.isEmpty else {
-            throw SettingError(name, "is not set; `make up` makes one on its first run, elsewhere it is yours to choose")
+            throw SettingError(
+                name,
+                "is not set; `make up` makes one on its first run, elsewhere it is yours to choose"
+            )
         }
         return value
     }
@@ -30,7 +33,10 @@ extension ConfigReader {
     package func number(_ name: String, default value: Int, in range: ClosedRange<Int> = 0...Int.max) throws -> Int {
         guard let text = text(name) else { return value }
         guard let number = Int(text), range.contains(number) else {
-            throw SettingError(name, "is \"\(text)\"; it must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            throw SettingError(
+                name,
+                "is \"\(text)\"; it must be a whole number from \(range.lowerBound) to \(range.upperBound)"
+            )
         }
         return number
     }

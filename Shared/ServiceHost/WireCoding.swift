@@ -58,7 +58,8 @@ extension String {
 package struct WireResponseEncoder: ResponseEncoder {
     package init() {}
 
-    package func encode(_ value: some Encodable, from request: Request, context: some RequestContext) throws -> Response {
+    package func encode(_ value: some Encodable, from request: Request, context: some RequestContext) throws -> Response
+    {
         try Response.json(value)
     }
 }

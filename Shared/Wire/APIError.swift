@@ -56,7 +56,7 @@ package struct APIError: Error, Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// Stable and machine-readable: `missing_field`, `username_taken`, …
+    /// Stable and machine-readable, as `missing_field` or `username_taken`.
     package var code: String
     package var message: String
     /// The request's field that is at fault, with `400`.

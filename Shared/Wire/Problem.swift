@@ -22,7 +22,9 @@ package struct Problem: Codable, Sendable {
         requestId = requestID
     }
 
-    /// The error that this body was made of. A status that none of ours has counts as a broken answer.
+    /// The error that this body was made of.
+    ///
+    /// A status that none of ours has counts as a broken answer.
     package func error(retryAfter: Int? = nil) -> APIError {
         let kind = APIError.Kind(rawValue: status) ?? (status < 500 ? .invalid : .badGateway)
         return APIError(kind, code, detail, field: field, retryAfter: retryAfter)

@@ -1,4 +1,6 @@
-/// A person who uses the suite. What each service knows of one is that service's own.
+/// A person who uses the suite.
+///
+/// What each service knows of one is that service's own.
 package enum User {
     /// Who somebody is: the pair (application, user), everywhere.
     ///

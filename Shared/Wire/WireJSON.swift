@@ -25,7 +25,8 @@ package enum WireJSON {
     }
 
     /// Reads a request's body: at most 64 levels deep and without NUL, else an `APIError` that names the field.
-    package static func decode<Value: Decodable>(_ type: Value.Type, from body: some Collection<UInt8>) throws -> Value {
+    package static func decode<Value: Decodable>(_ type: Value.Type, from body: some Collection<UInt8>) throws -> Value
+    {
         let data = Data(body)
         guard !data.isEmpty else { throw APIError(.invalid, "missing_body", "the request has no body") }
         try JSONGuard.check(data)

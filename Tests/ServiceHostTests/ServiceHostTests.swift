@@ -137,7 +137,10 @@ private struct EchoService: SuiteService {
     @Test func onlyNeighboursComeIn() async throws {
         try await withEcho { echo in
             let userToken = try await keys.token(for: alice)
-            let word = try await echo.neighbour("push", callee: "echo").get("/internal/caller", as: EchoService.Word.self)
+            let word = try await echo.neighbour("push", callee: "echo").get(
+                "/internal/caller",
+                as: EchoService.Word.self
+            )
 
             #expect(word.word == "push")
             #expect(try await echo.send(.get, "/internal/caller").status == 403)
@@ -282,7 +285,9 @@ private struct EchoService: SuiteService {
 
         let text = registry.text()
 
-        #expect(text.contains("# TYPE roost_requests_total counter\nroost_requests_total{path=\"a\\\"b\\\\c\\nd\"} 3.0"))
+        #expect(
+            text.contains("# TYPE roost_requests_total counter\nroost_requests_total{path=\"a\\\"b\\\\c\\nd\"} 3.0")
+        )
         #expect(text.contains("roost_seconds_bucket{le=\"0.001\"} 0\n"))
         #expect(text.contains("roost_seconds_bucket{le=\"0.0025\"} 1\n"))
         #expect(text.contains("roost_seconds_bucket{le=\"+Inf\"} 1\nroost_seconds_sum 0.002\nroost_seconds_count 1\n"))

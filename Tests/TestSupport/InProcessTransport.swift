@@ -12,7 +12,8 @@ package struct InProcessTransport: Transport {
     private let responder: RouterResponder<SuiteContext>
     private let logger: Logger
 
-    package init(_ service: AssembledService, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) {
+    package init(_ service: AssembledService, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    {
         responder = service.responder
         self.logger = logger
     }

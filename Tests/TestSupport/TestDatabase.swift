@@ -10,9 +10,15 @@ package struct TestDatabase: Sendable {
     /// Where `make test` says the server is; `roost with-postgres` starts one and sets it.
     package static func url() throws -> String {
         guard let url = ProcessInfo.processInfo.environment["TEST_DATABASE_URL"] else {
-            throw TestSupportError("TEST_DATABASE_URL is not set: run the tests by `make test`, or inside `roost with-postgres --`")
+            throw TestSupportError(
+                "TEST_DATABASE_URL is not set: run the tests by `make test`, or inside `roost with-postgres --`"
+            )
         }
-        guard ["127.0.0.1", "localhost", "[::1]", "%2F"].contains(where: { url.contains("@\($0)") || url.contains("//\($0)") }) else {
+        guard
+            ["127.0.0.1", "localhost", "[::1]", "%2F"].contains(where: {
+                url.contains("@\($0)") || url.contains("//\($0)")
+            })
+        else {
             throw TestSupportError("tests create and drop schemas: TEST_DATABASE_URL must be a server on this machine")
         }
         return url

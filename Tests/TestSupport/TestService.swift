@@ -23,10 +23,7 @@ package struct TestService: Sendable {
 
     /// Starts a service with its background work and its verifier loaded, and ends it with the scope.
     ///
-    /// - Parameters:
-    ///   - keys: stands in for auth's keys; nil where the service brings its own, as auth does.
-    ///   - neighbours: how it reaches other services; none unless named.
-    ///   - settings: by the names of environment variables.
+    /// Neighbours are none unless named; settings go by the names of environment variables.
     package static func with<Service: SuiteService, Value: Sendable>(
         _ type: Service.Type,
         settings: [String: String] = [:],
@@ -178,7 +175,9 @@ package struct AuthTransport: Transport {
 
     package init(
         _ keys: TestKeys,
-        other: @escaping @Sendable (ServiceRequest) async throws -> ServiceResponse = { _ in ServiceResponse(status: 404) }
+        other: @escaping @Sendable (ServiceRequest) async throws -> ServiceResponse = { _ in
+            ServiceResponse(status: 404)
+        }
     ) {
         self.keys = keys
         self.other = other

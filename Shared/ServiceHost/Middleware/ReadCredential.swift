@@ -3,7 +3,9 @@ import HTTPTypes
 import Hummingbird
 import Wire
 
-/// Says who asks. On an open route a bad credential is as none, since apps send an expired one with a refresh.
+/// Says who asks.
+///
+/// On an open route a bad credential is as none, since apps send an expired one with a refresh.
 struct ReadCredential: RouterMiddleware {
     typealias Context = SuiteContext
 

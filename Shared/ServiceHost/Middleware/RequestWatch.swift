@@ -61,14 +61,23 @@ package struct RequestWatch: RouterMiddleware {
         var allowed: String?
         if context.endpointPath == "NotFound", let methods = allowedMethods.of(request.uri.path) {
             allowed = methods.map(\.rawValue).sorted().joined(separator: ", ")
-            known = APIError(.methodNotAllowed, "method_not_allowed", "this takes \(methods.isEmpty ? "nothing" : allowed ?? "")")
+            known = APIError(
+                .methodNotAllowed,
+                "method_not_allowed",
+                "this takes \(methods.isEmpty ? "nothing" : allowed ?? "")"
+            )
         }
         var response = known.problem(requestID: context.requestID)
         response.headers[.allow] = allowed
         return response
     }
 
-    private func record(_ method: HTTPRequest.Method, _ route: String, _ status: HTTPResponse.Status, _ duration: Duration) {
+    private func record(
+        _ method: HTTPRequest.Method,
+        _ route: String,
+        _ status: HTTPResponse.Status,
+        _ duration: Duration
+    ) {
         let dimensions = [("method", method.rawValue), ("route", route), ("status", "\(status.code)")]
         Metrics.Timer(label: "roost_\(service)_request_duration_seconds", dimensions: dimensions)
             .recordNanoseconds(duration.nanoseconds)

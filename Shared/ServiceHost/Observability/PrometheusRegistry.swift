@@ -44,7 +44,11 @@ package final class PrometheusRegistry: MetricsFactory, Sendable {
 
     package init() {}
 
-    private func number(_ kind: PrometheusNumber.Kind, _ label: String, _ dimensions: [(String, String)]) -> PrometheusNumber {
+    private func number(
+        _ kind: PrometheusNumber.Kind,
+        _ label: String,
+        _ dimensions: [(String, String)]
+    ) -> PrometheusNumber {
         let key = Key(label, dimensions)
         return state.withLock { state in
             if let known = state.numbers[key] { return known }
@@ -81,11 +85,15 @@ package final class PrometheusRegistry: MetricsFactory, Sendable {
             if name != lastName { lines.append("# TYPE \(name) \(type)") }
             lastName = name
         }
-        for (key, number) in numbers.sorted(by: { ($0.key.label, $0.key.dimensions) < ($1.key.label, $1.key.dimensions) }) {
+        for (key, number) in numbers.sorted(by: {
+            ($0.key.label, $0.key.dimensions) < ($1.key.label, $1.key.dimensions)
+        }) {
             header(key.label, number.kind.rawValue)
             lines.append("\(key.label)\(key.dimensions.isEmpty ? "" : "{\(key.dimensions)}") \(number.value)")
         }
-        for (key, histogram) in histograms.sorted(by: { ($0.key.label, $0.key.dimensions) < ($1.key.label, $1.key.dimensions) }) {
+        for (key, histogram) in histograms.sorted(by: {
+            ($0.key.label, $0.key.dimensions) < ($1.key.label, $1.key.dimensions)
+        }) {
             header(key.label, "histogram")
             lines += histogram.lines(name: key.label, dimensions: key.dimensions)
         }
@@ -100,7 +108,10 @@ package final class PrometheusRegistry: MetricsFactory, Sendable {
         number(.counter, label, dimensions)
     }
 
-    package func makeFloatingPointCounter(label: String, dimensions: [(String, String)]) -> any FloatingPointCounterHandler {
+    package func makeFloatingPointCounter(
+        label: String,
+        dimensions: [(String, String)]
+    ) -> any FloatingPointCounterHandler {
         number(.counter, label, dimensions)
     }
 
