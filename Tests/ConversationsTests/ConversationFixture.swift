@@ -23,7 +23,7 @@ struct Scene: Sendable {
         try await Person(User.ID(application: application, user: name), at: service, auth)
     }
 
-    static let application = "acme"
+    static let application = "other"
 }
 
 /// Somebody signed in at a service.

@@ -100,7 +100,7 @@ import Wire
 
     @Test func anotherApplicationsUserOfTheSameNameSeesNothing() async throws {
         try await withConversation { scene in
-            let twin = try await scene.person("ann", application: "other")
+            let twin = try await scene.person("ann", application: RoostApplication.id)
             #expect(try await twin.conversations.list().things.isEmpty)
             #expect(try await twin.ask(.get, "/conversations/\(scene.token)").status == 404)
             #expect(try await twin.ask(.post, "/conversations/\(scene.token)/join").status == 404)

@@ -122,7 +122,7 @@ extension Scene {
         switch role {
         case .nobody: try await service.send(method, path, body: body)
         case .creator: try await ann.ask(method, path, body)
-        case .foreigner: try await person("ann", application: "other").ask(method, path, body)
+        case .foreigner: try await person("ann", application: RoostApplication.id).ask(method, path, body)
         case .admin, .member, .former, .kicked, .stranger: try await person(role.rawValue).ask(method, path, body)
         }
     }

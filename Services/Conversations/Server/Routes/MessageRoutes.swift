@@ -34,7 +34,7 @@ struct MessageRoutes {
     }
 
     func listChanges(request: Request, context: UserContext) async throws -> Reply<Changes> {
-        guard let after = try request.number("after", in: 0...(Int64(1) << 53) - 1) else { throw APIError.missing("after") }
+        guard let after = try request.number("after", in: Request.counters) else { throw APIError.missing("after") }
         let token = try context.conversation()
         return Reply(try await messages.changes(token, to: context.user, after: after, limit: request.limit()))
     }

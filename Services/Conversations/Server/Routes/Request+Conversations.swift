@@ -21,12 +21,15 @@ extension UserContext {
 }
 
 extension Request {
+    /// What a number on the wire may be: below 2^53.
+    static let counters: ClosedRange<Int64> = 0...(1 << 53) - 1
+
     /// Which part of a history the query asks for: by time and page, or by place.
     func historySpan() throws -> HistorySpan {
         var span = HistorySpan()
         span.count = try limit("count")
-        span.beforeSeq = try number("beforeSeq", in: 0...(Int64(1) << 53) - 1)
-        span.afterSeq = try number("afterSeq", in: 0...(Int64(1) << 53) - 1)
+        span.beforeSeq = try number("beforeSeq", in: Self.counters)
+        span.afterSeq = try number("afterSeq", in: Self.counters)
         let page = try number("page", in: 0...1_000_000)
         let before = try moment("before")
         if span.beforeSeq != nil || span.afterSeq != nil {
