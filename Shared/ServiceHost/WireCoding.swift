@@ -35,7 +35,8 @@ package struct WireRequestDecoder: RequestDecoder {
     }
 
     private static func isForm(_ request: Request, mayBe isFormAllowed: Bool) throws -> Bool {
-        guard let header = request.headers[.contentType] else { return false }
+        // Almost always said in so many words.
+        guard let header = request.headers[.contentType], header != "application/json" else { return false }
         let essence = header.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
         if essence == "application/json" || essence.hasSuffix("+json") { return false }
         if essence == "application/x-www-form-urlencoded", isFormAllowed { return true }

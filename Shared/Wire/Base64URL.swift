@@ -2,11 +2,27 @@ package import Foundation
 
 /// Base64 for URLs and tokens, without padding (RFC 4648, section 5).
 package enum Base64URL {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    // By hand, since every request makes an id of it: Foundation's way and three replacements cost ten times as much.
     package static func encode(_ bytes: some DataProtocol) -> String {
-        Data(bytes).base64EncodedString()
-            .replacingOccurrences(of: "+", with: "-")
-            .replacingOccurrences(of: "/", with: "_")
-            .replacingOccurrences(of: "=", with: "")
+        String(unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { text in
+            var (length, bits, count) = (0, UInt32(0), 0)
+            for byte in bytes {
+                bits = bits << 8 | UInt32(byte)
+                count += 8
+                while count >= 6 {
+                    count -= 6
+                    text[length] = alphabet[Int(bits >> UInt32(count) & 63)]
+                    length += 1
+                }
+            }
+            if count > 0 {
+                text[length] = alphabet[Int(bits << UInt32(6 - count) & 63)]
+                length += 1
+            }
+            return length
+        }
     }
 
     /// The bytes, if `text` is their one canonical spelling: no padding, no white space, no stray last bits.
@@ -22,6 +38,8 @@ package enum Base64URL {
     /// `count` random bytes as text, from the system's generator.
     package static func random(bytes count: Int) -> String {
         var generator = SystemRandomNumberGenerator()
-        return encode(Data((0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }))
+        // Eight bytes a call: each may ask the kernel.
+        let words = (0..<(count + 7) / 8).map { _ in generator.next() }
+        return words.withUnsafeBytes { encode($0.prefix(count)) }
     }
 }

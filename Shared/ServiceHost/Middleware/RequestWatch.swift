@@ -2,7 +2,6 @@ import Foundation
 import HTTPTypes
 package import Hummingbird
 import Logging
-import Metrics
 import ServiceClient
 import ServiceContextModule
 import Wire
@@ -11,8 +10,13 @@ import Wire
 package struct RequestWatch: RouterMiddleware {
     package typealias Context = SuiteContext
 
-    let service: String
+    let timers: RequestTimers
     let allowedMethods: RouteMethods
+
+    init(service: String, allowedMethods: RouteMethods) {
+        timers = RequestTimers(service: service)
+        self.allowedMethods = allowedMethods
+    }
 
     package func handle(
         _ request: Request,
@@ -39,7 +43,10 @@ package struct RequestWatch: RouterMiddleware {
         response.headers[.requestID] = trace.requestID
         let route = context.endpointPath ?? "unknown"
         let duration = start.duration(to: .now)
-        record(request.method, route, response.status, duration)
+        timers.record(
+            RequestTimers.Key(method: request.method.rawValue, route: route, status: response.status.code),
+            nanoseconds: duration.nanoseconds
+        )
         context.logger.info(
             "request",
             metadata: [
@@ -70,17 +77,6 @@ package struct RequestWatch: RouterMiddleware {
         var response = known.problem(requestID: context.requestID)
         response.headers[.allow] = allowed
         return response
-    }
-
-    private func record(
-        _ method: HTTPRequest.Method,
-        _ route: String,
-        _ status: HTTPResponse.Status,
-        _ duration: Duration
-    ) {
-        let dimensions = [("method", method.rawValue), ("route", route), ("status", "\(status.code)")]
-        Metrics.Timer(label: "roost_\(service)_request_duration_seconds", dimensions: dimensions)
-            .recordNanoseconds(duration.nanoseconds)
     }
 
     /// The client's id if it can go into a log as it is, else a new one.
