@@ -51,8 +51,6 @@ import Testing
         ("GARBAGE\r\n\r\n", 400),
         ("\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}", 400),
         ("CONNECT a:443 HTTP/1.1\r\nhost: a:443\r\n\r\n", 405),
-        ("TRACE /auth/login HTTP/1.1\r\n\(fields)\r\n", 405),
-        ("PROPFIND /auth/login HTTP/1.1\r\n\(fields)\r\n", 405),
     ]
 
     @Test func whatCouldBeReadInTwoWaysIsRefused() async throws {

@@ -51,38 +51,98 @@ struct WireError: Error {
     }
 }
 
+/// Hands over what a connection brings, a piece each time one is asked for; reads nothing unasked.
+final class RawReader: ChannelInboundHandler, Sendable {
+    typealias InboundIn = ByteBuffer
+
+    private struct State {
+        var context: ChannelHandlerContext?
+        var pieces = CircularBuffer<ByteBuffer>()
+        var waiting: EventLoopPromise<ByteBuffer?>?
+        var hasEnded = false
+    }
+
+    private let state: NIOLoopBoundBox<State>
+
+    init(eventLoop: any EventLoop) {
+        state = .makeBoxSendingValue(State(), eventLoop: eventLoop)
+    }
+
+    /// The next piece, nil at the end; on the channel's loop.
+    func next(on eventLoop: any EventLoop) -> EventLoopFuture<ByteBuffer?> {
+        if let piece = state.value.pieces.popFirst() { return eventLoop.makeSucceededFuture(piece) }
+        if state.value.hasEnded { return eventLoop.makeSucceededFuture(nil) }
+        let promise = eventLoop.makePromise(of: ByteBuffer?.self)
+        state.value.waiting = promise
+        state.value.context?.read()
+        return promise.futureResult
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        state.value.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        state.value.context = nil
+        end()
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        // Somebody may have asked before there was a connection to ask.
+        if state.value.waiting != nil { context.read() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let piece = Self.unwrapInboundIn(data)
+        if let waiting = state.value.waiting {
+            state.value.waiting = nil
+            waiting.succeed(piece)
+        } else {
+            state.value.pieces.append(piece)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .some(ChannelEvent.inputClosed) = event as? ChannelEvent { end() }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func end() {
+        state.value.hasEnded = true
+        state.value.waiting?.succeed(nil)
+        state.value.waiting = nil
+    }
+}
+
 /// A TCP connection, in bytes; used by one task.
 final class RawConnection {
-    typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
-
     let channel: any Channel
-    private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
-    private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    private let reader: RawReader
     private var buffered = ByteBuffer()
-    /// Whether the connection ended by a reset.
-    private(set) var wasReset = false
 
-    init(
-        channel: any Channel,
-        inbound: NIOAsyncChannelInboundStream<ByteBuffer>,
-        outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
-    ) {
+    init(channel: any Channel, reader: RawReader) {
         self.channel = channel
-        self.inbound = inbound.makeAsyncIterator()
-        self.outbound = outbound
+        self.reader = reader
     }
 
     func send(_ text: String) async throws {
-        try await outbound.write(ByteBuffer(string: text))
+        try await channel.writeAndFlush(ByteBuffer(string: text)).get()
     }
 
     func send(_ bytes: [UInt8]) async throws {
-        try await outbound.write(ByteBuffer(bytes: bytes))
+        try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
     }
 
     /// Ends the sending half.
     func finishSending() {
-        outbound.finish()
+        channel.close(mode: .output, promise: nil)
     }
 
     func close() async throws {
@@ -96,14 +156,10 @@ final class RawConnection {
     }
 
     private func more() async throws -> Bool {
-        do {
-            guard var buffer = try await inbound.next() else { return false }
-            buffered.writeBuffer(&buffer)
-            return true
-        } catch {
-            wasReset = true
-            return false
-        }
+        let next = channel.eventLoop.flatSubmit { [channel, reader] in reader.next(on: channel.eventLoop) }
+        guard var piece = try await next.get() else { return false }
+        buffered.writeBuffer(&piece)
+        return true
     }
 
     /// All that comes until the end.
@@ -182,22 +238,21 @@ extension RawConnection {
         port: Int,
         _ body: (RawConnection) async throws -> Answer
     ) async throws -> Answer {
-        let stream = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        let group = MultiThreadedEventLoopGroup.singleton.next()
+        let reader = RawReader(eventLoop: group)
+        let channel = try await ClientBootstrap(group: group)
             .channelOption(.allowRemoteHalfClosure, value: true)
-            .connect(host: "127.0.0.1", port: port) { channel in
-                channel.eventLoop.makeCompletedFuture { try Stream.halfClosing(channel) }
-            }
-        return try await stream.executeThenClose { inbound, outbound in
-            try await body(RawConnection(channel: stream.channel, inbound: inbound, outbound: outbound))
+            .channelOption(.autoRead, value: false)
+            .channelInitializer { $0.pipeline.addHandler(reader) }
+            .connect(host: "127.0.0.1", port: port)
+            .get()
+        do {
+            let answer = try await body(RawConnection(channel: channel, reader: reader))
+            channel.close(promise: nil)
+            return answer
+        } catch {
+            channel.close(promise: nil)
+            throw error
         }
-    }
-}
-
-extension NIOAsyncChannel<ByteBuffer, ByteBuffer> {
-    static func halfClosing(_ channel: any Channel) throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
-        try NIOAsyncChannel(
-            wrappingChannelSynchronously: channel,
-            configuration: .init(isOutboundHalfClosureEnabled: true)
-        )
     }
 }

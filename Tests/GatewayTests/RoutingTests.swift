@@ -59,6 +59,9 @@ import Testing
         ("GET /auth", 404, "not_found"),
         ("GET /auth/login", 405, "method_not_allowed"),
         ("POST /auth/me", 405, "method_not_allowed"),
+        ("TRACE /auth/me", 405, "method_not_allowed"),
+        ("PROPFIND /auth/me", 405, "method_not_allowed"),
+        ("TRACE /nowhere", 404, "not_found"),
         ("GET /auth/me", 403, "missing_credential"),
         ("DELETE /conversations/x", 403, "missing_credential"),
     ])

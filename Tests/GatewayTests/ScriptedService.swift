@@ -9,13 +9,10 @@ final class ScriptedService: Sendable {
     private let heard = Mutex<[RawMessage]>([])
     private let opened = Mutex(0)
     private let bytesRead = Mutex(0)
-    private let listener: NIOAsyncChannel<RawConnection.Stream, Never>
+    private let scripts = Mutex<[(task: Task<Void, any Error>, channel: any Channel)]>([])
+    private let address = Mutex(0)
 
-    private init(listener: NIOAsyncChannel<RawConnection.Stream, Never>) {
-        self.listener = listener
-    }
-
-    var port: Int { listener.channel.localAddress?.port ?? 0 }
+    var port: Int { address.withLock { $0 } }
     /// The requests that came, in their order.
     var requests: [RawMessage] { heard.withLock { $0 } }
     var connections: Int { opened.withLock { $0 } }
@@ -34,35 +31,44 @@ final class ScriptedService: Sendable {
         _ script: @escaping Script,
         _ body: (ScriptedService) async throws -> Answer
     ) async throws -> Answer {
+        let service = ScriptedService()
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            .bind(host: "127.0.0.1", port: 0) { channel in
-                channel.eventLoop.makeCompletedFuture { try RawConnection.Stream.halfClosing(channel) }
+            .childChannelOption(.autoRead, value: false)
+            .childChannelInitializer { channel in
+                let reader = RawReader(eventLoop: channel.eventLoop)
+                service.play(script, on: channel, reader: reader)
+                return channel.pipeline.addHandler(reader)
             }
-        let service = ScriptedService(listener: listener)
-        return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await service.serve(script) }
-            // What a script throws is a connection that ended under it, which the tests bring about on purpose.
-            defer { group.cancelAll() }
-            return try await body(service)
+            .bind(host: "127.0.0.1", port: 0)
+            .get()
+        service.address.withLock { $0 = listener.localAddress?.port ?? 0 }
+        do {
+            let answer = try await body(service)
+            try await service.stop(listener)
+            return answer
+        } catch {
+            try await service.stop(listener)
+            throw error
         }
     }
 
-    private func serve(_ script: @escaping Script) async throws {
-        try await listener.executeThenClose { connections in
-            try await withThrowingDiscardingTaskGroup { group in
-                for try await stream in connections {
-                    opened.withLock { $0 += 1 }
-                    group.addTask {
-                        try? await stream.executeThenClose { inbound, outbound in
-                            try await script(
-                                RawConnection(channel: stream.channel, inbound: inbound, outbound: outbound),
-                                self
-                            )
-                        }
-                    }
-                }
-            }
+    private func play(_ script: @escaping Script, on channel: any Channel, reader: RawReader) {
+        opened.withLock { $0 += 1 }
+        let task = Task {
+            // What a script throws is a connection that ended under it, which the tests bring about on purpose.
+            defer { channel.close(promise: nil) }
+            try await script(RawConnection(channel: channel, reader: reader), self)
+        }
+        scripts.withLock { $0.append((task, channel)) }
+    }
+
+    private func stop(_ listener: any Channel) async throws {
+        try await listener.close().get()
+        for (task, channel) in scripts.withLock({ $0 }) {
+            task.cancel()
+            channel.close(promise: nil)
+            _ = await task.result
         }
     }
 
