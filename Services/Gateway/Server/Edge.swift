@@ -4,7 +4,9 @@ import Metrics
 import NIOCore
 import Synchronization
 
-/// What every connection needs to know: the settings, the routes, who may come in. Immutable but for a count.
+/// What every connection needs to know: the settings, the routes, who may come in.
+///
+/// Immutable but for a count.
 final class Edge: Sendable {
     let configuration: GatewayConfiguration
     let routes: RouteTable

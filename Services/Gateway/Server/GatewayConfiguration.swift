@@ -16,7 +16,7 @@ package struct GatewayConfiguration: Sendable {
     /// Origins that browsers may call from; `*` is any.
     package var corsOrigins: [String] = ["*"]
 
-    /// Client connections at once. Beyond it a connection is answered 503.
+    /// Client connections at once; one more is answered 503.
     package var connectionLimit = 10_000
     /// Requests under way at once to one instance.
     package var upstreamConnectionLimit = 4_096

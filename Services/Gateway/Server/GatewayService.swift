@@ -16,7 +16,7 @@ package final class GatewayService: Service {
     private let listener = Mutex<(any Channel)?>(nil)
     private let isStopped = Mutex(false)
 
-    /// - Parameter document: the OpenAPI document that says which routes there are.
+    /// A gateway of which `document` says which routes there are.
     package init(
         configuration: GatewayConfiguration,
         credentials: CredentialVerifier,

@@ -64,7 +64,9 @@ extension FrontHandler {
         return try found.get()
     }
 
-    /// Whether the credential was verified before. If not, its verification begins, and leads on when it is done.
+    /// Whether the credential was verified before.
+    ///
+    /// If not, its verification begins, and leads on when it is done.
     private func isKnown(_ credential: RequestFacts.Credential) throws(APIError) -> Bool {
         switch credential {
         case .none: throw Refusal.missingCredential

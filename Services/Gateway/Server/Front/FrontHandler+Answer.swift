@@ -77,7 +77,7 @@ extension FrontHandler {
         respond(answer)
     }
 
-    /// - Parameter isStamped: whether the answer says already what a browser wants to know.
+    /// Sends an answer of our own, stamped with what a browser wants to know unless it `isStamped` already.
     func respond(_ answer: Answer, isStamped: Bool = false) {
         let upstream = exchange.upstream
         exchange.upstream = nil

@@ -11,9 +11,10 @@ enum AnswerHead {
         case close
     }
 
-    /// - Parameters:
-    ///   - isBodyless: whether the answer has no body whatever its fields say, as to `HEAD`.
-    ///   - isOld: whether the client speaks HTTP/1.0.
+    /// The fields of the answer and how its end is told.
+    ///
+    /// An answer `isBodyless` that has no body whatever its fields say, as to `HEAD`; a client `isOld` that speaks
+    /// HTTP/1.0.
     static func fields(
         of head: HTTPResponseHead,
         isBodyless: Bool,

@@ -20,7 +20,9 @@ enum HeaderKind {
     case accessControlRequestMethod
     case accessControl
 
-    /// The kind of a name. Case does not matter, and neither does `_` for `-`: some servers take one for the other.
+    /// The kind of a name.
+    ///
+    /// Case does not matter, and neither does `_` for `-`: some servers take one for the other.
     init(_ name: String) {
         self = name.utf8.withContiguousStorageIfAvailable(Self.kind) ?? Self.kind(of: Array(name.utf8))
     }

@@ -17,7 +17,7 @@ package struct UpstreamService: Sendable {
     package let prefixes: [String]
     package let instances: [UpstreamInstance]
 
-    /// - Parameter urls: the instances' addresses.
+    /// A service whose instances are at `urls`.
     package init(name: String, prefixes: [String], urls: [String]) throws {
         self.name = name
         self.prefixes = prefixes
@@ -43,8 +43,9 @@ package struct UpstreamInstance: Sendable, Hashable {
     package let port: Int
     /// What goes into `Host`.
     package let authority: String
-    /// What goes into `x-roost-instance`: the instance's name towards itself, from which its Engine.IO session ids are
-    /// made. Six base64url characters of SHA-256 of its URL.
+    /// What goes into `x-roost-instance`: six base64url characters of SHA-256 of the instance's URL.
+    ///
+    /// It is the instance's name towards itself, from which its Engine.IO session ids are made.
     package let tag: String
 
     package init(url: String) throws {
