@@ -47,12 +47,14 @@ struct Exchange {
         keepAlive = head.isKeepAlive
     }
 
-    /// What stands in for a request that could not be read.
-    static func unreadable(now: NIODeadline) -> Exchange {
-        var exchange = Exchange(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/"), now: now)
+    /// What stands in for a request that did not come, or could not be read.
+    static var none: Exchange {
+        var exchange = Exchange(noHead, now: .now())
         exchange.keepAlive = false
         return exchange
     }
+
+    private static let noHead = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")
 
     /// Whether what is left of the body is so little that it is better read than the connection closed.
     var hasSmallRest: Bool {

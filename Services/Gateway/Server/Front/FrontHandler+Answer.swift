@@ -151,9 +151,10 @@ extension FrontHandler {
 
     private func awaitNext() {
         phase = .awaiting
-        phaseSince = .now()
+        // A connection that only waits holds nothing of the request before.
+        exchange = .none
+        phaseSince = exchange.started
         guard !pendingRefusal else {
-            exchange = .unreadable(now: phaseSince)
             refuse(Refusal.malformed)
             return
         }
@@ -187,11 +188,11 @@ extension FrontHandler {
                 "method": "\(exchange.head.method)",
                 "route": "\(exchange.route?.template ?? "none")",
                 "status": "\(exchange.status)",
-                "ms": "\(Double(duration.nanoseconds / 10_000) / 100)",
-                "service": "\(exchange.service.map { edge.configuration.services[$0].name } ?? "gateway")",
+                "milliseconds": "\(Double(duration.nanoseconds / 10_000) / 100)",
+                "upstream": "\(exchange.service.map { edge.configuration.services[$0].name } ?? "none")",
                 "received": "\(exchange.requestBytes)",
                 "sent": "\(exchange.answerBytes)",
-                "requestId": "\(exchange.requestID)",
+                "request_id": "\(exchange.requestID)",
             ]
         )
     }

@@ -22,7 +22,7 @@ extension FrontHandler {
     private func checkHead(_ now: NIODeadline) {
         if let headBegan {
             guard now - headBegan > edge.configuration.headerTimeout else { return }
-            exchange = .unreadable(now: headBegan)
+            exchange = .none
             refuse(Refusal.slowHeaders)
         } else if now - phaseSince > edge.configuration.idleTimeout {
             // Nobody asked, so nobody is answered.

@@ -38,7 +38,7 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
     var place = -1
     var phase = Phase.awaiting
     var phaseSince = NIODeadline.now()
-    var exchange = Exchange.unreadable(now: .now())
+    var exchange = Exchange.none
     var context: ChannelHandlerContext?
     /// Parts that came before they could be taken: of a body whose service is being connected to, or of the next request.
     var queue = CircularBuffer<HTTPServerRequestPart>(initialCapacity: 4)
@@ -103,7 +103,9 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
 
     private func isReady(for part: HTTPServerRequestPart) -> Bool {
         switch phase {
-        case .awaiting, .lingering, .closed: true
+        // Who does not read answers gets no more of them.
+        case .awaiting: isWritable
+        case .lingering, .closed: true
         case .deciding, .changing: false
         case .forwarding, .discarding: !exchange.requestEnded
         }
@@ -134,7 +136,9 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
     func settle() {
         exchange.upstream?.flush()
         switch phase {
-        case .awaiting, .discarding, .lingering: read()
+        case .awaiting:
+            if isWritable { read() }
+        case .discarding, .lingering: read()
         case .forwarding where exchange.requestEnded:
             // Read ahead by one, which notices the next request without asking the kernel twice.
             if queue.isEmpty, codec != nil, exchange.facts?.hasUpgrade == false { read() }
@@ -156,7 +160,12 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         guard context.channel.isWritable else { return }
         stalled = nil
-        exchange.upstream?.resume()
+        if phase == .awaiting {
+            takeQueued()
+            settle()
+        } else {
+            exchange.upstream?.resume()
+        }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -165,7 +174,7 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
         case (_, .lingering), (_, .closed): break
         case (let error as HTTPParserError, .awaiting):
             guard context.channel.isActive else { return }
-            exchange = .unreadable(now: .now())
+            exchange = .none
             refuse(error.refusal)
         case (let error as HTTPParserError, _) where context.channel.isActive:
             if exchange.requestEnded { pendingRefusal = true } else { refuse(error.refusal) }

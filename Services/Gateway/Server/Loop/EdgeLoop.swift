@@ -2,6 +2,7 @@ import Foundation
 import Metrics
 import NIOCore
 import NIOHTTP1
+import Synchronization
 
 /// Something on an event loop that has deadlines and must end when the gateway stops.
 protocol Watched: AnyObject {
@@ -86,6 +87,7 @@ final class EdgeLoop: @unchecked Sendable {
             watched[place].check(now)
         }
         for pool in pools.joined() { pool.reap(now) }
+        edge.connectionGauge.record(edge.connectionCount.load(ordering: .relaxed))
     }
 
     /// The time as `Date` has it, made once a second.
