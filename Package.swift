@@ -188,6 +188,7 @@ let package = Package(
                 dependencies: [
                     "Credentials", "Postgres", "ServiceClient", "ServiceHost", "Wire",
                     .configuration, .httpTypes, .hummingbird, .jwtKit, .lifecycle, .logging, .nioCore, .nioEmbedded,
+                    .yams,
                 ],
                 path: "Tests/TestSupport",
                 swiftSettings: settings

@@ -1,0 +1,22 @@
+import TestSupport
+import Testing
+
+/// Auth's routes are those that `docs/openapi.yaml` describes.
+@Suite struct RouteTests {
+    @Test func everyRouteIsDescribedAndEveryDescriptionIsServed() async throws {
+        let described = try PublicRoute.below("auth", ".well-known")
+        try await withAuth { auth in
+            #expect(auth.service.publicRoutes.sorted() == described.map(\.description).sorted())
+        }
+    }
+
+    @Test func whoIsNotSignedInGetsOnlyToOpenRoutes() async throws {
+        let described = try PublicRoute.below("auth", ".well-known")
+        try await withAuth { auth in
+            for route in described {
+                let status = try await auth.service.send(route.method, route.path).status
+                #expect((status == 403) == !route.isOpen, "\(route): \(status)")
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+import TestSupport
+import Testing
+
+/// Conversations' routes are those that `docs/openapi.yaml` describes.
+@Suite struct RouteTests {
+    @Test func everyRouteIsDescribedAndEveryDescriptionIsServed() async throws {
+        let described = try PublicRoute.below("conversations")
+        try await withConversation { scene in
+            #expect(scene.service.publicRoutes.sorted() == described.map(\.description).sorted())
+        }
+    }
+
+    @Test func whoIsNotSignedInGetsNowhere() async throws {
+        let described = try PublicRoute.below("conversations")
+        try await withConversation { scene in
+            for route in described {
+                let status = try await scene.service.send(route.method, route.path).status
+                #expect(status == 403 && !route.isOpen, "\(route): \(status)")
+            }
+        }
+    }
+}

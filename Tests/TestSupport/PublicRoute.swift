@@ -1,0 +1,49 @@
+package import HTTPTypes
+import Foundation
+import ServiceHost
+import Yams
+
+/// A route as `docs/openapi.yaml` describes it.
+package struct PublicRoute: Hashable, Sendable, CustomStringConvertible {
+    package let method: HTTPRequest.Method
+    /// Its parameters in braces.
+    package let template: String
+    /// Whether it needs no credential.
+    package let isOpen: Bool
+
+    package var description: String { "\(method) \(template)" }
+
+    /// The route with something in place of each parameter.
+    package var path: String { template.replacing(/\{\w+\}/, with: "something") }
+
+    /// Those of the document whose first word is one of these: what a service has to serve, no more and no less.
+    package static func below(_ words: String...) throws -> [PublicRoute] {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/openapi.yaml")
+        let text = try String(contentsOf: file.standardizedFileURL, encoding: .utf8)
+        guard let document = try Yams.load(yaml: text) as? [String: Any],
+            let paths = document["paths"] as? [String: Any]
+        else { throw TestSupportError("docs/openapi.yaml has no paths") }
+        return paths.filter { template, _ in words.contains(String(template.split(separator: "/")[0])) }
+            .flatMap { template, item in routes(of: template, item as? [String: Any] ?? [:]) }
+    }
+
+    private static func routes(of template: String, _ item: [String: Any]) -> [PublicRoute] {
+        item.compactMap { key, operation in
+            guard let operation = operation as? [String: Any], let method = HTTPRequest.Method(key.uppercased()) else {
+                return nil
+            }
+            let security = operation["security"] as? [[String: Any]]
+            let isOpen = security.map { $0.isEmpty || $0.contains(where: \.isEmpty) } ?? false
+            return PublicRoute(method: method, template: template, isOpen: isOpen)
+        }
+    }
+}
+
+extension TestService {
+    /// The public routes that are served, as `PublicRoute` writes them.
+    package var publicRoutes: [String] {
+        let own = ["health", "internal", "metrics", "ready"]
+        return assembled.routes.map { method, path in "\(method) \(path.replacing(/:(\w+)/) { "{\($0.1)}" })" }
+            .filter { route in !own.contains { route.hasSuffix(" /\($0)") || route.contains(" /\($0)/") } }
+    }
+}
