@@ -1,5 +1,5 @@
 package import Foundation
-package import Wire
+import Wire
 
 /// A device signed in.
 package struct Session: Codable, Hashable, Sendable, Listed {

@@ -1,4 +1,4 @@
-package import Wire
+import Wire
 
 /// What anybody signed in may know of an account: `{userId, username, fullName}`.
 package struct UserSummary: Codable, Hashable, Sendable, Listed {
