@@ -26,7 +26,7 @@ WITH drafts AS MATERIALIZED (
            drafts.data, drafts.mime, drafts.encoding, drafts.meta, drafts.push,
            members.user_number, conversations.member_count,
            heads.last_seq, heads.last_change, heads.last_spoken, heads.last_at,
-           row_number() OVER (PARTITION BY drafts.conversation_id ORDER BY drafts.n) AS place
+           row_number() OVER (PARTITION BY drafts.conversation_id ORDER BY drafts.n) AS nth
     FROM drafts
     JOIN heads ON heads.conversation_id = drafts.conversation_id
     JOIN conversations ON conversations.conversation_id = drafts.conversation_id
@@ -39,7 +39,7 @@ WITH drafts AS MATERIALIZED (
 ), written AS (
     INSERT INTO messages (conversation_id, seq, change, spoken, sender_id, sender_number, client_message_id,
                           data, mime, encoding, meta, push, created_at)
-    SELECT conversation_id, last_seq + place, last_change + place, last_spoken + place,
+    SELECT conversation_id, last_seq + nth, last_change + nth, last_spoken + nth,
            sender_id, user_number, client_message_id,
            data, mime, encoding, meta, push, greatest(last_at, now)
     FROM fresh CROSS JOIN clock
@@ -53,10 +53,10 @@ WITH drafts AS MATERIALIZED (
     WHERE heads.conversation_id = sums.conversation_id
 ), marked AS (
     UPDATE members
-    SET read_seq = sent.last_seq + sent.place, read_spoken = sent.last_spoken + sent.place,
-        read_change = sent.last_change + sent.place
+    SET read_seq = last_seq + nth, read_spoken = last_spoken + nth,
+        read_change = last_change + nth
     FROM (
-        SELECT conversation_id, sender_id, last_seq, last_spoken, last_change, max(place) AS place
+        SELECT conversation_id, sender_id, last_seq, last_spoken, last_change, max(nth) AS nth
         FROM fresh GROUP BY conversation_id, sender_id, last_seq, last_spoken, last_change
     ) AS sent
     WHERE members.conversation_id = sent.conversation_id AND members.user_id = sent.sender_id
@@ -65,7 +65,7 @@ WITH drafts AS MATERIALIZED (
     SELECT conversation_id, last_seq + 1, last_seq + count(*), max(now)
     FROM fresh CROSS JOIN clock GROUP BY conversation_id, last_seq
 )
-SELECT n, last_seq + place AS seq, last_change + place AS change, user_number,
+SELECT n, last_seq + nth AS seq, last_change + nth AS change, user_number,
        greatest(last_at, now) AS created_at, member_count
 FROM fresh CROSS JOIN clock
 UNION ALL

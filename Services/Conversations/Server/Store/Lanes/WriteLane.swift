@@ -53,7 +53,8 @@ final class WriteLane: Sendable {
                 answer.resume(throwing: APIError(.unavailable, "busy", "too much is being written; try again"))
                 return
             }
-            if mustRun { Task { await run() } }
+            // Detached: the lane is nobody's request, and carries on none's trace.
+            if mustRun { Task.detached { await self.run() } }
         }
     }
 
