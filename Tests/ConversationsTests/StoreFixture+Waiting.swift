@@ -1,0 +1,55 @@
+import Foundation
+import Postgres
+import Synchronization
+import TestSupport
+
+@testable import ConversationsServer
+
+/// A value that tasks of a test share.
+final class Shared<Value: Sendable>: Sendable {
+    private let state: Mutex<Value>
+
+    init(_ value: Value) { state = Mutex(value) }
+
+    var value: Value { state.withLock { $0 } }
+    func change(_ body: (inout Value) -> Void) { state.withLock { body(&$0) } }
+}
+
+extension StoreScene {
+    /// Until a lane's first statement waits for a lock of this schema's.
+    func untilLaneWaits() async throws {
+        try await eventually {
+            try await pool.one(
+                """
+                SELECT count(*) > 0 AS waits FROM pg_stat_activity
+                WHERE application_name = \(database.configuration.applicationName) AND wait_event_type = 'Lock'
+                """,
+                as: { try $0.bool("waits") }
+            )
+        }
+    }
+
+    func untilQueued(_ count: Int) async throws {
+        try await eventually { lanes.lane(of: conversation.id).waiting >= count }
+    }
+
+    /// Cuts the connections that write messages, at whatever they do just then.
+    func breakLanes() async throws {
+        _ = try await pool.execute(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE application_name = \(database.configuration.applicationName)
+                AND (query LIKE 'WITH drafts%' OR query LIKE '%FOR NO KEY UPDATE')
+            """
+        )
+    }
+}
+
+/// Asks again until it is so, for ten seconds.
+func eventually(_ isSo: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while try await !isSo() {
+        guard .now < deadline else { throw TestSupportError("it was not so in ten seconds") }
+        try await ContinuousClock().sleep(for: .milliseconds(2))
+    }
+}
