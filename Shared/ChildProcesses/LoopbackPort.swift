@@ -59,17 +59,36 @@ package struct LoopbackPort: Hashable, Sendable {
         guard !inodes.isEmpty else {
             return nil
         }
-        let files = FileManager.default
-        // Silence, here and below: a process may end, or not be ours to look at.
-        for pid in (try? files.contentsOfDirectory(atPath: "/proc"))?.compactMap(Int32.init) ?? [] {
-            for descriptor in (try? files.contentsOfDirectory(atPath: "/proc/\(pid)/fd")) ?? [] {
-                let target = try? files.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\(descriptor)")
-                if let target, target.hasPrefix("socket:["), inodes.contains(String(target.dropFirst(8).dropLast())) {
-                    return ProcessIdentity(pid: pid)
-                }
+        let sockets = Set(inodes.map { "socket:[\($0)]" })
+        for pid in Self.entries(of: "/proc").compactMap(Int32.init) {
+            let folder = "/proc/\(pid)/fd"
+            let holds = Self.entries(of: folder).contains { descriptor in
+                // Silence: a descriptor may be closed meanwhile.
+                let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(descriptor)")
+                return target.map(sockets.contains) ?? false
+            }
+            // One that ends just now may have held it too: a child of the listener, not yet another program.
+            if holds, let process = ProcessIdentity(pid: pid) {
+                return process
             }
         }
         return nil
+    }
+
+    /// The names in a folder of `/proc`, whatever comes and goes there meanwhile; none where it may not be read.
+    private static func entries(of folder: String) -> [String] {
+        guard let stream = opendir(folder) else {
+            return []
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            names.append(name)
+        }
+        return names
     }
 
     /// `proc(5)`: the second column is the local address with the port in hexadecimal, the fourth the state
