@@ -46,15 +46,6 @@ package struct LoopbackPort: Hashable, Sendable {
 
     /// The process that listens there, if it may be seen.
     package var listener: ProcessIdentity? {
-        // The kernel's tables are read in pieces while connections come and go, so a look may miss a line.
-        for _ in 0..<5 {
-            if let listener = look() { return listener }
-            if isFree { return nil }
-        }
-        return nil
-    }
-
-    private func look() -> ProcessIdentity? {
         let inodes = Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap { Self.listeningInodes(in: $0, port: number) })
         guard !inodes.isEmpty else {
             return nil
