@@ -46,8 +46,11 @@ package struct LoopbackPort: Hashable, Sendable {
 
     /// The process that listens there, if it may be seen.
     package var listener: ProcessIdentity? {
-        let inodes = Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap { Self.listeningInodes(in: $0, port: number) })
-        guard !inodes.isEmpty else {
+        // The tables are handed out a page at a time, and skip sockets where others close in between: looked at again.
+        let inodes = (1...5).lazy.map { _ in
+            ["/proc/net/tcp", "/proc/net/tcp6"].flatMap { Self.listeningInodes(in: $0, port: number) }
+        }.first { !$0.isEmpty }
+        guard let inodes else {
             return nil
         }
         let sockets = Set(inodes.map { "socket:[\($0)]" })
