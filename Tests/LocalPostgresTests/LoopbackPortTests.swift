@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 @Suite struct LoopbackPortTests {
-    @Test func aTakenPortIsKnownAndSoIsWhoTookIt() throws {
+    @Test func aTakenPortIsKnownAndSoIsWhoTookIt() async throws {
         let port = try LoopbackPort.free()
         #expect(port.isFree)
         #expect(port.listener == nil)
@@ -23,7 +23,13 @@ import Testing
         #expect(bound == 0 && listen(server, 1) == 0)
 
         #expect(!port.isFree)
-        #expect(port.listener == ProcessIdentity.current)
+        // The kernel's tables skip entries while others go, and the tests beside this one open and close many.
+        var listener = port.listener
+        for _ in 0..<100 where listener == nil {
+            try await Task.sleep(for: .milliseconds(50))
+            listener = port.listener
+        }
+        #expect(listener == ProcessIdentity.current)
     }
 
     @Test func aFreePortIsNotOneThatTheSystemGivesAway() throws {
