@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Postgres
+import ServiceHost
 import ServiceLifecycle
 
 /// Forgets what no longer matters, once a minute: each statement may run on any instance, and on several at once.
@@ -15,18 +16,7 @@ struct Housekeeping: Service {
     let now: @Sendable () -> Date
 
     func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                do {
-                    try await tidy()
-                } catch is CancellationError {
-                    return
-                } catch {
-                    logger.warning("housekeeping failed", metadata: ["error": "\(error)"])
-                }
-                guard (try? await Task.sleep(for: Self.interval)) != nil else { return }  // cancelled: at an end
-            }
-        }
+        await Periodic("housekeeping", every: Self.interval, logger: logger, tidy).run()
     }
 
     /// Does it once.
