@@ -32,6 +32,8 @@ final class RouteMethods: Sendable {
         let segments = path.split(separator: "/")
         let matching = routes.withLock { $0.filter { $0.matches(segments) } }
         guard let closest = matching.map(\.fixedWords).max() else { return nil }
-        return Set(matching.filter { $0.fixedWords == closest }.map(\.method))
+        let methods = Set(matching.filter { $0.fixedWords == closest }.map(\.method))
+        // What can be read can be asked for its head (RFC 9110, section 9.1).
+        return methods.contains(.get) ? methods.union([.head]) : methods
     }
 }

@@ -91,7 +91,7 @@ package enum ServiceHost {
         )
 
         let methods = RouteMethods()
-        let router = Router(context: SuiteContext.self)
+        let router = Router(context: SuiteContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: RequestWatch(service: Service.name, allowedMethods: methods))
         HealthRoutes(database: database, verifier: verifier, metrics: metrics).add(to: router)
         let open = router.group().add(middleware: ReadCredential(verifier: verifier, isRequired: false))

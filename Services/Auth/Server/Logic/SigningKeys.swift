@@ -4,6 +4,7 @@ import Crypto
 import Foundation
 import Logging
 import Postgres
+import ServiceHost
 import ServiceLifecycle
 import Synchronization
 import Wire
@@ -96,18 +97,9 @@ final class SigningKeys: Sendable, Service {
 
     /// Notices what other instances do to the keys, until the service is shut down.
     func run() async {
-        await cancelWhenGracefulShutdown { [self] in
-            while !Task.isCancelled {
-                guard (try? await Task.sleep(for: Self.checkInterval)) != nil else { return }  // cancelled: at an end
-                do {
-                    try take(try await SigningKeyStore(db: database.reads).list())
-                } catch is CancellationError {
-                    return
-                } catch {
-                    logger.warning("signing keys not read", metadata: ["error": "\(error)"])
-                }
-            }
-        }
+        await Periodic("look for another instance's rotation", every: Self.checkInterval, logger: logger) { [self] in
+            try take(try await SigningKeyStore(db: database.reads).list())
+        }.run()
     }
 
     private func take(_ keys: [SigningKeyStore.Record]) throws {

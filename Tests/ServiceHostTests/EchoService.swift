@@ -1,0 +1,37 @@
+import Configuration
+import Hummingbird
+import Postgres
+import ServiceHost
+import Wire
+
+/// The smallest service there is, for what all of them share.
+struct EchoService: SuiteService {
+    static let name = "echo"
+    static let defaultPort = 0
+    static let migrations = [
+        Migration(name: "V0001_words", sql: Array("CREATE TABLE words (word text CONSTRAINT words_key UNIQUE)".utf8))
+    ]
+
+    struct Word: Codable, ResponseCodable {
+        var word: String
+    }
+
+    private let resources: ServiceResources
+
+    init(resources: ServiceResources, configuration: ConfigReader) async throws {
+        self.resources = resources
+    }
+
+    func addRoutes(to routes: SuiteRoutes) {
+        routes.open.get("open") { _, context in Word(word: context.identity?.user.user ?? "nobody") }
+        routes.open.get("broken") { _, _ -> Word in throw CancellationError() }
+        routes.user.get("words/{word}") { _, context in Word(word: try context.path("word")) }
+        routes.user.get("words/fixed") { _, _ in Word(word: "fixed word") }
+        routes.user.post("words") { request, context in
+            let word = try await request.decode(as: Word.self, context: context)
+            try await resources.database.run("INSERT INTO words (word) VALUES (\(word.word))")
+            return word
+        }
+        routes.neighbour.get("caller") { _, context in Word(word: context.caller) }
+    }
+}

@@ -1,0 +1,87 @@
+import Credentials
+import Foundation
+import HTTPTypes
+import Postgres
+import ServiceClient
+import Synchronization
+import Testing
+import TestSupport
+import Wire
+
+@Suite struct IdempotencyTests {
+    private let keys = TestKeys()
+    private let alice = User.ID(application: RoostApplication.id, user: "alice")
+    private let bob = User.ID(application: RoostApplication.id, user: "bob")
+
+    private func withEcho(
+        now: @escaping @Sendable () -> Date = { Date() },
+        _ body: @Sendable (TestService) async throws -> Void
+    ) async throws {
+        let auth = ServiceClient(callee: "auth", transport: AuthTransport(keys))
+        try await TestService.with(EchoService.self, neighbours: .with(["auth": auth]), now: now, body)
+    }
+
+    private func post(_ word: String, key: String, as user: User.ID, to echo: TestService) async throws -> TestAnswer {
+        let headers: HTTPFields = [try #require(HTTPField.Name("Idempotency-Key")): key]
+        let token = try await keys.token(for: user)
+        return try await echo.send(.post, "/words", token: token, body: #"{"word":"\#(word)"}"#, headers: headers)
+    }
+
+    @Test func theSameKeyAndBodyGiveTheFirstAnswer() async throws {
+        try await withEcho { echo in
+            let first = try await post("one", key: "k", as: alice, to: echo)
+            let second = try await post("one", key: "k", as: alice, to: echo)
+
+            #expect(first.status == 200)
+            #expect(second.status == 200)
+            #expect(second.body == first.body)
+        }
+    }
+
+    @Test func anotherBodyOrUserIsToldApart() async throws {
+        try await withEcho { echo in
+            _ = try await post("one", key: "k", as: alice, to: echo)
+
+            #expect(try await post("two", key: "k", as: alice, to: echo).status == 422)
+            #expect(try await post("three", key: "k", as: bob, to: echo).status == 200)
+        }
+    }
+
+    @Test func aRefusalIsAnAnswerButAFailureMayBeTriedAgain() async throws {
+        try await withEcho { echo in
+            _ = try await post("taken", key: "first", as: alice, to: echo)
+            #expect(try await post("taken", key: "k", as: alice, to: echo).status == 500)
+            try await echo.database.pool.run("DELETE FROM words")
+
+            #expect(try await post("taken", key: "k", as: alice, to: echo).status == 200)
+        }
+    }
+
+    @Test func manyAtOnceAreDoneOnce() async throws {
+        try await withEcho { echo in
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<20 { group.addTask { try await post("one", key: "k", as: alice, to: echo).status } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+
+            #expect(Set(statuses).isSubset(of: [200, 409]))
+            #expect(statuses.contains(200))
+            #expect(try await echo.database.pool.one("SELECT count(*) AS n FROM words", as: { try $0.int("n") }) == 1)
+        }
+    }
+
+    @Test func aKeyIsForgottenAfterADay() async throws {
+        let offset = Mutex(0.0)
+        try await withEcho(now: { Date().addingTimeInterval(offset.withLock { $0 }) }) { echo in
+            _ = try await post("one", key: "k", as: alice, to: echo)
+            offset.withLock { $0 = 86_401 }
+            try await echo.database.pool.run("DELETE FROM words")
+
+            let token = try await keys.token(for: alice, lifetime: 200_000)
+            let headers: HTTPFields = [try #require(HTTPField.Name("Idempotency-Key")): "k"]
+            let answer = try await echo.send(.post, "/words", token: token, body: #"{"word":"two"}"#, headers: headers)
+
+            #expect(answer.status == 200)
+        }
+    }
+}
