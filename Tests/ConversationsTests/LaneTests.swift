@@ -127,6 +127,31 @@ import Wire
             #expect(plan.contains("messages_client_key"))
         }
     }
+
+    @Test func anEmptyTableIsNotLookedAtBecauseAnotherGrew() async throws {
+        try await withStore { scene in
+            let statistics = TableStatistics(database: scene.pool)
+            _ = try await scene.pool.execute(
+                "INSERT INTO users (application_id, user_id) SELECT 'bulk', n FROM generate_series(1, 3000) AS n"
+            )
+            _ = try await scene.pool.execute(
+                """
+                INSERT INTO members (conversation_id, application_id, user_id, user_number, place, is_admin)
+                SELECT \(scene.conversation.id.rawValue), application_id, user_id, user_number, user_number, false
+                FROM users WHERE application_id = 'bulk'
+                """
+            )
+            func rows(of table: String) async throws -> Double {
+                let query: PostgresQuery = "SELECT reltuples::float8 AS n FROM pg_class WHERE oid = \(table)::regclass"
+                return try await scene.pool.one(query, as: { try $0.double("n") })
+            }
+
+            try await statistics.keep()
+
+            #expect(try await rows(of: "members") >= 3_000)
+            #expect(try await rows(of: "messages") == -1)
+        }
+    }
 }
 
 extension MessageWrite {

@@ -11,26 +11,31 @@ final class TableStatistics: Sendable {
     private static let smallest = 65_536
     private static let grown = 1 << 30
 
+    private static let tables = ["conversations", "heads", "members", "messages"]
+
     private let database: PostgresPool
-    /// The size at the last look.
-    private let known = Mutex(0)
+    /// Each table's size at the last look.
+    private let known = Mutex<[String: Int]>([:])
 
     init(database: PostgresPool) {
         self.database = database
     }
 
-    /// Looks at the tables if they have doubled since the last look.
+    /// Looks at the tables that have doubled since the last look.
+    ///
+    /// At those alone: to look at one that is still empty would have it planned for as empty.
     func keep() async throws {
         let known = known.withLock { $0 }
-        guard known < Self.grown else { return }
-        let size = try await database.one(
-            "SELECT pg_relation_size('messages') + pg_relation_size('members') AS bytes",
-            as: { try $0.int("bytes") }
+        guard Self.tables.contains(where: { known[$0, default: 0] < Self.grown }) else { return }
+        let sizes = try await database.all(
+            "SELECT name, pg_relation_size(name::regclass) AS bytes FROM unnest(\(Self.tables)) AS name",
+            as: { (table: try $0.string("name"), bytes: try $0.int("bytes")) }
         )
-        guard size >= max(Self.smallest, 2 * known) else { return }
-        for table in ["conversations", "heads", "members", "messages"] {
+        for (table, bytes) in sizes {
+            let last = known[table, default: 0]
+            guard last < Self.grown, bytes >= max(Self.smallest, 2 * last) else { continue }
             _ = try await database.execute("ANALYZE \(identifier: table)")
+            self.known.withLock { $0[table] = bytes }
         }
-        self.known.withLock { $0 = size }
     }
 }
