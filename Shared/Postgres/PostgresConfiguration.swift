@@ -29,6 +29,9 @@ public struct PostgresConfiguration: Sendable {
     /// How many statements may be on their way on one shared connection; more wait here.
     public var readsInFlight = 64
 
+    /// Settings of the server for the shared connections alone (`plan_cache_mode`, …).
+    public var readSettings: [String: String] = [:]
+
     /// How many transactions and single statements run at a time.
     public var transactionConnections = 8
 

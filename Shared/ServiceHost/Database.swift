@@ -5,11 +5,13 @@ import Postgres
 
 /// Opens a service's database: its role, its schema, its migrations; waits for a server that is not there yet.
 enum Database {
-    static func open(_ name: String, migrations: [Migration], boot: Boot) async throws -> PostgresPool {
+    static func open<Service: SuiteService>(for _: Service.Type, boot: Boot) async throws -> PostgresPool {
+        let name = Service.name
         var configuration = try PostgresConfiguration(url: try boot.configuration.secret("DATABASE_URL"))
         configuration.schema = name
         configuration.name = name
         configuration.applicationName = "roost-\(name)"
+        configuration.readSettings = Service.readSettings
         configuration.readConnections = try boot.configuration.number(
             "DATABASE_READ_CONNECTIONS",
             default: 2,
@@ -23,7 +25,7 @@ enum Database {
         try await patiently(boot.logger) {
             configuration.role = try await role(for: name, configuration: configuration, logger: boot.logger)
             let migrator = Migrator(configuration: configuration, schema: name, logger: boot.logger)
-            let applied = try await migrator.migrate(migrations)
+            let applied = try await migrator.migrate(ServiceHost.migrations(of: Service.self))
             if !applied.isEmpty { boot.logger.info("migrated", metadata: ["applied": "\(applied)"]) }
         }
         let pool = PostgresPool(configuration: configuration, logger: boot.logger)

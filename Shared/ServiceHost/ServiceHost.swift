@@ -22,7 +22,7 @@ package enum ServiceHost {
             let secret = try configuration.secret("SERVICE_SECRET")
             let tokens = try ServiceTokens(secret: secret, name: Service.name)
             let neighbours = Neighbours.overHTTP(configuration: configuration, tokens: tokens)
-            let database = try await Database.open(Service.name, migrations: migrations(of: type), boot: boot)
+            let database = try await Database.open(for: type, boot: boot)
             if try configuration.flag("MIGRATE_ONLY") {
                 await database.shutdown()
                 return []
@@ -103,13 +103,15 @@ package enum ServiceHost {
             .group(context: NeighbourContext.self)
             .add(middleware: RequireNeighbour(tokens: tokens))
         service.addRoutes(to: SuiteRoutes(open: open, user: user, neighbour: neighbour))
-        methods.set(router.routes)
+        // As they were added: the responder is built with a HEAD beside each GET.
+        let routes = router.routes
+        methods.set(routes)
         let sweep = Periodic("sweep of idempotency keys", every: .seconds(600), logger: logger) {
             try await IdempotencyStore(db: database).sweep(now: now())
         }
         return AssembledService(
             responder: router.buildResponder(),
-            routes: router.routes.map { ($0.method.rawValue, $0.path.description) },
+            routes: routes.map { ($0.method.rawValue, $0.path.description) },
             verifier: verifier,
             background: service.background + [sweep]
         )

@@ -14,6 +14,8 @@ package protocol SuiteService: Sendable {
     static var defaultPort: Int { get }
     /// In order; never edited once landed.
     static var migrations: [Migration] { get }
+    /// PostgreSQL's settings for this service's reads; none of their own unless told.
+    static var readSettings: [String: String] { get }
 
     /// Where keys and revocations come from: auth, over HTTP, but in auth itself.
     static func credentialSource(
@@ -31,6 +33,8 @@ package protocol SuiteService: Sendable {
 }
 
 extension SuiteService {
+    package static var readSettings: [String: String] { [:] }
+
     package static func credentialSource(
         database: PostgresPool,
         neighbours: Neighbours,

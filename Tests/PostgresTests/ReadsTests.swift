@@ -9,6 +9,18 @@ struct ReadsTests {
         }
     }
 
+    @Test func readsHaveSettingsOfTheirOwn() async throws {
+        try await withScene { configuration in
+            configuration.readSettings = ["plan_cache_mode": "force_generic_plan"]
+        } _: { scene in
+            let mode: PostgresQuery = "SELECT current_setting('plan_cache_mode') AS mode"
+            let ofReads = try await scene.pool.reads.one(mode) { try $0.string("mode") }
+            let ofOthers = try await scene.pool.one(mode) { try $0.string("mode") }
+            #expect(ofReads == "force_generic_plan")
+            #expect(ofOthers == "auto")
+        }
+    }
+
     @Test func aDivisionByZeroIsItsOwnCallersAlone() async throws {
         try await withScene { scene in
             let outcomes = await withTaskGroup(of: (Int, Int?, PostgresError?).self) { group in

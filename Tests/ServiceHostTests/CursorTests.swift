@@ -1,3 +1,4 @@
+import Credentials
 import ServiceHost
 import Testing
 import TestSupport

@@ -1,5 +1,8 @@
 import Configuration
+import Credentials
+import HTTPTypes
 import Hummingbird
+import NIOCore
 import Postgres
 import ServiceHost
 import Wire

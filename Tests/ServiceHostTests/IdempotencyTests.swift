@@ -1,8 +1,10 @@
 import Credentials
 import Foundation
 import HTTPTypes
+import Hummingbird
 import Postgres
 import ServiceClient
+import ServiceHost
 import Synchronization
 import Testing
 import TestSupport

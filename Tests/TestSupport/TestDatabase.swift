@@ -28,6 +28,7 @@ package struct TestDatabase: Sendable {
     package static func with<Value>(
         migrations: [Migration],
         connections: Int = 4,
+        readSettings: [String: String] = [:],
         _ body: (TestDatabase) async throws -> Value
     ) async throws -> Value {
         try await gate.enter()
@@ -38,6 +39,7 @@ package struct TestDatabase: Sendable {
         configuration.name = "test"
         configuration.applicationName = schema
         configuration.readConnections = 1
+        configuration.readSettings = readSettings
         configuration.transactionConnections = connections
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         try await Migrator(configuration: configuration, schema: schema, logger: logger).migrate(migrations)

@@ -31,7 +31,10 @@ package struct TestService: Sendable {
         now: @escaping @Sendable () -> Date = { Date() },
         _ body: (TestService) async throws -> Value
     ) async throws -> Value {
-        try await TestDatabase.with(migrations: ServiceHost.migrations(of: type)) { database in
+        try await TestDatabase.with(
+            migrations: ServiceHost.migrations(of: type),
+            readSettings: type.readSettings
+        ) { database in
             try await with(type, over: database, settings: settings, neighbours: neighbours, now: now, body)
         }
     }

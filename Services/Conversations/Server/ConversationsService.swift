@@ -12,6 +12,10 @@ package struct ConversationsService: SuiteService {
         Migration(name: "V0001_create_conversations", sql: PackageResources.V0001_create_conversations_sql)
     ]
 
+    /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
+    /// and making it takes longer than reading twenty messages.
+    package static let readSettings = ["plan_cache_mode": "force_generic_plan", "jit": "off"]
+
     private let conversations: Conversations
     private let messages: Messages
     private let upkeep: [any Service]

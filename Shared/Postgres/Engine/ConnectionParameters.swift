@@ -32,6 +32,7 @@ struct ConnectionParameters: Sendable {
         switch role {
         case .reads:
             settings["default_transaction_read_only"] = "on"
+            settings.merge(configuration.readSettings) { _, new in new }
             timeout = configuration.readTimeout
         case .pooled: break
         case .session(let session):

@@ -6,53 +6,83 @@ import Wire
 ///
 /// A history of twenty messages costs an encoder more than the database; here it is little more than a copy.
 struct JSONWriter: ~Copyable {
-    private(set) var buffer: ByteBuffer
+    // Plain memory: a buffer that may be shared asks at each of a page's thousand small writes whether it is.
+    private var memory: UnsafeMutableRawBufferPointer
+    private var count = 0
 
     init(capacity: Int) {
-        buffer = ByteBufferAllocator().buffer(capacity: capacity)
+        memory = .allocate(byteCount: max(capacity, 64), alignment: 1)
     }
+
+    deinit {
+        memory.deallocate()
+    }
+
+    /// What was written.
+    var buffer: ByteBuffer { ByteBuffer(bytes: memory[..<count]) }
 
     /// JSON as it stands.
     mutating func raw(_ text: StaticString) {
-        buffer.writeStaticString(text)
+        bytes(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    private mutating func bytes(_ bytes: UnsafeRawBufferPointer) {
+        reserve(bytes.count)
+        UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
+        count += bytes.count
+    }
+
+    private mutating func byte(_ byte: UInt8) {
+        reserve(1)
+        memory[count] = byte
+        count += 1
+    }
+
+    private mutating func reserve(_ more: Int) {
+        guard count + more > memory.count else { return }
+        let grown = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count + more, 2 * memory.count), alignment: 1)
+        grown.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count]))
+        memory.deallocate()
+        memory = grown
     }
 
     mutating func number(_ value: Int64) {
         // Digits from the right; the most negative number has 20 characters.
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-            var rest = value.magnitude
-            var start = 20
-            repeat {
-                start -= 1
-                digits[start] = UInt8(ascii: "0") + UInt8(rest % 10)
-                rest /= 10
-            } while rest > 0
-            if value < 0 {
-                start -= 1
-                digits[start] = UInt8(ascii: "-")
-            }
-            buffer.writeBytes(UnsafeRawBufferPointer(UnsafeMutableBufferPointer(rebasing: digits[start...])))
+        reserve(20)
+        var rest = value.magnitude
+        var length = 1
+        while rest > 9 {
+            rest /= 10
+            length += 1
         }
+        if value < 0 { byte(UInt8(ascii: "-")) }
+        rest = value.magnitude
+        for place in (count..<count + length).reversed() {
+            memory[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+            rest /= 10
+        }
+        count += length
     }
 
     /// A quoted string: what JSON must have escaped is, and nothing else (RFC 8259, section 7).
     mutating func string(_ text: String) {
         var text = text
-        buffer.writeInteger(UInt8(ascii: "\""))
-        text.withUTF8 { bytes in
+        byte(UInt8(ascii: "\""))
+        text.withUTF8 { utf8 in
+            let utf8 = UnsafeRawBufferPointer(utf8)
             var start = 0
-            for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x22 || bytes[index] == 0x5C {
-                buffer.writeBytes(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[start..<index]))
-                escape(bytes[index])
+            for index in utf8.indices where utf8[index] < 0x20 || utf8[index] == 0x22 || utf8[index] == 0x5C {
+                bytes(UnsafeRawBufferPointer(rebasing: utf8[start..<index]))
+                escape(utf8[index])
                 start = index + 1
             }
-            buffer.writeBytes(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[start...]))
+            bytes(UnsafeRawBufferPointer(rebasing: utf8[start...]))
         }
-        buffer.writeInteger(UInt8(ascii: "\""))
+        byte(UInt8(ascii: "\""))
     }
 
-    private mutating func escape(_ byte: UInt8) {
-        switch byte {
+    private mutating func escape(_ character: UInt8) {
+        switch character {
         case UInt8(ascii: "\""): raw("\\\"")
         case UInt8(ascii: "\\"): raw("\\\\")
         case UInt8(ascii: "\n"): raw("\\n")
@@ -60,7 +90,7 @@ struct JSONWriter: ~Copyable {
         case UInt8(ascii: "\t"): raw("\\t")
         default:
             raw("\\u00")
-            for digit in [byte >> 4, byte & 15] { buffer.writeInteger(digit < 10 ? 48 + digit : 87 + digit) }
+            for digit in [character >> 4, character & 15] { byte(digit < 10 ? 48 + digit : 87 + digit) }
         }
     }
 
@@ -91,7 +121,7 @@ struct JSONWriter: ~Copyable {
         var divisor: Int64 = 1
         for _ in 1..<count { divisor *= 10 }
         while divisor > 0 {
-            buffer.writeInteger(UInt8(ascii: "0") + UInt8(value / divisor % 10))
+            byte(UInt8(ascii: "0") + UInt8(value / divisor % 10))
             divisor /= 10
         }
     }
@@ -117,7 +147,7 @@ struct JSONWriter: ~Copyable {
         case .integer(let value): number(value)
         case .string(let value): string(value)
         case .object(let fields) where fields.isEmpty: raw("{}")
-        case .number, .array, .object: buffer.writeBytes(try value.compact())
+        case .number, .array, .object: try value.compact().withUnsafeBytes { bytes($0) }
         }
     }
 }
