@@ -49,6 +49,32 @@ package struct ServiceClient: Sendable {
         return try decode(try await send(.post, path, query: [], body: body, timeout: timeout))
     }
 
+    package func put<Answer: Decodable>(
+        _ path: String,
+        timeout: Duration = .seconds(5),
+        as type: Answer.Type = Answer.self
+    ) async throws -> Answer {
+        try decode(try await send(.put, path, timeout: timeout))
+    }
+
+    package func patch<Answer: Decodable>(
+        _ path: String,
+        _ body: some Encodable,
+        timeout: Duration = .seconds(5),
+        as type: Answer.Type = Answer.self
+    ) async throws -> Answer {
+        let body = try WireJSON.encoder().encode(body)
+        return try decode(try await send(.patch, path, body: body, timeout: timeout))
+    }
+
+    package func delete<Answer: Decodable>(
+        _ path: String,
+        timeout: Duration = .seconds(5),
+        as type: Answer.Type = Answer.self
+    ) async throws -> Answer {
+        try decode(try await send(.delete, path, timeout: timeout))
+    }
+
     /// Sends a request and hands back any 2xx answer as it is.
     package func send(
         _ method: HTTPRequest.Method,

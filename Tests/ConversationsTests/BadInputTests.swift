@@ -94,6 +94,27 @@ import Wire
         Bad(.post, "/conversations/{token}/messages", "null", 400, nil),
     ]
 
+    /// `{id}` is a message of Ann's.
+    static let editing: [Bad] =
+        [
+            #"{}"#: "data", #"{"data": null}"#: "data", #"{"data": ""}"#: "data", #"{"data": 1}"#: "data",
+            #"{"data": "a\u0000"}"#: "data", #"{"data": "x", "meta": 7}"#: "meta",
+            #"{"data": "x", "meta": {"a": \#(deep)}}"#: "meta",
+        ]
+        .map { Bad(.patch, "/conversations/{token}/messages/{id}", $0.key, 400, $0.value) } + [
+            Bad(.patch, "/conversations/{token}/messages/{id}", #"{"data": "\#(long(65_537))"}"#, 413, "data"),
+            Bad(
+                .patch,
+                "/conversations/{token}/messages/{id}",
+                #"{"data": "x", "meta": {"a": "\#(long(5_120))"}}"#,
+                413,
+                "meta"
+            ),
+            Bad(.put, "/conversations/{token}/messages/{id}/reactions/x", nil, 400, "emoji"),
+            Bad(.delete, "/conversations/{token}/messages/{id}/reactions/%00", nil, 404, nil),
+            Bad(.delete, "/conversations/{token}/messages/{id}/reactions/%FF", nil, 404, nil),
+        ]
+
     static let asking: [Bad] =
         [
             ("limit=0", "limit"), ("limit=101", "limit"), ("limit=x", "limit"), ("limit=", "limit"),
@@ -114,9 +135,11 @@ import Wire
 
     @Test func isRefusedByNameAndChangesNothing() async throws {
         try await withConversation { scene in
+            let message = try await scene.ann.say("hello", in: scene.token)
             let before = try await scene.ann.conversations.list()
-            for bad in Self.creating + Self.sending + Self.changing + Self.asking {
+            for bad in Self.creating + Self.sending + Self.changing + Self.editing + Self.asking {
                 let path = bad.path.replacingOccurrences(of: "{token}", with: scene.token)
+                    .replacingOccurrences(of: "{id}", with: "\(message.id)")
 
                 let answer = try await scene.ann.ask(bad.method, path, bad.body)
 

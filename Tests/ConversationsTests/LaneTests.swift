@@ -164,7 +164,8 @@ extension MessageWrite {
             mime: "text/plain",
             encoding: "utf8",
             meta: nil,
-            push: nil
+            push: nil,
+            replyTo: nil
         )
     }
 }

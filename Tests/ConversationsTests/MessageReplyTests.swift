@@ -34,7 +34,11 @@ import Wire
                         createdAt: Date(timeIntervalSince1970: Double.random(in: -2e9...4e9)),
                         senderUser: index % 2 == 0 ? nil : Message.Sender(id: 7, serial: text, meta: meta),
                         reads: index % 3 == 0 ? nil : Array(Self.texts.prefix(index)),
-                        clientMessageId: index % 2 == 0 ? text : nil
+                        clientMessageId: index % 2 == 0 ? text : nil,
+                        editedAt: index % 2 == 0 ? nil : Date(timeIntervalSince1970: 1.25),
+                        deletedAt: index % 3 == 0 ? nil : Date(timeIntervalSince1970: 1e9),
+                        reactions: index % 2 == 0 ? [:] : ["👍🏽": ["a", text], "\"": [], "🎈": [text]],
+                        replyTo: index % 3 == 0 ? nil : Message.ID(Conversation.ID(3), seq: Int64(index))
                     )
                 )
             }

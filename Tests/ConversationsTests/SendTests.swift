@@ -205,7 +205,8 @@ import Wire
                 mime: "text/plain",
                 encoding: "utf8",
                 meta: nil,
-                push: nil
+                push: nil,
+                replyTo: nil
             )
             let renewed = ConversationToken(id: scene.conversation.id, secret: ConversationToken.newSecret())
 

@@ -39,7 +39,7 @@ extension StoreScene {
             """
             SELECT pg_terminate_backend(pid) FROM pg_stat_activity
             WHERE application_name = \(database.configuration.applicationName)
-                AND (query LIKE 'WITH drafts%' OR query LIKE '%FOR NO KEY UPDATE')
+                AND (query LIKE 'WITH drafts%' OR query LIKE 'WITH asked%' OR query LIKE '%FOR NO KEY UPDATE')
             """
         )
     }

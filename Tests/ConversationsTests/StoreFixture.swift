@@ -60,7 +60,8 @@ struct StoreScene: Sendable {
                 mime: mime,
                 encoding: "utf8",
                 meta: nil,
-                push: nil
+                push: nil,
+                replyTo: nil
             )
         )
     }
@@ -166,7 +167,7 @@ extension LaneOutcome {
         switch self {
         case .written(let written): written.seq
         case .known(let seq): seq
-        case .marked, .nobody: nil
+        case .marked, .amended, .refused, .nobody: nil
         }
     }
 

@@ -52,6 +52,15 @@ import Wire
         Route(method: .get, path: "/conversations/{token}/messages", answers: members),
         Route(method: .post, path: "/conversations/{token}/messages", body: #"{"data": "x"}"#, answers: members),
         Route(method: .post, path: "/conversations/{token}/messages/{id}/read", answers: members),
+        Route(
+            method: .patch,
+            path: "/conversations/{token}/messages/{id}",
+            body: #"{"data": "y"}"#,
+            answers: [.creator: 200, .admin: 403, .member: 403]
+        ),
+        Route(method: .delete, path: "/conversations/{token}/messages/{id}", answers: admins),
+        Route(method: .put, path: "/conversations/{token}/messages/{id}/reactions/%F0%9F%91%8D", answers: members),
+        Route(method: .delete, path: "/conversations/{token}/messages/{id}/reactions/%F0%9F%91%8D", answers: members),
         Route(method: .post, path: "/conversations/{token}/read", body: #"{"before": 0}"#, answers: members),
         Route(method: .get, path: "/conversations/{token}/changes?after=0", answers: members),
     ]
@@ -137,6 +146,7 @@ extension Scene {
             UNION ALL SELECT members::text FROM members WHERE conversation_id = \(id)
             UNION ALL SELECT kicks::text FROM kicks WHERE conversation_id = \(id)
             UNION ALL SELECT messages::text FROM messages WHERE conversation_id = \(id)
+            UNION ALL SELECT reactions::text FROM reactions WHERE conversation_id = \(id)
             ORDER BY 1
             """,
             as: { try $0.string("row") }

@@ -26,11 +26,20 @@ WITH scope AS MATERIALIZED (
 )
 SELECT found.seq, found.change, found.sender_id, found.sender_number, found.client_message_id,
        found.data, found.mime, found.encoding, found.meta, found.created_at,
+       found.edited_at, found.deleted_at, found.reply_to, found.reactions,
        everybody.users, everybody.seqs, everybody.changes
 FROM span
 LEFT JOIN LATERAL (
     SELECT messages.seq, messages.change, messages.sender_id, messages.sender_number, messages.client_message_id,
            messages.data, messages.mime, messages.encoding, messages.meta, messages.created_at,
+           messages.edited_at, messages.deleted_at, messages.reply_to,
+           CASE WHEN messages.reaction_count > 0 THEN (
+               SELECT json_object_agg(emoji, users)::text FROM (
+                   SELECT emoji, json_agg(user_id ORDER BY reactions.change) AS users FROM reactions
+                   WHERE reactions.conversation_id = messages.conversation_id AND reactions.seq = messages.seq
+                   GROUP BY emoji
+               ) AS made
+           ) END AS reactions,
            row_number() OVER (ORDER BY messages.seq DESC) AS n
     FROM messages
     WHERE messages.conversation_id = :conversation

@@ -7,15 +7,15 @@ SELECT conversation_id FROM heads WHERE conversation_id = ANY (ARRAY[:conversati
 ORDER BY conversation_id FOR NO KEY UPDATE;
 WITH drafts AS MATERIALIZED (
     SELECT n, conversation_id, secret, application_id, sender_id, client_message_id,
-           data, mime, encoding, meta, push
+           data, mime, encoding, meta, push, reply_to
     FROM unnest(
         ARRAY[:conversation]::bigint[], ARRAY['0000000000000000000000'], ARRAY['bench'],
         ARRAY[:sender::bigint::text], ARRAY[:number::bigint::text],
         ARRAY['The quick brown fox jumps over the lazy dog, number 1'], ARRAY['text/plain'], ARRAY['utf8'],
-        ARRAY[NULL]::text[], ARRAY[NULL]::text[]
+        ARRAY[NULL]::text[], ARRAY[NULL]::text[], ARRAY[NULL]::bigint[]
     ) WITH ORDINALITY AS draft (
         conversation_id, secret, application_id, sender_id, client_message_id,
-        data, mime, encoding, meta, push, n
+        data, mime, encoding, meta, push, reply_to, n
     )
 ), known AS MATERIALIZED (
     SELECT drafts.n, messages.seq
@@ -23,7 +23,7 @@ WITH drafts AS MATERIALIZED (
         AND messages.sender_id = drafts.sender_id AND messages.client_message_id = drafts.client_message_id
 ), fresh AS MATERIALIZED (
     SELECT drafts.n, drafts.conversation_id, drafts.sender_id, drafts.client_message_id,
-           drafts.data, drafts.mime, drafts.encoding, drafts.meta, drafts.push,
+           drafts.data, drafts.mime, drafts.encoding, drafts.meta, drafts.push, drafts.reply_to,
            members.user_number, conversations.member_count,
            heads.last_seq, heads.last_change, heads.last_spoken, heads.last_at,
            row_number() OVER (PARTITION BY drafts.conversation_id ORDER BY drafts.n) AS nth
@@ -38,10 +38,10 @@ WITH drafts AS MATERIALIZED (
     SELECT date_trunc('milliseconds', clock_timestamp()) AS now
 ), written AS (
     INSERT INTO messages (conversation_id, seq, change, spoken, sender_id, sender_number, client_message_id,
-                          data, mime, encoding, meta, push, created_at)
+                          data, mime, encoding, meta, push, reply_to, created_at)
     SELECT conversation_id, last_seq + nth, last_change + nth, last_spoken + nth,
            sender_id, user_number, client_message_id,
-           data, mime, encoding, meta, push, greatest(last_at, now)
+           data, mime, encoding, meta, push, reply_to, greatest(last_at, now)
     FROM fresh CROSS JOIN clock
     ORDER BY n
 ), moved AS (

@@ -53,6 +53,26 @@ package struct ConversationsClient: Sendable {
     }
 
     @discardableResult
+    package func edit(_ message: Message.ID, in token: String, to changes: MessageChanges) async throws -> Message {
+        try await service.patch(path(token, "messages", "\(message)"), changes)
+    }
+
+    @discardableResult
+    package func delete(_ message: Message.ID, in token: String) async throws -> Message {
+        try await service.delete(path(token, "messages", "\(message)"))
+    }
+
+    @discardableResult
+    package func react(_ emoji: String, to message: Message.ID, in token: String) async throws -> Message {
+        try await service.put(path(token, "messages", "\(message)", "reactions", emoji))
+    }
+
+    @discardableResult
+    package func unreact(_ emoji: String, to message: Message.ID, in token: String) async throws -> Message {
+        try await service.delete(path(token, "messages", "\(message)", "reactions", emoji))
+    }
+
+    @discardableResult
     package func markRead(_ message: Message.ID, in token: String) async throws -> ReadMark {
         try await service.post(path(token, "messages", "\(message)", "read"), Nothing())
     }

@@ -25,7 +25,13 @@ package struct Message: Hashable, Sendable, Listed {
     /// Who has read it; left out where the conversation has more than 100 members.
     package var reads: [String]?
     package var clientMessageId: String?
+    package var editedAt: Date?
+    /// What was said is gone for everybody; the message keeps its place.
+    package var deletedAt: Date?
+    /// By emoji, in the order they were made.
     package var reactions: [String: [String]]
+    /// The message of the same conversation that this one answers.
+    package var replyTo: ID?
 
     /// Who sent a message.
     package struct Sender: Hashable, Sendable {
@@ -53,7 +59,11 @@ package struct Message: Hashable, Sendable, Listed {
         createdAt: Date,
         senderUser: Sender?,
         reads: [String]?,
-        clientMessageId: String?
+        clientMessageId: String?,
+        editedAt: Date? = nil,
+        deletedAt: Date? = nil,
+        reactions: [String: [String]] = [:],
+        replyTo: ID? = nil
     ) {
         id = ID(chatId, seq: seq)
         self.seq = seq
@@ -67,7 +77,10 @@ package struct Message: Hashable, Sendable, Listed {
         self.senderUser = senderUser
         self.reads = reads
         self.clientMessageId = clientMessageId
-        reactions = [:]
+        self.editedAt = editedAt
+        self.deletedAt = deletedAt
+        self.reactions = reactions
+        self.replyTo = replyTo
     }
 }
 
@@ -87,7 +100,10 @@ extension Message: Codable {
         try container.encode(senderUser, forKey: .senderUser)
         try container.encodeIfPresent(reads, forKey: .reads)
         try container.encodeIfPresent(clientMessageId, forKey: .clientMessageId)
+        try container.encodeIfPresent(editedAt, forKey: .editedAt)
+        try container.encodeIfPresent(deletedAt, forKey: .deletedAt)
         try container.encode(reactions, forKey: .reactions)
+        try container.encodeIfPresent(replyTo, forKey: .replyTo)
     }
 }
 

@@ -12,6 +12,8 @@ package struct MessageDraft: Codable, Sendable {
     package var meta: JSONValue?
     /// Chosen by the client: the same one twice from one sender is one message.
     package var clientMessageId: String?
+    /// A message of the same conversation, which this one answers.
+    package var replyTo: Message.ID?
     /// The notification's text, if not the message's own.
     package var pushMessage: String?
     /// The notification's title (Android).
@@ -26,6 +28,7 @@ package struct MessageDraft: Codable, Sendable {
         encoding: String? = nil,
         meta: JSONValue? = nil,
         clientMessageId: String? = nil,
+        replyTo: Message.ID? = nil,
         pushMessage: String? = nil,
         pushTitle: String? = nil,
         pushPayload: JSONValue? = nil,
@@ -36,6 +39,7 @@ package struct MessageDraft: Codable, Sendable {
         self.encoding = encoding
         self.meta = meta
         self.clientMessageId = clientMessageId
+        self.replyTo = replyTo
         self.pushMessage = pushMessage
         self.pushTitle = pushTitle
         self.pushPayload = pushPayload

@@ -9,7 +9,8 @@ package struct ConversationsService: SuiteService {
     package static let name = "conversations"
     package static let defaultPort = 8082
     package static let migrations = [
-        Migration(name: "V0001_create_conversations", sql: PackageResources.V0001_create_conversations_sql)
+        Migration(name: "V0001_create_conversations", sql: PackageResources.V0001_create_conversations_sql),
+        Migration(name: "V0002_amend_messages", sql: PackageResources.V0002_amend_messages_sql),
     ]
 
     /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
@@ -48,6 +49,7 @@ package struct ConversationsService: SuiteService {
         ConversationRoutes(conversations: conversations).add(to: routes)
         MemberRoutes(members: Members(conversations: conversations)).add(to: routes)
         MessageRoutes(messages: messages).add(to: routes)
+        AmendmentRoutes(messages: messages).add(to: routes)
     }
 
     package var background: [any Service] { upkeep }

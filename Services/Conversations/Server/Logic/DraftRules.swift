@@ -83,6 +83,15 @@ enum DraftRules {
         return try length(id, atMost: 255, "clientMessageId")
     }
 
+    /// One emoji as Unicode has them (UTS #51): a symbol, a flag, a keycap, or several joined to one.
+    static func emoji(_ text: String) throws -> String {
+        let text = text.precomposedStringWithCanonicalMapping
+        guard text.utf8.count <= 64, text.count == 1, let character = text.first, character.isOneEmoji else {
+            throw APIError.invalid("emoji", "\"emoji\" must be one emoji")
+        }
+        return text
+    }
+
     /// What the notification is to say, as compact JSON; nil where nothing is said about it.
     static func push(_ draft: MessageDraft) throws -> String? {
         var fields: [String: JSONValue] = [:]
@@ -109,4 +118,32 @@ enum DraftRules {
         }
         return text
     }
+}
+
+extension Character {
+    fileprivate var isOneEmoji: Bool {
+        let scalars = unicodeScalars
+        guard let first = scalars.first, first.properties.isEmoji else { return false }
+        // Two letters are a flag; one is nothing yet.
+        if first.isRegionalIndicator { return scalars.count == 2 && scalars.allSatisfy(\.isRegionalIndicator) }
+        // Digits, # and * are emoji on a keycap only.
+        if first.isASCII { return scalars.count > 1 && scalars.last == "\u{20E3}" && scalars.dropFirst().allMayFollow }
+        return scalars.dropFirst().allMayFollow
+    }
+}
+
+extension Collection<Unicode.Scalar> {
+    /// Other emoji, and what joins, colours, flags or frames them.
+    fileprivate var allMayFollow: Bool {
+        allSatisfy { scalar in
+            switch scalar.value {
+            case 0x200D, 0xFE0E, 0xFE0F, 0x20E3, 0xE0020...0xE007F: true
+            default: scalar.properties.isEmoji && !scalar.isASCII
+            }
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isRegionalIndicator: Bool { (0x1F1E6...0x1F1FF).contains(value) }
 }

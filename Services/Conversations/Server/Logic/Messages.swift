@@ -9,6 +9,7 @@ struct Messages: Sendable {
     let lanes: WriteLanes
 
     func send(_ draft: MessageDraft, to token: ConversationToken, by sender: User.ID) async throws -> Message {
+        let replyTo = try await answered(draft.replyTo, in: token, by: sender)
         let message = MessageWrite(
             conversation: token,
             sender: sender,
@@ -17,12 +18,13 @@ struct Messages: Sendable {
             mime: try DraftRules.mime(draft.mime),
             encoding: try DraftRules.encoding(draft.encoding),
             meta: try DraftRules.meta(draft.meta),
-            push: try DraftRules.push(draft)
+            push: try DraftRules.push(draft),
+            replyTo: replyTo
         )
         switch try await lanes.write(.message(message)) {
         case .written(let written): return Message(message, meta: draft.meta, written)
         case .known(let seq): return try await known(seq, of: token, to: sender)
-        case .marked, .nobody: throw Conversations.notFound
+        case .marked, .amended, .refused, .nobody: throw Conversations.notFound
         }
     }
 
@@ -52,7 +54,7 @@ struct Messages: Sendable {
         let isHere = message.conversation == token.id
         let mark = try await markRead(in: token, by: user, .upTo(seq: isHere ? message.seq : 0))
         guard isHere, message.seq <= mark.seq else {
-            throw APIError(.notFound, "message_not_found", "there is no such message")
+            throw Self.notFound
         }
         return mark
     }
@@ -72,8 +74,20 @@ struct Messages: Sendable {
         return mark
     }
 
-    /// A message that an earlier attempt wrote, as it is now.
-    private func known(_ seq: Int64, of token: ConversationToken, to sender: User.ID) async throws -> Message {
+    /// The `seq` of the message that a draft answers; known before it is sent, since messages stay where they are.
+    private func answered(_ id: Message.ID?, in token: ConversationToken, by user: User.ID) async throws -> Int64? {
+        guard let id else { return nil }
+        let isHere = id.rawValue > 0 && id.rawValue < 1 << 53 && id.conversation == token.id
+        let has = try await MessageStore(db: database.reads).has(isHere ? id.seq : .max, in: token, for: user)
+        guard let has else { throw Conversations.notFound }
+        guard has else {
+            throw APIError.invalid("replyTo", "\"replyTo\" must be the id of a message of this conversation")
+        }
+        return id.seq
+    }
+
+    /// The message as it is now.
+    func known(_ seq: Int64, of token: ConversationToken, to sender: User.ID) async throws -> Message {
         var span = HistorySpan()
         span.count = 1
         span.beforeSeq = seq + 1
@@ -96,7 +110,8 @@ extension Message {
             createdAt: written.createdAt,
             senderUser: Sender(id: written.senderNumber, serial: draft.sender.user),
             reads: written.memberCount <= ConversationStore<PostgresPool>.readsLimit ? [draft.sender.user] : nil,
-            clientMessageId: ClientMessageID.isOurs(draft.clientMessageID) ? nil : draft.clientMessageID
+            clientMessageId: ClientMessageID.isOurs(draft.clientMessageID) ? nil : draft.clientMessageID,
+            replyTo: draft.replyTo.map { ID(draft.conversation.id, seq: $0) }
         )
     }
 }

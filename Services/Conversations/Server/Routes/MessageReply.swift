@@ -71,8 +71,20 @@ extension JSONWriter {
             raw(",\"clientMessageId\":")
             string(id)
         }
+        if let date = message.editedAt {
+            raw(",\"editedAt\":")
+            time(date)
+        }
+        if let date = message.deletedAt {
+            raw(",\"deletedAt\":")
+            time(date)
+        }
         raw(",\"reactions\":")
-        try value(.object(message.reactions.mapValues { .array($0.map(JSONValue.string)) }))
+        reactions(message.reactions)
+        if let id = message.replyTo {
+            raw(",\"replyTo\":")
+            number(id.rawValue)
+        }
         raw("}")
     }
 
@@ -84,6 +96,17 @@ extension JSONWriter {
         string(sender.serial)
         raw(",\"meta\":")
         try value(sender.meta ?? .null)
+        raw("}")
+    }
+
+    private mutating func reactions(_ reactions: [String: [String]]) {
+        raw("{")
+        for (index, (emoji, users)) in reactions.enumerated() {
+            if index > 0 { raw(",") }
+            string(emoji)
+            raw(":")
+            strings(users)
+        }
         raw("}")
     }
 

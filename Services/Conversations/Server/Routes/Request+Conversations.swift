@@ -14,7 +14,7 @@ extension UserContext {
     /// The message that the path names.
     func message() throws -> Message.ID {
         guard let id = Int64(try path("id")), id > 0, id < 1 << 53 else {
-            throw APIError(.notFound, "message_not_found", "there is no such message")
+            throw Messages.notFound
         }
         return Message.ID(id)
     }

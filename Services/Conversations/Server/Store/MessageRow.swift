@@ -15,14 +15,34 @@ struct MessageRow {
     let encoding: String
     let meta: String?
     let createdAt: Date
+    let editedAt: Date?
+    let deletedAt: Date?
+    let replyTo: Int64?
+    /// JSON: the users by emoji.
+    let reactions: String?
 
+    private static let plain = [
+        "seq", "change", "sender_id", "sender_number", "client_message_id",
+        "data", "mime", "encoding", "meta", "created_at", "edited_at", "deleted_at", "reply_to",
+    ]
+
+    /// From the table of messages, or what stands for it; the last is an expression, named `reactions`.
     static func columns(_ table: String) -> String {
-        [
-            "seq", "change", "sender_id", "sender_number", "client_message_id",
-            "data", "mime", "encoding", "meta", "created_at",
-        ]
-        .map { "\(table).\($0)" }
-        .joined(separator: ", ")
+        let plain = plain.map { "\(table).\($0)" }.joined(separator: ", ")
+        return """
+            \(plain), CASE WHEN \(table).reaction_count > 0 THEN (
+                SELECT json_object_agg(emoji, users)::text FROM (
+                    SELECT emoji, json_agg(user_id ORDER BY reactions.change) AS users FROM reactions
+                    WHERE reactions.conversation_id = \(table).conversation_id AND reactions.seq = \(table).seq
+                    GROUP BY emoji
+                ) AS made
+            ) END AS reactions
+            """
+    }
+
+    /// The same of a subquery that has them as columns.
+    static func names(_ table: String) -> String {
+        (plain + ["reactions"]).map { "\(table).\($0)" }.joined(separator: ", ")
     }
 
     /// Nil for the row of an outer join that found none.
@@ -38,6 +58,10 @@ struct MessageRow {
         encoding = try row.decode(at: 7)
         meta = try row.decodeIfPresent(at: 8)
         createdAt = try row.decode(at: 9)
+        editedAt = try row.decodeIfPresent(at: 10)
+        deletedAt = try row.decodeIfPresent(at: 11)
+        replyTo = try row.decodeIfPresent(at: 12)
+        reactions = try row.decodeIfPresent(at: 13)
     }
 
     /// The message; `readers` says who has read up to a `seq`, or nil where that is not told.
@@ -55,7 +79,11 @@ struct MessageRow {
             createdAt: createdAt,
             senderUser: sender,
             reads: readers(seq),
-            clientMessageId: clientMessageID.flatMap { ClientMessageID.isOurs($0) ? nil : $0 }
+            clientMessageId: clientMessageID.flatMap { ClientMessageID.isOurs($0) ? nil : $0 },
+            editedAt: editedAt,
+            deletedAt: deletedAt,
+            reactions: try reactions.map { try WireJSON.decode([String: [String]].self, from: Array($0.utf8)) } ?? [:],
+            replyTo: replyTo.map { Message.ID(conversation, seq: $0) }
         )
     }
 }

@@ -31,7 +31,7 @@ struct MessageStore<Executor: PostgresExecutor> {
                 FROM scope
             ), \(unsafe: Self.everybody) \(token.id)
             )
-            SELECT \(unsafe: MessageRow.columns("found")), \(unsafe: Self.marks)
+            SELECT \(unsafe: MessageRow.names("found")), \(unsafe: Self.marks)
             FROM span
             LEFT JOIN LATERAL (
                 SELECT \(unsafe: MessageRow.columns("messages")),
@@ -47,6 +47,20 @@ struct MessageStore<Executor: PostgresExecutor> {
         guard let first = rows.first else { return nil }
         let marks = try Marks(row: first)
         return try rows.compactMap { try MessageRow($0)?.message(in: token.id, readers: marks.readers(of:)) }
+    }
+
+    /// Whether the user sees the conversation, and if so whether it has come to this message; nil where he does not.
+    ///
+    /// Messages never go but with their conversation, so what is there stays true.
+    func has(_ seq: Int64, in token: ConversationToken, for user: User.ID) async throws -> Bool? {
+        try await db.first(
+            """
+            SELECT \(seq) <= heads.last_seq AS has
+            \(unsafe: Self.seen) \(token.id) AND conversations.secret = \(token.secret)
+                AND members.user_id = \(user.user) AND members.application_id = \(user.application)
+            """,
+            as: { try $0.bool("has") }
+        )
     }
 
     /// What has changed since `change`; nil where the user sees no such conversation.
@@ -67,7 +81,7 @@ struct MessageStore<Executor: PostgresExecutor> {
                     AND members.user_id = \(user.user) AND members.application_id = \(user.application)
             ), \(unsafe: Self.everybody) \(token.id)
             )
-            SELECT \(unsafe: MessageRow.columns("found")), \(unsafe: Self.marks), scope.last_change
+            SELECT \(unsafe: MessageRow.names("found")), \(unsafe: Self.marks), scope.last_change
             FROM scope
             LEFT JOIN LATERAL (
                 SELECT \(unsafe: MessageRow.columns("messages")),

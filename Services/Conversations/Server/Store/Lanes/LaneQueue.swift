@@ -41,17 +41,18 @@ struct LaneQueue {
 
     /// What goes together next, in the order it came; empty when nothing waits.
     ///
-    /// A draft that is in the batch already stays for the next, which will find it written.
+    /// A draft that is in the batch already stays for the next, which will find it written; so does what is to become
+    /// of a message of which something is to become already.
     mutating func nextBatch() -> [Entry] {
         var batch: [Entry] = []
         var size = 0
-        var keys: Set<MessageWrite.Key> = []
+        var keys: Set<LaneWrite.Key> = []
         var later: [Entry] = []
         while batch.count < Self.maximumBatch, let entry = entries.first {
             let entrySize = entry.write.bytes
             guard batch.isEmpty || size + entrySize <= Self.maximumBatchBytes else { break }
             entries.removeFirst()
-            if case .message(let message) = entry.write, !keys.insert(message.key).inserted {
+            if let key = entry.write.key, !keys.insert(key).inserted {
                 later.append(entry)
                 continue
             }

@@ -6,11 +6,13 @@ import Wire
 enum LaneWrite: Sendable {
     case message(MessageWrite)
     case mark(MarkWrite)
+    case amendment(Amendment)
 
     var conversation: Conversation.ID {
         switch self {
         case .message(let message): message.conversation.id
         case .mark(let mark): mark.conversation.id
+        case .amendment(let amendment): amendment.conversation.id
         }
     }
 
@@ -19,6 +21,21 @@ enum LaneWrite: Sendable {
         switch self {
         case .message(let message): 256 + message.textBytes
         case .mark: 256
+        case .amendment(let amendment): 256 + amendment.textBytes
+        }
+    }
+
+    /// What a batch may hold once: a second write of the same waits for the next.
+    enum Key: Hashable {
+        case draft(MessageWrite.Key)
+        case message(Message.ID)
+    }
+
+    var key: Key? {
+        switch self {
+        case .message(let message): .draft(message.key)
+        case .mark: nil
+        case .amendment(let amendment): .message(amendment.message)
         }
     }
 }
@@ -43,6 +60,8 @@ struct MessageWrite: Sendable {
     let meta: String?
     /// Compact JSON: what the notification is to say.
     let push: String?
+    /// The `seq` of the message it answers.
+    let replyTo: Int64?
 
     var key: Key { Key(conversation: conversation.id, sender: sender, clientMessageID: clientMessageID) }
 
@@ -67,6 +86,9 @@ enum LaneOutcome: Sendable {
     /// It was there already, from an earlier attempt.
     case known(seq: Int64)
     case marked(ReadMark)
+    /// The message is as was asked for, by this write or since before it.
+    case amended
+    case refused(AmendmentRefusal)
     /// There is no such conversation, or the user is no member of it.
     case nobody
 }

@@ -11,15 +11,15 @@ extension SendSegment {
         """
         WITH drafts AS MATERIALIZED (
             SELECT n, conversation_id, secret, application_id, sender_id, client_message_id,
-                   data, mime, encoding, meta, push
+                   data, mime, encoding, meta, push, reply_to
             FROM unnest(
                 \(drafts.map(\.conversation.id.rawValue)), \(drafts.map(\.conversation.secret)),
                 \(drafts.map(\.sender.application)), \(drafts.map(\.sender.user)), \(drafts.map(\.clientMessageID)),
                 \(drafts.map(\.data)), \(drafts.map(\.mime)), \(drafts.map(\.encoding)),
-                \(drafts.map(\.meta)), \(drafts.map(\.push))
+                \(drafts.map(\.meta)), \(drafts.map(\.push)), \(drafts.map(\.replyTo))
             ) WITH ORDINALITY AS draft (
                 conversation_id, secret, application_id, sender_id, client_message_id,
-                data, mime, encoding, meta, push, n
+                data, mime, encoding, meta, push, reply_to, n
             )
         ), known AS MATERIALIZED (
             SELECT drafts.n, messages.seq
@@ -27,7 +27,7 @@ extension SendSegment {
                 AND messages.sender_id = drafts.sender_id AND messages.client_message_id = drafts.client_message_id
         ), fresh AS MATERIALIZED (
             SELECT drafts.n, drafts.conversation_id, drafts.sender_id, drafts.client_message_id,
-                   drafts.data, drafts.mime, drafts.encoding, drafts.meta, drafts.push,
+                   drafts.data, drafts.mime, drafts.encoding, drafts.meta, drafts.push, drafts.reply_to,
                    members.user_number, conversations.member_count,
                    heads.last_seq, heads.last_change, heads.last_spoken, heads.last_at,
                    row_number() OVER (PARTITION BY drafts.conversation_id ORDER BY drafts.n) AS nth
@@ -42,10 +42,10 @@ extension SendSegment {
             SELECT date_trunc('milliseconds', clock_timestamp()) AS now
         ), written AS (
             INSERT INTO messages (conversation_id, seq, change, spoken, sender_id, sender_number, client_message_id,
-                                  data, mime, encoding, meta, push, created_at)
+                                  data, mime, encoding, meta, push, reply_to, created_at)
             SELECT conversation_id, last_seq + nth, last_change + nth, last_spoken + nth,
                    sender_id, user_number, client_message_id,
-                   data, mime, encoding, meta, push, greatest(last_at, now)
+                   data, mime, encoding, meta, push, reply_to, greatest(last_at, now)
             FROM fresh CROSS JOIN clock
             ORDER BY n
         ), moved AS (

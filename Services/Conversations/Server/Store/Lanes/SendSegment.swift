@@ -3,7 +3,7 @@ import Foundation
 import Postgres
 import Wire
 
-/// The statements that write a batch of messages and marks: one round trip, one transaction.
+/// The statements that write a batch of messages, marks and amendments: one round trip, one transaction.
 ///
 /// The first locks the heads in the order of their ids, so that two batches never wait for each other in a circle. The
 /// others come after the lock and with a snapshot of their own, so they see what was committed while the first waited:
@@ -26,33 +26,53 @@ struct SendSegment: Sendable {
     /// What became of each write, in their order.
     func write(_ writes: [LaneWrite]) async throws -> [LaneOutcome] {
         var messages: [(index: Int, write: MessageWrite)] = []
+        var amendments: [(index: Int, write: Amendment)] = []
         var marks: [(index: Int, write: MarkWrite)] = []
         for (index, write) in writes.enumerated() {
             switch write {
             case .message(let message): messages.append((index, message))
+            case .amendment(let amendment): amendments.append((index, amendment))
             case .mark(let mark): marks.append((index, mark))
             }
         }
-        var statements = [Self.lock(Array(Set(writes.map(\.conversation))))]
-        if !messages.isEmpty { statements.append(Self.insert(messages.map(\.write))) }
-        if !marks.isEmpty { statements.append(Self.mark(marks.map(\.write))) }
+        var parts: [Part] = []
+        if !messages.isEmpty {
+            parts.append(Part(Self.insert(messages.map(\.write)), messages.map(\.index), Self.message))
+        }
+        if !amendments.isEmpty {
+            parts.append(Part(Self.amend(amendments.map(\.write)), amendments.map(\.index), Self.amendment))
+        }
+        if !marks.isEmpty { parts.append(Part(Self.mark(marks.map(\.write)), marks.map(\.index), Self.mark)) }
 
-        let results = try await lane.segment(statements)
+        let results = try await lane.segment(
+            [Self.lock(Array(Set(writes.map(\.conversation))))] + parts.map(\.statement)
+        )
 
         var outcomes = [LaneOutcome](repeating: .nobody, count: writes.count)
-        if !messages.isEmpty {
-            for row in results[1] {
-                let (place, outcome) = try Self.message(row)
-                outcomes[messages[place].index] = outcome
-            }
-        }
-        if !marks.isEmpty, let result = results.last {
+        for (part, result) in zip(parts, results.dropFirst()) {
             for row in result {
-                let (place, outcome) = try Self.mark(row)
-                outcomes[marks[place].index] = outcome
+                let (place, outcome) = try part.read(row)
+                outcomes[part.indices[place]] = outcome
             }
         }
         return outcomes
+    }
+
+    /// The writes of one kind: their statement, where each is in the batch, and how to read what became of it.
+    private struct Part {
+        let statement: PostgresQuery
+        let indices: [Int]
+        let read: (PostgresRow) throws -> (place: Int, LaneOutcome)
+
+        init(
+            _ statement: PostgresQuery,
+            _ indices: [Int],
+            _ read: @escaping (PostgresRow) throws -> (place: Int, LaneOutcome)
+        ) {
+            self.statement = statement
+            self.indices = indices
+            self.read = read
+        }
     }
 
     static func lock(_ conversations: [Conversation.ID]) -> PostgresQuery {
