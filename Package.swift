@@ -161,6 +161,8 @@ let package = Package(
     targets: system("CArgon2", pkgConfig: "libargon2", apt: "libargon2-dev")
         + system("CLibpq", pkgConfig: "libpq", apt: "libpq-dev")
         + shared("Wire", [])
+        + shared("Blobs", [.nioCore, .nioPosix])
+        + shared("Multipart", [.nioCore])
         + shared("Postgres", ["CLibpq", .collections, .crypto, .lifecycle, .logging, .metrics])
         + [.systemLibrary(name: "CSpawn", path: "Shared/CSpawn")]
         + shared("ChildProcesses", ["CSpawn"])
@@ -195,6 +197,8 @@ let package = Package(
             )
         ]
         + tests("WireTests", ["Wire"])
+        + tests("BlobsTests", ["Blobs", "TestSupport", .nioCore])
+        + tests("MultipartTests", ["Multipart", .nioCore])
         + tests("PostgresTests", ["Postgres", .logging])
         + tests(
             "ServiceHostTests",

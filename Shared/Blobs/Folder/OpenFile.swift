@@ -1,0 +1,45 @@
+import Glibc
+import NIOCore
+
+/// A file that is read from, closed when the last who has it lets go of it.
+final class OpenFile: Sendable {
+    private let descriptor: Int32
+    /// In bytes.
+    let size: Int64
+
+    /// Nil where there is no such file.
+    init?(reading path: String) throws {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw BlobError(failing: "open a file", errno)
+        }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw BlobError(failing: "look at a file", code)
+        }
+        self.descriptor = descriptor
+        size = Int64(status.st_size)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// At least one byte and at most `count`.
+    func read(_ count: Int, at position: Int64) throws -> ByteBuffer {
+        var buffer = ByteBufferAllocator().buffer(capacity: count)
+        try buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
+            while true {
+                let length = pread(descriptor, bytes.baseAddress, count, off_t(position))
+                if length > 0 { return length }
+                guard length < 0, errno == EINTR else {
+                    throw BlobError(failing: "read a file", length == 0 ? EIO : errno)
+                }
+            }
+        }
+        return buffer
+    }
+}
