@@ -10,6 +10,7 @@ struct HealthRoutes {
     let database: PostgresPool
     let verifier: CredentialVerifier
     let metrics: PrometheusRegistry?
+    let drain: Drain
 
     private struct Health: Encodable {
         var status = "up"
@@ -30,6 +31,7 @@ struct HealthRoutes {
     }
 
     private func ready(request: Request, context: SuiteContext) async throws -> Response {
+        guard !drain.isDraining else { throw APIError.unavailable("what is about to stop") }
         try await database.ping()
         guard verifier.isLoaded else { throw APIError.unavailable("auth") }
         return try Response.json(Health(status: "ready"))

@@ -27,6 +27,7 @@ package enum ServiceHost {
                 await database.shutdown()
                 return []
             }
+            let drain = Drain(longest: try drainDelay(configuration), logger: boot.logger)
             let host = try await assemble(
                 type,
                 database: database,
@@ -35,12 +36,13 @@ package enum ServiceHost {
                 secret: secret,
                 configuration: configuration,
                 logger: boot.logger,
-                metrics: boot.metrics
+                metrics: boot.metrics,
+                drain: drain
             )
             let port = try configuration.number("PORT", default: Service.defaultPort, in: 0...65_535)
             let application = Application(
                 responder: host.responder,
-                server: .http1(configuration: Server.http1),
+                server: .http1(configuration: Server.http1(drain)),
                 configuration: ApplicationConfiguration(
                     address: .hostname(configuration.text("HOST", default: "127.0.0.1"), port: port),
                     serverName: nil,
@@ -48,8 +50,16 @@ package enum ServiceHost {
                 ),
                 logger: boot.logger
             )
-            return [database, host.verifier] + host.background + [application]
+            return [database, host.verifier] + host.background + [application, drain]
         }
+    }
+
+    /// How long a service that is told to stop goes on serving those who do not know yet; they have the rest of the time
+    /// that requests under way are given.
+    private static func drainDelay(_ configuration: ConfigReader) throws -> Duration {
+        let whole = try configuration.number("DRAIN_TIMEOUT", default: 30, in: 1...3_600)
+        let delay = try configuration.number("DRAIN_DELAY", default: 5, in: 0...3_600)
+        return min(.seconds(delay), .seconds(whole) / 2)
     }
 
     /// Puts a service together, with everything but the server; tests send requests straight to its router.
@@ -63,8 +73,10 @@ package enum ServiceHost {
         logger: Logger,
         metrics: PrometheusRegistry? = nil,
         applications: Set<String> = [RoostApplication.id],
+        drain: Drain? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
     ) async throws -> AssembledService {
+        let drain = drain ?? Drain(longest: .zero, logger: logger)
         let publicURL = try configuration.baseURLs("PUBLIC_URL", default: "http://127.0.0.1:8080")[0]
         let verifier = CredentialVerifier(
             source: try await Service.credentialSource(
@@ -92,8 +104,8 @@ package enum ServiceHost {
 
         let methods = RouteMethods()
         let router = Router(context: SuiteContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: RequestWatch(service: Service.name, allowedMethods: methods))
-        HealthRoutes(database: database, verifier: verifier, metrics: metrics).add(to: router)
+        router.add(middleware: RequestWatch(service: Service.name, allowedMethods: methods, drain: drain))
+        HealthRoutes(database: database, verifier: verifier, metrics: metrics, drain: drain).add(to: router)
         let open = router.group().add(middleware: ReadCredential(verifier: verifier, isRequired: false))
         let user = router.group()
             .add(middleware: ReadCredential(verifier: verifier, isRequired: true))
@@ -124,15 +136,19 @@ package enum ServiceHost {
 
     /// How the services' servers read HTTP/1: Hummingbird has no idle limit of its own, and a roomier one for headers.
     private enum Server {
-        static let http1 = HTTP1Channel.Configuration(
-            // The gateway lets go of an idle connection after 30 s, well before we do, so that no request meets a close.
-            idleTimeout: .seconds(75),
-            httpDecoderConfiguration: .init(
-                maxHeaderFieldSize: 64 * 1_024,
-                maxHeaderListSize: 64 * 1_024,
-                maxHeaderFieldCount: 220
+        static func http1(_ drain: Drain) -> HTTP1Channel.Configuration {
+            HTTP1Channel.Configuration(
+                additionalChannelHandlers: [drain.counter()],
+                // The gateway lets go of an idle connection after 30 s, well before we do, so that no request meets a
+                // close.
+                idleTimeout: .seconds(75),
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 64 * 1_024,
+                    maxHeaderListSize: 64 * 1_024,
+                    maxHeaderFieldCount: 220
+                )
             )
-        )
+        }
     }
 }
 

@@ -12,8 +12,10 @@ package struct RequestWatch: RouterMiddleware {
 
     let timers: RequestTimers
     let allowedMethods: RouteMethods
+    let drain: Drain
 
-    init(service: String, allowedMethods: RouteMethods) {
+    init(service: String, allowedMethods: RouteMethods, drain: Drain) {
+        self.drain = drain
         timers = RequestTimers(service: service)
         self.allowedMethods = allowedMethods
     }
@@ -41,6 +43,7 @@ package struct RequestWatch: RouterMiddleware {
             response = answer(error, to: request, context: context)
         }
         response.headers[.requestID] = trace.requestID
+        if drain.isDraining { response.headers[.connection] = "close" }
         let route = context.endpointPath ?? "unknown"
         let duration = start.duration(to: .now)
         timers.record(
