@@ -50,7 +50,10 @@ import Testing
             )
             #expect(kept["x-request-id"] == ["A-1_b.c"])
             #expect(scene.seen(kept)["x-request-id"] == ["A-1_b.c"])
-            #expect(scene.seen(kept)["traceparent"] == [parent])
+            let child = try #require(scene.seen(kept)["traceparent"].first)
+            #expect(FieldValue.isTraceparent(child))
+            #expect(child.prefix(36) == parent.prefix(36) && child.suffix(3) == "-01")
+            #expect(child != parent)
             let long = String(repeating: "a", count: 129)
             for (id, trace) in [("a b", "00-x"), (long, parent + "0"), ("a\"", parent.uppercased()), ("", "")] {
                 let made = try await scene.get(
@@ -60,6 +63,33 @@ import Testing
                 #expect(made["x-request-id"].first?.count == 32)
                 let seen = try #require(scene.seen(made)["traceparent"].first)
                 #expect(seen != trace && FieldValue.isTraceparent(seen))
+            }
+        }
+    }
+
+    @Test func aTraceGoesOnWithItsStateAndAnotherBeginsWithout() async throws {
+        try await withGateway { scene in
+            func seen(_ traces: String...) async throws -> RawMessage {
+                let parents = traces.map { "traceparent: \($0)\r\n" }.joined()
+                let fields = parents + "tracestate: a=1\r\ntracestate: b=2\r\n"
+                return scene.seen(try await scene.get("/conversations", fields: fields))
+            }
+            let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+            let good = "00-\(trace)-00f067aa0ba902b7-01"
+            let kept = try await seen(good)
+            #expect(kept["tracestate"] == ["a=1", "b=2"])
+            // Of a later version what is known is read, and of the flags those that are defined are kept.
+            let span = "00f067aa0ba902b7"
+            for (parent, flags) in [("cc-\(trace)-\(span)-ff-more", "03"), ("00-\(trace)-\(span)-00", "00")] {
+                let child = try #require(try await seen(parent)["traceparent"].first)
+                #expect(child.hasPrefix("00-\(trace)-") && child.hasSuffix("-\(flags)"))
+                #expect(!child.contains("00f067aa0ba902b7"))
+            }
+            for bad in [["ff-\(trace)-00f067aa0ba902b7-01"], [good, good], ["cc-\(trace)-00f067aa0ba902b7-01more"]] {
+                let fields = bad.map { "traceparent: \($0)\r\n" }.joined() + "tracestate: a=1\r\n"
+                let made = scene.seen(try await scene.get("/conversations", fields: fields))
+                #expect(made["tracestate"].isEmpty)
+                #expect(!(made["traceparent"].first ?? trace).contains(trace))
             }
         }
     }

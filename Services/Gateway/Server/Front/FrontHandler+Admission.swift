@@ -110,7 +110,8 @@ extension FrontHandler {
         switch route.owner {
         case .service(let service):
             exchange.service = service
-            exchange.traceparent = exchange.facts?.traceparent ?? loop.ids.traceparent()
+            exchange.traceparent =
+                exchange.facts?.traceparent.map { loop.ids.traceparent(within: $0) } ?? loop.ids.traceparent()
             forward(to: service)
         case .gateway(let page): show(page)
         case .nobody: refuse(Refusal.notFound)

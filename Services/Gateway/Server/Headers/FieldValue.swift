@@ -44,12 +44,19 @@ enum FieldValue {
         }
     }
 
-    /// Whether `value` is a W3C trace parent of version 00 with ids that are not all zeros.
+    /// Whether `value` is a W3C trace parent with ids that are not all zeros.
+    ///
+    /// One of a later version counts by what it has in common with version 00, as section 3.2.4 asks.
     static func isTraceparent(_ value: String) -> Bool {
-        guard value.utf8.count == 55, value.utf8.starts(with: "00-".utf8) else { return false }
+        let bytes = value.utf8
+        guard bytes.count >= 55, !bytes.starts(with: "ff".utf8) else { return false }
+        if bytes.count > 55 {
+            let next = bytes[bytes.index(bytes.startIndex, offsetBy: 55)]
+            guard next == UInt8(ascii: "-"), !bytes.starts(with: "00".utf8) else { return false }
+        }
         var hasTrace = false
         var hasParent = false
-        for (index, byte) in value.utf8.enumerated() {
+        for (index, byte) in bytes.prefix(55).enumerated() {
             switch (index, byte) {
             case (2, UInt8(ascii: "-")), (35, UInt8(ascii: "-")), (52, UInt8(ascii: "-")): break
             case (2, _), (35, _), (52, _): return false

@@ -16,6 +16,7 @@ enum HeaderKind {
     case sessionToken
     case requestID
     case traceparent
+    case tracestate
     case origin
     case accessControlRequestMethod
     case accessControl
@@ -44,6 +45,7 @@ enum HeaderKind {
         case 6 where matches(name, "expect"): .expect
         case 6 where matches(name, "origin"): .origin
         case 7 where matches(name, "upgrade"): .upgrade
+        case 10 where matches(name, "tracestate"): .tracestate
         case 9 where matches(name, "forwarded"), 9 where matches(name, "x-real-ip"): .reserved
         case 10 where matches(name, "connection"): .connection
         case 10 where matches(name, "keep-alive"): .hopByHop

@@ -38,6 +38,8 @@ struct RequestFacts {
     init(_ head: HTTPRequestHead) throws(APIError) {
         var connection: [String] = []
         var upgrade: String?
+        var traceState: [String] = []
+        var traces = 0
         forwarded.reserveCapacity(head.headers.count + 9)
         for (name, value) in head.headers {
             switch HeaderKind(name) {
@@ -71,7 +73,10 @@ struct RequestFacts {
                 if case .bearer = credential {} else { take(.session, over: .none) }
                 forwarded.append((name, value))
             case .requestID: requestID = requestID == nil && FieldValue.isRequestID(value) ? value : requestID
-            case .traceparent: traceparent = FieldValue.isTraceparent(value) ? value : nil
+            case .traceparent:
+                traces += 1
+                traceparent = traces == 1 && FieldValue.isTraceparent(value) ? value : nil
+            case .tracestate: traceState.append(value)
             case .origin:
                 origin = value
                 forwarded.append((name, value))
@@ -82,6 +87,8 @@ struct RequestFacts {
         guard host != nil || head.version == .http1_0 else {
             throw Refusal.invalid("host", "the Host field is missing")
         }
+        // It belongs to its trace, and one that begins here has none (W3C Trace Context, section 4.3).
+        if traceparent != nil { for value in traceState { forwarded.append(("tracestate", value)) } }
         hasUpgrade = upgrade != nil
         if !connection.isEmpty { read(connection, upgrade: upgrade, head: head) }
     }

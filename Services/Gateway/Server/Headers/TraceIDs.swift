@@ -1,4 +1,4 @@
-/// Makes request ids and trace parents, on one event loop.
+/// Makes request ids, trace parents and throws of the dice, on one event loop.
 ///
 /// They name things and prove nothing, so a fast generator (xoshiro256**) seeded by the system's serves.
 struct TraceIDs {
@@ -45,6 +45,37 @@ struct TraceIDs {
             _ = text[52...].update(fromContentsOf: "-01".utf8)
             return 55
         }
+    }
+
+    /// The trace parent of what is asked for on behalf of `parent`, which is a valid one: its trace, a span of our own,
+    /// and of its flags those that are defined (sampled, and a random trace id).
+    mutating func traceparent(within parent: String) -> String {
+        let span = next() | 1
+        var parent = parent
+        return parent.withUTF8 { parent in
+            String(unsafeUninitializedCapacity: 55) { text in
+                _ = text.update(fromContentsOf: "00".utf8)
+                _ = text[2...].update(fromContentsOf: parent[2..<36])
+                Self.write(span, into: text, at: 36)
+                _ = text[52...].update(fromContentsOf: "-0".utf8)
+                text[54] = UInt8(ascii: "0") + Self.digit(parent[54]) & 0x3
+                return 55
+            }
+        }
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8 {
+        byte < UInt8(ascii: "a") ? byte - UInt8(ascii: "0") : byte - UInt8(ascii: "a") + 10
+    }
+
+    /// A number from 0 up to `limit`.
+    mutating func below(_ limit: Int) -> Int {
+        Int(truncatingIfNeeded: next() >> 33) % limit
+    }
+
+    /// A number from 0 up to 1.
+    mutating func chance() -> Double {
+        Double(next() >> 11) / Double(1 << 53 as UInt64)
     }
 
     private static func write(_ value: UInt64, into text: UnsafeMutableBufferPointer<UInt8>, at start: Int) {
