@@ -75,6 +75,8 @@ func withGateway(
         configuration.port = 0
         configuration.eventLoops = 1
         configuration.drainTimeout = .milliseconds(500)
+        // Scripts count what they are asked; tests of checks turn them on.
+        configuration.healthInterval = .zero
         configuration.services = try UpstreamService.known.map { name, prefixes, _ in
             try UpstreamService(name: name, prefixes: prefixes, urls: ["http://127.0.0.1:\(service.port)"])
         }
@@ -106,5 +108,50 @@ func withGateway(
             throw error
         }
         await gateway.stop()
+    }
+}
+
+/// A gateway before several instances of each service, every one with a script of its own.
+func withGateway(
+    instances scripts: [ScriptedService.Script],
+    settings change: (inout GatewayConfiguration) throws -> Void = { _ in },
+    test: (GatewayScene, [ScriptedService]) async throws -> Void
+) async throws {
+    func add(_ others: ArraySlice<ScriptedService.Script>, to services: [ScriptedService]) async throws {
+        guard let script = others.first else {
+            try await withGateway(
+                settings: { configuration in
+                    configuration.services = try UpstreamService.known.map { name, prefixes, _ in
+                        let urls = services.map { "http://127.0.0.1:\($0.port)" }
+                        return try UpstreamService(name: name, prefixes: prefixes, urls: urls)
+                    }
+                    try change(&configuration)
+                },
+                test: { try await test($0, services) }
+            )
+            return
+        }
+        try await ScriptedService.run(script) { try await add(others.dropFirst(), to: services + [$0]) }
+    }
+    try await add(scripts[...], to: [])
+}
+
+extension GatewayScene {
+    /// Sends `count` requests, so many at a time, each over a connection of its own; how often each status was answered.
+    func load(_ count: Int, atOnce: Int = 8, line: String = "GET /conversations") async throws -> [Int: Int] {
+        try await withThrowingTaskGroup(of: [Int].self) { group in
+            for worker in 0..<atOnce {
+                group.addTask {
+                    var statuses: [Int] = []
+                    for _ in stride(from: worker, to: count, by: atOnce) {
+                        statuses.append(try await ask(signed(line)).status)
+                    }
+                    return statuses
+                }
+            }
+            return try await group.reduce(into: [:]) { sum, statuses in
+                for status in statuses { sum[status, default: 0] += 1 }
+            }
+        }
     }
 }

@@ -80,16 +80,6 @@ import Testing
         }
     }
 
-    @Test func secondTriesAreATenthOfTheFirst() {
-        var budget = RetryBudget()
-        while budget.spend() {}
-        let allowed = (0..<1_000).count { _ in
-            budget.earn()
-            return budget.spend()
-        }
-        #expect((99...101).contains(allowed))
-    }
-
     @Test func anInstanceThatIsDownIsPassedOver() async throws {
         try await withGateway(settings: { configuration in
             configuration.services = try configuration.services.map { service in

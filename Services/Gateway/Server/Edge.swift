@@ -6,18 +6,18 @@ import Synchronization
 
 /// What every connection needs to know: the settings, the routes, who may come in.
 ///
-/// Immutable but for a count.
+/// Immutable; when settings change, another takes its place, which shares with it what must outlive that.
 final class Edge: Sendable {
     let configuration: GatewayConfiguration
     let routes: RouteTable
+    /// By service, as in the configuration.
+    let fleets: [ServiceFleet]
     let credentials: CredentialVerifier
     let cors: Cors
     let pages: OwnPages
     let logger: Logger
     let loopCount: Int
-    /// Client connections that are open, on all loops.
-    let connectionCount = Atomic<Int>(0)
-    let connectionGauge = Gauge(label: "roost_gateway_connections")
+    let connections: ClientConnections
 
     init(
         configuration: GatewayConfiguration,
@@ -30,8 +30,41 @@ final class Edge: Sendable {
         self.credentials = credentials
         self.logger = logger
         self.loopCount = loopCount
+        connections = ClientConnections()
         routes = RouteTable(document: document, services: configuration.services)
+        fleets = configuration.services.map { ServiceFleet($0, rules: configuration.healthRules) }
         cors = Cors(origins: configuration.corsOrigins)
-        pages = OwnPages(document: document, services: configuration.services, credentials: credentials)
+        pages = OwnPages(document: document, fleets: fleets, credentials: credentials)
     }
+
+    /// The successor of `former` with other settings.
+    ///
+    /// Which path is which service's stays as it is: that belongs to the release, and so do a route's number and a
+    /// service's place.
+    init(_ former: Edge, configuration: GatewayConfiguration) {
+        self.configuration = configuration
+        credentials = former.credentials
+        logger = former.logger
+        loopCount = former.loopCount
+        connections = former.connections
+        routes = former.routes
+        fleets = zip(configuration.services, former.fleets).map { service, fleet in
+            ServiceFleet(service, rules: configuration.healthRules, former: fleet)
+        }
+        cors = Cors(origins: configuration.corsOrigins)
+        pages = former.pages.showing(fleets)
+    }
+}
+
+/// How many clients are connected, on all loops.
+final class ClientConnections: Sendable {
+    private let count = Atomic<Int>(0)
+    private let gauge = Gauge(label: "roost_gateway_connections")
+
+    /// One more; how many that makes.
+    func add() -> Int { count.add(1, ordering: .relaxed).newValue }
+
+    func remove() { count.subtract(1, ordering: .relaxed) }
+
+    func show() { gauge.record(count.load(ordering: .relaxed)) }
 }

@@ -49,6 +49,10 @@ package struct GatewayConfiguration: Sendable {
     package var silenceTimeout = TimeAmount.minutes(5)
     /// How long a connection to a service is kept for the next request; services keep theirs for 75 s.
     package var upstreamIdleTimeout = TimeAmount.seconds(30)
+    /// How often each instance is asked whether it is ready, and how long it may take to say so; zero asks nobody.
+    package var healthInterval = TimeAmount.seconds(1)
+    package var healthTimeout = TimeAmount.seconds(1)
+    package var healthRules = HealthRules()
     /// How long requests under way may take to finish when the gateway is told to stop.
     package var drainTimeout = TimeAmount.seconds(30)
 
@@ -67,6 +71,8 @@ package struct GatewayConfiguration: Sendable {
     /// - `HEADER_TIMEOUT` (10), `BODY_TIMEOUT` (30), `SEND_TIMEOUT` (60), `IDLE_TIMEOUT` (75), `CONNECT_TIMEOUT` (2),
     ///   `ANSWER_TIMEOUT` (30), `SILENCE_TIMEOUT` (300), `DRAIN_TIMEOUT` (30): seconds.
     /// - `BODY_FLOOR` (1024): bytes a second that a body must bring on average.
+    /// - `HEALTH_INTERVAL` (1), `HEALTH_TIMEOUT` (1): seconds between two checks of an instance, 0 for none; seconds that
+    ///   it has to answer.
     package init(reader: ConfigReader) throws {
         func seconds(_ name: String, _ standard: TimeAmount) throws -> TimeAmount {
             let standard = standard.nanoseconds / 1_000_000_000
@@ -100,6 +106,8 @@ package struct GatewayConfiguration: Sendable {
         answerTimeout = try seconds("ANSWER_TIMEOUT", answerTimeout)
         silenceTimeout = try seconds("SILENCE_TIMEOUT", silenceTimeout)
         drainTimeout = try seconds("DRAIN_TIMEOUT", drainTimeout)
+        healthInterval = .seconds(Int64(try reader.number("HEALTH_INTERVAL", default: 1, in: 0...3_600)))
+        healthTimeout = try seconds("HEALTH_TIMEOUT", healthTimeout)
     }
 
     /// How often deadlines are looked at: fine enough for the shortest of them, and never more than twice a second in

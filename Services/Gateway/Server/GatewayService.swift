@@ -10,7 +10,9 @@ import Synchronization
 ///
 /// Run it as a service, with the verifier it is given beside it; or `start()` it and `stop()` it.
 package final class GatewayService: Service {
-    private let edge: Edge
+    /// What newcomers get; event loops take up another one by one.
+    private let current: Mutex<Edge>
+    private let checks = HealthChecks()
     private let group: MultiThreadedEventLoopGroup
     private let loops: [ObjectIdentifier: EdgeLoop]
     private let listener = Mutex<(any Channel)?>(nil)
@@ -36,7 +38,7 @@ package final class GatewayService: Service {
         for eventLoop in group.makeIterator() {
             loops[ObjectIdentifier(eventLoop)] = EdgeLoop(eventLoop: eventLoop, edge: edge)
         }
-        self.edge = edge
+        current = Mutex(edge)
         self.group = group
         self.loops = loops
     }
@@ -45,6 +47,9 @@ package final class GatewayService: Service {
     package var port: Int? {
         listener.withLock { $0?.localAddress?.port }
     }
+
+    /// The settings as they are now, and what goes by them.
+    var edge: Edge { current.withLock { $0 } }
 
     package func run() async throws {
         try await start()
@@ -55,6 +60,7 @@ package final class GatewayService: Service {
 
     package func start() async throws {
         for loop in loops.values { loop.start() }
+        checks.follow(edge)
         var bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 4_096)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -82,6 +88,19 @@ package final class GatewayService: Service {
         edge.logger.info("listening", metadata: ["address": "\(channel.localAddress?.description ?? "")"])
     }
 
+    /// Goes on with other settings, and with other instances of the services.
+    ///
+    /// Requests under way finish at the instance that has them. What is known of instances that stay is kept. Where it
+    /// listens, and on how many threads, is settled when it starts.
+    package func reconfigure(_ configuration: GatewayConfiguration) async throws {
+        let edge = current.withLock { current in
+            current = Edge(current, configuration: configuration)
+            return current
+        }
+        checks.follow(edge)
+        for loop in loops.values { try await loop.eventLoop.submit { loop.take(edge) }.get() }
+    }
+
     /// Takes no more connections, lets what is under way finish for as long as it may, and ends.
     package func stop() async {
         let isFirst = isStopped.withLock { isStopped in
@@ -89,6 +108,7 @@ package final class GatewayService: Service {
             return !isStopped
         }
         guard isFirst else { return }
+        checks.stop()
         let channel = listener.withLock { $0 }
         // A listener that is closed already is closed.
         try? await channel?.close().get()
@@ -114,10 +134,10 @@ package final class GatewayService: Service {
 extension EdgeLoop {
     /// Makes a connection ready for requests.
     func accept(_ channel: any Channel) throws {
-        let open = edge.connectionCount.add(1, ordering: .relaxed).newValue
+        let open = edge.connections.add()
         counters.connections.increment()
-        channel.closeFuture.whenComplete { [edge] _ in
-            edge.connectionCount.subtract(1, ordering: .relaxed)
+        channel.closeFuture.whenComplete { [connections = edge.connections] _ in
+            connections.remove()
         }
         let limit = edge.configuration.connectionLimit
         // A few more than there may be are told so; a flood of them is not.
@@ -127,7 +147,6 @@ extension EdgeLoop {
         }
         let codec = ServerCodec(configuration: edge.configuration)
         let front = FrontHandler(
-            edge: edge,
             loop: self,
             codec: codec,
             origin: Origin(address: channel.remoteAddress?.ipAddress ?? "unknown", scheme: "http"),

@@ -16,15 +16,22 @@ struct OwnPages: Sendable {
     }
 
     private let credentials: CredentialVerifier
-    private let board: StatusBoard
+    private var board: StatusBoard
     private let document: StaticPage
     private let docs: StaticPage
 
-    init(document: OpenAPIDocument, services: [UpstreamService], credentials: CredentialVerifier) {
+    init(document: OpenAPIDocument, fleets: [ServiceFleet], credentials: CredentialVerifier) {
         self.credentials = credentials
-        board = StatusBoard(services: services)
+        board = StatusBoard(fleets: fleets)
         self.document = StaticPage(text: document.text, contentType: "application/yaml")
         docs = DocsPage(document: document).page
+    }
+
+    /// The same pages, with the state of other instances.
+    func showing(_ fleets: [ServiceFleet]) -> OwnPages {
+        var pages = self
+        pages.board = StatusBoard(fleets: fleets)
+        return pages
     }
 
     func answer(_ page: OwnPage, to head: HTTPRequestHead, isDraining: Bool) -> Result {

@@ -34,7 +34,7 @@ enum Refusal {
     static let brokenAnswer = APIError(.badGateway, "bad_gateway", "the service broke off its answer")
     static let lateAnswer = APIError(.gatewayTimeout, "gateway_timeout", "the service did not answer in time")
 
-    static func unavailable(_ service: String) -> APIError {
-        .unavailable("the service \(service)")
+    static func unavailable(_ service: String, retryAfter: Int = 1) -> APIError {
+        .unavailable("the service \(service)", retryAfter: retryAfter)
     }
 }

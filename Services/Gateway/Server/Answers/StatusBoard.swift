@@ -1,6 +1,4 @@
 import NIOCore
-import NIOHTTP1
-import NIOPosix
 
 /// Which services are up, asked of each at most once a second however many want to know.
 actor StatusBoard {
@@ -11,6 +9,17 @@ actor StatusBoard {
             let status: String
             let instances: Int
             let ready: Int
+            let perInstance: [Instance]
+        }
+
+        struct Instance: Encodable, Sendable {
+            /// The instance's tag, which says nothing of where it is.
+            let instance: String
+            let ready: Bool
+            /// Whether requests are kept from it for a while, since too many came to nothing.
+            let ejected: Bool
+            /// `closed`, `half-open` or `open`.
+            let circuit: String
         }
 
         let status: String
@@ -18,20 +27,21 @@ actor StatusBoard {
     }
 
     private static let lifetime = TimeAmount.seconds(1)
+    private static let patience = TimeAmount.seconds(1)
 
-    private let services: [UpstreamService]
+    private let fleets: [ServiceFleet]
     private var latest: (report: Report, read: NIODeadline)?
     private var underway: Task<Report, Never>?
 
-    init(services: [UpstreamService]) {
-        self.services = services
+    init(fleets: [ServiceFleet]) {
+        self.fleets = fleets
     }
 
     func read() async -> Report {
         if let latest, .now() - latest.read < Self.lifetime { return latest.report }
         if let underway { return await underway.value }
-        let services = services
-        let task = Task { await Self.ask(services) }
+        let fleets = fleets
+        let task = Task { await Self.ask(fleets) }
         underway = task
         let report = await task.value
         underway = nil
@@ -39,86 +49,49 @@ actor StatusBoard {
         return report
     }
 
-    private static func ask(_ services: [UpstreamService]) async -> Report {
-        let ready = await withTaskGroup(of: (Int, Bool).self) { group in
-            for (index, service) in services.enumerated() {
-                for instance in service.instances {
-                    group.addTask { (index, await ReadyProbe.isReady(instance)) }
+    private static func ask(_ fleets: [ServiceFleet]) async -> Report {
+        let ready = await withTaskGroup(of: (Int, Int, Bool).self) { group in
+            for (place, fleet) in fleets.enumerated() {
+                for (number, health) in fleet.instances.enumerated() {
+                    group.addTask {
+                        (place, number, await ReadyProbe.ask(health.instance, patience: patience) == .ready)
+                    }
                 }
             }
-            var ready = services.map { _ in 0 }
-            for await (index, isReady) in group where isReady { ready[index] += 1 }
+            var ready = fleets.map { $0.instances.map { _ in false } }
+            for await (place, number, isReady) in group { ready[place][number] = isReady }
             return ready
         }
-        let reports = zip(services, ready).map { service, ready in
-            let all = service.instances.count
-            let status = ready == all ? "up" : ready == 0 ? "down" : "degraded"
-            return Report.Service(name: service.name, status: status, instances: all, ready: ready)
-        }
-        return Report(
-            status: reports.allSatisfy { $0.status == "up" } ? "up" : "degraded",
-            services: reports
+        let services = zip(fleets, ready).map(report)
+        return Report(status: services.allSatisfy { $0.status == "up" } ? "up" : "degraded", services: services)
+    }
+
+    private static func report(_ fleet: ServiceFleet, _ ready: [Bool]) -> Report.Service {
+        let count = ready.count { $0 }
+        return Report.Service(
+            name: fleet.name,
+            status: count == ready.count ? "up" : count == 0 ? "down" : "degraded",
+            instances: ready.count,
+            ready: count,
+            perInstance: zip(fleet.instances, ready).map { health, isReady in
+                let standing = health.standing
+                return Report.Instance(
+                    instance: health.instance.tag,
+                    ready: isReady,
+                    ejected: standing.isEjected,
+                    circuit: standing.circuit.name
+                )
+            }
         )
     }
 }
 
-/// Asks one instance whether it is ready.
-enum ReadyProbe {
-    private static let patience = TimeAmount.seconds(1)
-
-    static func isReady(_ instance: UpstreamInstance) async -> Bool {
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let verdict = loop.makePromise(of: Bool.self)
-        ClientBootstrap(group: loop)
-            .connectTimeout(patience)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
-                    try channel.pipeline.syncOperations.addHandler(
-                        ReadyProbeHandler(authority: instance.authority, patience: patience, verdict: verdict)
-                    )
-                }
-            }
-            .connect(host: instance.host, port: instance.port)
-            .whenFailure { _ in verdict.succeed(false) }
-        // The promise never fails: whatever goes wrong is a "no".
-        return (try? await verdict.futureResult.get()) ?? false
-    }
-}
-
-private final class ReadyProbeHandler: ChannelInboundHandler {
-    typealias InboundIn = HTTPClientResponsePart
-    typealias OutboundOut = HTTPClientRequestPart
-
-    private let authority: String
-    private let patience: TimeAmount
-    private let verdict: EventLoopPromise<Bool>
-    private var answer = false
-
-    init(authority: String, patience: TimeAmount, verdict: EventLoopPromise<Bool>) {
-        self.authority = authority
-        self.patience = patience
-        self.verdict = verdict
-    }
-
-    func channelActive(context: ChannelHandlerContext) {
-        let headers: HTTPHeaders = ["host": authority, "connection": "close"]
-        let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/ready", headers: headers)
-        context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
-        context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
-        context.eventLoop.assumeIsolated().scheduleTask(in: patience) { context.close(promise: nil) }
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .head(let head) = Self.unwrapInboundIn(data) { answer = head.status == .ok }
-        if case .end = Self.unwrapInboundIn(data) { context.close(promise: nil) }
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        context.close(promise: nil)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        verdict.succeed(answer)
+extension InstanceHealth.Circuit {
+    fileprivate var name: String {
+        switch self {
+        case .closed: "closed"
+        case .halfOpen: "half-open"
+        case .open: "open"
+        }
     }
 }

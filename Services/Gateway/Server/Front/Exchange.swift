@@ -15,8 +15,12 @@ struct Exchange {
     /// Where the request is going; nil for our own answers.
     var service: Int?
     var connectionAttempts = 0
-    /// Whether it was sent a second time after a pooled connection broke.
+    /// Instances that it was sent to in vain.
+    var tried = TriedPools()
+    /// Whether it was sent a second time.
     var isRetry = false
+    /// When it was last sent to an instance.
+    var attemptBegan: NIODeadline
 
     /// Whether the connection may serve another request after this one.
     var keepAlive: Bool
@@ -42,6 +46,7 @@ struct Exchange {
         self.head = head
         method = MethodSet(head.method)
         started = now
+        attemptBegan = now
         lastSent = now
         lastAnswered = now
         keepAlive = head.isKeepAlive
@@ -68,7 +73,7 @@ struct Exchange {
 
     static let smallRest = 64 * 1_024
 
-    /// Whether the service cannot have acted on a request that a pooled connection broke under, or may do so twice.
+    /// Whether the service may act on it twice with the effect of once, and nothing of it is lost but its head.
     var isSafeToRepeat: Bool {
         MethodSet.idempotent.contains(method) && !(facts?.framing.hasBody ?? true) && !isRetry && !answerBegan
     }

@@ -13,7 +13,11 @@ extension FrontHandler {
             refuse(Refusal.brokenAnswer)
             return
         }
+        let now = NIODeadline.now()
+        upstream.pool.health.meters.answered(head.status.code, after: now - exchange.attemptBegan)
+        guard !isPassedOver(head.status, from: upstream) else { return }
         exchange.answerBegan = true
+        exchange.lastAnswered = now
         exchange.status = head.status.code
         guard head.status != .switchingProtocols else {
             exchange.agreement = head

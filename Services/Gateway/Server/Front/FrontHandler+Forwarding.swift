@@ -1,4 +1,3 @@
-import Foundation
 import Metrics
 import NIOCore
 import NIOHTTP1
@@ -12,47 +11,70 @@ extension FrontHandler {
             refuse(Refusal.invalid("upgrade", "a WebSocket is opened over HTTP/1.1"))
             return
         }
-        let pool = loop.pool(of: service)
-        // A connection that becomes a tunnel does not come back, so the pool keeps its own.
-        if !facts.wantsWebSocket, !exchange.isRetry, let upstream = pool.lease() {
-            attach(upstream)
-        } else if pool.isFull {
-            refuse(Refusal.unavailable(edge.configuration.services[service].name))
-        } else {
-            connect(pool, service: service)
+        let balancer = loop.balancers[service]
+        balancer.begin()
+        send(to: balancer.choose(asTunnel: facts.wantsWebSocket))
+    }
+
+    func send(to choice: Balancer.Choice) {
+        guard let facts = exchange.facts, let service = exchange.service else { return }
+        switch choice {
+        case .nobody(let seconds): refuse(Refusal.unavailable(loop.balancers[service].fleet.name, retryAfter: seconds))
+        case .pool(let pool):
+            // A connection that becomes a tunnel does not come back, so the pool keeps its own.
+            // A second try is made over a connection that was not there at the first, as long as one may be opened.
+            let mayBeKept = !facts.wantsWebSocket && !(exchange.isRetry && pool.mayConnect)
+            if mayBeKept, let upstream = pool.lease() {
+                attach(upstream)
+            } else if pool.mayConnect {
+                connect(pool)
+            } else {
+                refuse(Refusal.unavailable(loop.balancers[service].fleet.name))
+            }
         }
     }
 
-    private func connect(_ pool: UpstreamPool, service: Int) {
+    private func connect(_ pool: UpstreamPool) {
         phase = .deciding
         exchange.connectionAttempts += 1
         loop.counters.upstreamConnections.increment()
         let current = generation
+        let began = NIODeadline.now()
         pool.connect { [self] result in
             let isWanted = current == generation && phase == .deciding
             switch result {
             case .success(let upstream) where isWanted: attach(upstream)
             case .success(let upstream): pool.release(upstream)
-            case .failure where isWanted:
+            case .failure:
                 loop.counters.upstreamFailures.increment()
-                // Nothing was sent, so any other instance may be asked.
-                if exchange.connectionAttempts < min(loop.pools[service].count, 3) {
-                    connect(loop.pool(of: service), service: service)
-                } else {
-                    refuse(Refusal.unavailable(edge.configuration.services[service].name))
-                }
-            case .failure: break
+                pool.failed(.unanswered, began: began)
+                if isWanted { connectElsewhere(than: pool) }
             }
             settle()
         }
+    }
+
+    /// Nothing was sent, so any other instance may be asked, whatever the request is.
+    private func connectElsewhere(than pool: UpstreamPool) {
+        guard let service = exchange.service, let facts = exchange.facts else { return }
+        let balancer = loop.balancers[service]
+        exchange.tried.insert(pool)
+        let choice = balancer.choose(besides: exchange.tried, asTunnel: facts.wantsWebSocket)
+        guard exchange.connectionAttempts < 3, case .pool = choice else {
+            refuse(Refusal.unavailable(balancer.fleet.name))
+            return
+        }
+        balancer.retries.connect.increment()
+        send(to: choice)
     }
 
     private func attach(_ upstream: UpstreamHandler) {
         guard let facts = exchange.facts else { return }
         upstream.front = self
         exchange.upstream = upstream
+        if exchange.connectionAttempts > 0 || exchange.isRetry { exchange.attemptBegan = .now() }
         phase = .forwarding
-        upstream.pool.retries.earn()
+        upstream.pool.sent()
         upstream.send(
             .head(
                 facts.head(
@@ -114,33 +136,5 @@ extension FrontHandler {
     /// The service has taken what it got: more of the body may be read.
     func upstreamTakesMore() {
         settle()
-    }
-
-    /// The connection to the service is gone.
-    func upstreamClosed(_ upstream: UpstreamHandler) {
-        guard exchange.upstream === upstream, let service = exchange.service else { return }
-        exchange.upstream = nil
-        if exchange.answerBegan {
-            // The answer is not whole, and must not look so.
-            reset()
-        } else if upstream.isUsed, exchange.isSafeToRepeat, upstream.pool.retries.spend() {
-            loop.counters.retries.increment()
-            exchange.isRetry = true
-            forward(to: service)
-        } else {
-            loop.counters.upstreamFailures.increment()
-            refuse(Refusal.brokenAnswer)
-        }
-        settle()
-    }
-
-    /// Closes so that the client takes what it got for broken off, even where only the end of the connection ends it.
-    private func reset() {
-        finishLog()
-        if exchange.framing == .close {
-            let abrupt = linger(l_onoff: 1, l_linger: 0)
-            _ = (context?.channel as? any SocketOptionProvider)?.setSoLinger(abrupt)
-        }
-        close()
     }
 }

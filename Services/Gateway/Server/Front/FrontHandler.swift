@@ -28,12 +28,14 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
         case closed
     }
 
-    let edge: Edge
     let loop: EdgeLoop
     let codec: ServerCodec?
     let origin: Origin
     /// Whether the connection came when there were too many.
     let isExcess: Bool
+
+    /// The settings as they are now.
+    var edge: Edge { loop.edge }
 
     var place = -1
     var phase = Phase.awaiting
@@ -56,8 +58,7 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
     private var isTaking = false
     private var hasUnflushed = false
 
-    init(edge: Edge, loop: EdgeLoop, codec: ServerCodec?, origin: Origin, isExcess: Bool) {
-        self.edge = edge
+    init(loop: EdgeLoop, codec: ServerCodec?, origin: Origin, isExcess: Bool) {
         self.loop = loop
         self.codec = codec
         self.origin = origin

@@ -2,7 +2,6 @@ import Foundation
 import Metrics
 import NIOCore
 import NIOHTTP1
-import Synchronization
 
 /// Something on an event loop that has deadlines and must end when the gateway stops.
 protocol Watched: AnyObject {
@@ -21,13 +20,12 @@ protocol Watched: AnyObject {
 /// alone, which makes the unchecked claim true.
 final class EdgeLoop: @unchecked Sendable {
     let eventLoop: any EventLoop
-    let edge: Edge
-    /// By service, then by instance.
-    let pools: [[UpstreamPool]]
+    private(set) var edge: Edge
+    /// By service, as in the configuration.
+    let balancers: [Balancer]
     let counters: LoopCounters
     var ids = TraceIDs()
     private(set) var isDraining = false
-    private var turns: [Int]
     private var watched: [any Watched] = []
     private var drained: EventLoopPromise<Void>?
     private var ticker: RepeatedTask?
@@ -36,18 +34,19 @@ final class EdgeLoop: @unchecked Sendable {
     init(eventLoop: any EventLoop, edge: Edge) {
         self.eventLoop = eventLoop
         self.edge = edge
-        pools = edge.configuration.services.map { service in
-            service.instances.map { instance in
-                UpstreamPool(
-                    instance: instance,
-                    eventLoop: eventLoop,
-                    configuration: edge.configuration,
-                    limit: max(1, edge.configuration.upstreamConnectionLimit / edge.loopCount)
-                )
-            }
+        balancers = edge.fleets.map { fleet in
+            Balancer(fleet: fleet, pools: fleet.instances.map { Self.pool(of: $0, edge: edge, eventLoop: eventLoop) })
         }
-        turns = edge.configuration.services.map { _ in 0 }
         counters = LoopCounters(routes: edge.routes.routes)
+    }
+
+    private static func pool(of health: InstanceHealth, edge: Edge, eventLoop: any EventLoop) -> UpstreamPool {
+        UpstreamPool(
+            health: health,
+            eventLoop: eventLoop,
+            configuration: edge.configuration,
+            limit: max(1, edge.configuration.upstreamConnectionLimit / edge.loopCount)
+        )
     }
 
     func start() {
@@ -57,12 +56,20 @@ final class EdgeLoop: @unchecked Sendable {
         }
     }
 
-    /// The instance whose turn it is.
-    func pool(of service: Int) -> UpstreamPool {
-        let pools = pools[service]
-        guard pools.count > 1 else { return pools[0] }
-        turns[service] = (turns[service] + 1) % pools.count
-        return pools[turns[service]]
+    /// Goes on with other settings and other instances; requests under way finish where they are.
+    func take(_ edge: Edge) {
+        self.edge = edge
+        for (balancer, fleet) in zip(balancers, edge.fleets) {
+            let pools = fleet.instances.map { health in
+                let known = balancer.pools.first { $0.health === health }
+                known?.configuration = edge.configuration
+                return known ?? Self.pool(of: health, edge: edge, eventLoop: eventLoop)
+            }
+            balancer.take(fleet: fleet, pools: pools)
+        }
+        guard let ticker else { return }
+        ticker.cancel()
+        start()
     }
 
     func watch(_ one: any Watched) {
@@ -86,8 +93,8 @@ final class EdgeLoop: @unchecked Sendable {
         for place in watched.indices.reversed() where place < watched.count {
             watched[place].check(now)
         }
-        for pool in pools.joined() { pool.reap(now) }
-        edge.connectionGauge.record(edge.connectionCount.load(ordering: .relaxed))
+        for balancer in balancers { balancer.check(now) }
+        edge.connections.show()
     }
 
     /// The time as `Date` has it, made once a second.
@@ -114,8 +121,9 @@ final class EdgeLoop: @unchecked Sendable {
     func stop() -> EventLoopFuture<Void> {
         eventLoop.submit { [self] in
             ticker?.cancel()
+            ticker = nil
             for one in watched { one.cutOff() }
-            for pool in pools.joined() { pool.closeIdle() }
+            for pool in balancers.flatMap(\.pools) { pool.closeIdle() }
         }
     }
 }

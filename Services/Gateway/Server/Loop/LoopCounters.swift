@@ -8,7 +8,6 @@ final class LoopCounters {
     /// By route and status class, made when first used; the last route stands for none.
     private var answers: [Counter?]
     private let durations = Metrics.Timer(label: "roost_gateway_request_seconds")
-    let retries = Counter(label: "roost_gateway_retries_total")
     let tunnels = Counter(label: "roost_gateway_tunnels_total")
     let connections = Counter(label: "roost_gateway_connections_total")
     let upstreamConnections = Counter(label: "roost_gateway_upstream_connections_total")

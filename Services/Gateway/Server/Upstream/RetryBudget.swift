@@ -1,18 +1,27 @@
-/// How many requests may be sent a second time: a tenth of those sent, so that a service in trouble is not given twice
-/// the work.
-struct RetryBudget {
-    private static let earned = 0.1
-    private static let most = 10.0
+import NIOCore
+import Synchronization
 
-    private var credit = most
+/// How many requests for a service may be sent a second time, so that one in trouble is not given twice the work.
+///
+/// A fifth of those of the last ten seconds; two where there were fewer than ten. Shared by all event loops, which tell
+/// of their requests twice a second: what is not told yet makes the budget smaller, never larger.
+final class RetryBudget: Sendable {
+    private static let share = 0.2
+    private static let least = 2.0
 
-    mutating func earn() {
-        credit = min(credit + Self.earned, Self.most)
+    private let counts = Mutex(SlidingCounts())
+
+    func earn(_ requests: Int, now: NIODeadline) {
+        guard requests > 0 else { return }
+        counts.withLock { $0.add(requests, now: now) }
     }
 
-    mutating func spend() -> Bool {
-        guard credit >= 1 else { return false }
-        credit -= 1
-        return true
+    func spend(now: NIODeadline) -> Bool {
+        counts.withLock { counts in
+            let (requests, retries) = counts.sum(now: now)
+            guard Double(retries + 1) <= max(Self.least, Self.share * Double(requests)) else { return false }
+            counts.add(0, marked: 1, now: now)
+            return true
+        }
     }
 }

@@ -12,6 +12,7 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     var idleSince = NIODeadline.uptimeNanoseconds(0)
     /// Whether an answer came over this connection before, so that the service may have closed it meanwhile.
     private(set) var isUsed = false
+    private(set) var isTunnel = false
 
     private let encoder: HTTPRequestEncoder
     private let decoder: ByteToMessageHandler<HTTPResponseDecoder>
@@ -142,6 +143,8 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Makes way for `end`, which passes on what comes after the answer's head.
     func becomeTunnel(_ end: TunnelHandler) throws {
         guard let context else { throw ChannelError.ioOnClosedChannel }
+        isTunnel = true
+        pool.becameTunnel()
         try end.install(in: context.channel)
         let pipeline = context.pipeline.syncOperations
         pipeline.removeHandler(decoder).assumeIsolated().whenComplete { _ in

@@ -8,24 +8,40 @@ import NIOPosix
 final class UpstreamPool {
     private static let receiveBuffer: SocketOptionValue = 256 * 1_024
 
-    let instance: UpstreamInstance
+    let health: InstanceHealth
+    var configuration: GatewayConfiguration
     private let eventLoop: any EventLoop
-    private let configuration: GatewayConfiguration
     private let limit: Int
     private var idle: [UpstreamHandler] = []
-    private(set) var count = 0
-    /// The requests that a pooled connection broke under may be sent again as far as this goes.
-    var retries = RetryBudget()
+    private var count = 0
+    private var tunnels = 0
+    /// Requests sent since it was last told.
+    private var untold = 0
+    private var shown = PoolSize()
+    /// The instance is none any more: what it has under way ends, and nothing is kept.
+    private var isRetired = false
 
-    init(instance: UpstreamInstance, eventLoop: any EventLoop, configuration: GatewayConfiguration, limit: Int) {
-        self.instance = instance
+    init(health: InstanceHealth, eventLoop: any EventLoop, configuration: GatewayConfiguration, limit: Int) {
+        self.health = health
         self.eventLoop = eventLoop
         self.configuration = configuration
         self.limit = limit
         idle.reserveCapacity(64)
     }
 
-    var isFull: Bool { count >= limit }
+    var instance: UpstreamInstance { health.instance }
+
+    /// Whether a request would find a connection, or may open one.
+    var hasRoom: Bool { count < limit || !idle.isEmpty }
+
+    var isOpenToAll: Bool { health.isServing && hasRoom }
+
+    /// Requests under way; for one that would become a tunnel, the tunnels that there are.
+    func load(asTunnel: Bool) -> Int {
+        asTunnel ? tunnels : count - idle.count - tunnels
+    }
+
+    // MARK: Connections
 
     /// The connection used last, which is the least likely to have been closed meanwhile.
     func lease() -> UpstreamHandler? {
@@ -34,6 +50,9 @@ final class UpstreamPool {
         }
         return nil
     }
+
+    /// Whether another connection may be opened.
+    var mayConnect: Bool { count < limit }
 
     /// Opens a connection and hands it to `completion`, on the loop.
     func connect(_ completion: @escaping (Result<UpstreamHandler, any Error>) -> Void) {
@@ -65,6 +84,10 @@ final class UpstreamPool {
     }
 
     func release(_ connection: UpstreamHandler) {
+        guard !isRetired else {
+            connection.close()
+            return
+        }
         connection.idleSince = .now()
         idle.append(connection)
     }
@@ -72,16 +95,66 @@ final class UpstreamPool {
     /// A connection that was open is closed.
     func forget(_ connection: UpstreamHandler) {
         count -= 1
+        if connection.isTunnel { tunnels -= 1 }
         if let place = idle.lastIndex(where: { $0 === connection }) { idle.remove(at: place) }
     }
 
+    func becameTunnel() {
+        tunnels += 1
+    }
+
+    // MARK: What came of requests
+
+    func sent() {
+        untold += 1
+    }
+
+    func failed(_ failure: InstanceHealth.Failure, began: NIODeadline) {
+        let now = NIODeadline.now()
+        tell(now)
+        health.failed(failure, began: began, now: now)
+    }
+
+    /// Tells of what was sent to who counts it for all loops.
+    private func tell(_ now: NIODeadline) {
+        health.sent(untold, now: now)
+        untold = 0
+    }
+
+    // MARK: Time
+
+    func check(_ now: NIODeadline) {
+        tell(now)
+        health.advance(now)
+        // What is about to stop closes its connections, and a request that is on its way then may be lost.
+        if !health.isServing, !health.standing.isReady { closeIdle() }
+        reap(now)
+        show()
+    }
+
     /// Closes what has waited too long, before the service does.
-    func reap(_ now: NIODeadline) {
+    private func reap(_ now: NIODeadline) {
         let overdue = idle.prefix { now - $0.idleSince > configuration.upstreamIdleTimeout }
         for connection in overdue { connection.close() }
     }
 
+    private func show() {
+        show(PoolSize(idle: idle.count, busy: load(asTunnel: false), tunnels: tunnels))
+    }
+
+    private func show(_ size: PoolSize) {
+        guard size != shown else { return }
+        health.meters.resized(from: shown, to: size)
+        shown = size
+    }
+
     func closeIdle() {
         for connection in idle { connection.close() }
+    }
+
+    func retire() {
+        isRetired = true
+        closeIdle()
+        show(PoolSize())
     }
 }

@@ -1,0 +1,141 @@
+import Metrics
+import NIOCore
+
+/// Chooses among the instances of a service, on one event loop.
+///
+/// The power of two choices: of the instance whose turn it is and one other, the one with fewer requests under way on
+/// this loop. So an instance that hangs gets a request or two more than the others, and no flood of them. While nothing
+/// stands against either, that is all there is to it; otherwise the choice is made with care, among
+///
+/// 1. those in turn: ready, not ejected, circuit closed or with a probe to spare,
+/// 2. if there are none, all whose circuit is not open (to pass over everybody would serve nobody),
+/// 3. and if every circuit is open, none.
+final class Balancer {
+    enum Choice {
+        case pool(UpstreamPool)
+        /// There is none that may be asked; one may be in so many seconds.
+        case nobody(retryAfter: Int)
+    }
+
+    private(set) var fleet: ServiceFleet
+    private(set) var pools: [UpstreamPool]
+    let retries: RetryCounters
+    /// Requests since the last time that they were told, without second tries: those must not earn others.
+    private var untold = 0
+    private var turn = 0
+    private var random = TraceIDs()
+
+    init(fleet: ServiceFleet, pools: [UpstreamPool]) {
+        self.fleet = fleet
+        self.pools = pools
+        retries = RetryCounters(service: fleet.name)
+    }
+
+    /// Takes up other instances; those that are gone finish what they have.
+    func take(fleet: ServiceFleet, pools: [UpstreamPool]) {
+        for pool in self.pools where !pools.contains(where: { $0 === pool }) { pool.retire() }
+        self.fleet = fleet
+        self.pools = pools
+        turn = 0
+    }
+
+    /// A request came.
+    func begin() {
+        untold += 1
+    }
+
+    /// An instance for a request that `tried` those already.
+    func choose(besides tried: TriedPools = TriedPools(), asTunnel: Bool = false) -> Choice {
+        let count = pools.count
+        if tried.isEmpty, count == 1 {
+            if pools[0].isOpenToAll { return .pool(pools[0]) }
+        } else if tried.isEmpty {
+            turn = turn + 1 < count ? turn + 1 : 0
+            let one = pools[turn]
+            let other = pools[(turn + 1 + random.below(count - 1)) % count]
+            let best = other.load(asTunnel: asTunnel) < one.load(asTunnel: asTunnel) ? other : one
+            if one.isOpenToAll, other.isOpenToAll { return .pool(best) }
+        }
+        return chooseWithCare(besides: tried, asTunnel: asTunnel)
+    }
+
+    private func chooseWithCare(besides tried: TriedPools, asTunnel: Bool) -> Choice {
+        let now = NIODeadline.now()
+        var soonest: NIODeadline?
+        var inTurn: [UpstreamPool] = []
+        var others: [UpstreamPool] = []
+        for offset in pools.indices {
+            let pool = pools[(turn + offset) % pools.count]
+            guard !tried.contains(pool), pool.hasRoom else { continue }
+            switch pool.health.admission(now: now, chance: random.chance()) {
+            case .inTurn: inTurn.append(pool)
+            case .lastResort: others.append(pool)
+            case .refused(let until): soonest = min(until, soonest ?? until)
+            }
+        }
+        while let pool = Self.least(of: &inTurn, asTunnel: asTunnel) ?? Self.least(of: &others, asTunnel: asTunnel) {
+            // The last probe of a half-open circuit may have gone to another loop.
+            if pool.health.enter(now: now) { return .pool(pool) }
+        }
+        let wait = soonest.map { ($0 - now).nanoseconds } ?? 0
+        return .nobody(retryAfter: max(1, Int((wait + 999_999_999) / 1_000_000_000)))
+    }
+
+    /// Takes out the first of those with the fewest requests.
+    private static func least(of pools: inout [UpstreamPool], asTunnel: Bool) -> UpstreamPool? {
+        let best = pools.indices.min { pools[$0].load(asTunnel: asTunnel) < pools[$1].load(asTunnel: asTunnel) }
+        return best.map { pools.remove(at: $0) }
+    }
+
+    /// Whether a request that came to nothing may be sent again, which it then must be.
+    func mayRetry() -> Bool {
+        let now = NIODeadline.now()
+        tell(now)
+        return fleet.budget.spend(now: now)
+    }
+
+    /// Tells how many requests came since the last time to who counts them for all loops.
+    private func tell(_ now: NIODeadline) {
+        fleet.budget.earn(untold, now: now)
+        untold = 0
+    }
+
+    func check(_ now: NIODeadline) {
+        tell(now)
+        for pool in pools { pool.check(now) }
+    }
+}
+
+/// The instances that a request was sent to in vain; two at most, so that no list is needed.
+struct TriedPools {
+    private var first: UpstreamPool?
+    private var second: UpstreamPool?
+
+    var isEmpty: Bool { first == nil }
+
+    mutating func insert(_ pool: UpstreamPool) {
+        if first == nil { first = pool } else { second = pool }
+    }
+
+    func contains(_ pool: UpstreamPool) -> Bool {
+        first === pool || second === pool
+    }
+}
+
+/// Second tries, by what they were made for.
+final class RetryCounters {
+    let connect: Counter
+    let broken: Counter
+    let refused: Counter
+    let hanging: Counter
+
+    init(service: String) {
+        func counter(_ reason: String) -> Counter {
+            Counter(label: "roost_gateway_retries_total", dimensions: [("service", service), ("reason", reason)])
+        }
+        connect = counter("connect")
+        broken = counter("broken")
+        refused = counter("refused")
+        hanging = counter("hanging")
+    }
+}

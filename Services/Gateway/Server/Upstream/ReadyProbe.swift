@@ -1,0 +1,77 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// Asks one instance whether it is ready, over a connection of its own.
+enum ReadyProbe {
+    enum Verdict: Sendable {
+        case ready
+        /// It answered, but not with 200: it starts, stops, or lacks what it needs.
+        case notReady
+        case noAnswer
+    }
+
+    static func ask(_ instance: UpstreamInstance, patience: TimeAmount) async -> Verdict {
+        // The future never fails: whatever goes wrong is no answer.
+        (try? await ask(instance, patience: patience, on: MultiThreadedEventLoopGroup.singleton.next()).get())
+            ?? .noAnswer
+    }
+
+    static func ask(
+        _ instance: UpstreamInstance,
+        patience: TimeAmount,
+        on loop: any EventLoop
+    ) -> EventLoopFuture<Verdict> {
+        let verdict = loop.makePromise(of: Verdict.self)
+        ClientBootstrap(group: loop)
+            .connectTimeout(patience)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
+                    try channel.pipeline.syncOperations.addHandler(
+                        ReadyProbeHandler(authority: instance.authority, patience: patience, verdict: verdict)
+                    )
+                }
+            }
+            .connect(host: instance.host, port: instance.port)
+            .whenFailure { _ in verdict.succeed(.noAnswer) }
+        return verdict.futureResult
+    }
+}
+
+private final class ReadyProbeHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    private let authority: String
+    private let patience: TimeAmount
+    private let verdict: EventLoopPromise<ReadyProbe.Verdict>
+    private var answer = ReadyProbe.Verdict.noAnswer
+
+    init(authority: String, patience: TimeAmount, verdict: EventLoopPromise<ReadyProbe.Verdict>) {
+        self.authority = authority
+        self.patience = patience
+        self.verdict = verdict
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        let headers: HTTPHeaders = ["host": authority, "connection": "close"]
+        let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/ready", headers: headers)
+        context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
+        context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
+        context.eventLoop.assumeIsolated().scheduleTask(in: patience) { context.close(promise: nil) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if case .head(let head) = Self.unwrapInboundIn(data) { answer = head.status == .ok ? .ready : .notReady }
+        if case .end = Self.unwrapInboundIn(data) { context.close(promise: nil) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        verdict.succeed(answer)
+    }
+}
