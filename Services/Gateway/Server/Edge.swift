@@ -12,6 +12,7 @@ final class Edge: Sendable {
     let routes: RouteTable
     /// By service, as in the configuration.
     let fleets: [ServiceFleet]
+    let limits: RateLimits
     let credentials: CredentialVerifier
     let cors: Cors
     let pages: OwnPages
@@ -31,6 +32,7 @@ final class Edge: Sendable {
         self.logger = logger
         self.loopCount = loopCount
         connections = ClientConnections()
+        limits = RateLimits(configuration: configuration)
         routes = RouteTable(document: document, services: configuration.services)
         fleets = configuration.services.map { ServiceFleet($0, rules: configuration.healthRules) }
         cors = Cors(origins: configuration.corsOrigins)
@@ -48,6 +50,7 @@ final class Edge: Sendable {
         loopCount = former.loopCount
         connections = former.connections
         routes = former.routes
+        limits = RateLimits(configuration: configuration, tables: former.limits.tables)
         fleets = zip(configuration.services, former.fleets).map { service, fleet in
             ServiceFleet(service, rules: configuration.healthRules, former: fleet)
         }

@@ -49,6 +49,10 @@ package struct GatewayConfiguration: Sendable {
     package var silenceTimeout = TimeAmount.minutes(5)
     /// How long a connection to a service is kept for the next request; services keep theirs for 75 s.
     package var upstreamIdleTimeout = TimeAmount.seconds(30)
+    /// Requests a second of one person and of one address, and new accounts a minute of one address; 0 is no limit.
+    package var userRate = 100
+    package var addressRate = 500
+    package var registerRate = 60
     /// How often each instance is asked whether it is ready, and how long it may take to say so; zero asks nobody.
     package var healthInterval = TimeAmount.seconds(1)
     package var healthTimeout = TimeAmount.seconds(1)
@@ -71,6 +75,8 @@ package struct GatewayConfiguration: Sendable {
     /// - `HEADER_TIMEOUT` (10), `BODY_TIMEOUT` (30), `SEND_TIMEOUT` (60), `IDLE_TIMEOUT` (75), `CONNECT_TIMEOUT` (2),
     ///   `ANSWER_TIMEOUT` (30), `SILENCE_TIMEOUT` (300), `DRAIN_TIMEOUT` (30): seconds.
     /// - `BODY_FLOOR` (1024): bytes a second that a body must bring on average.
+    /// - `RATE_USER` (100), `RATE_ADDRESS` (500): requests a second of one person and of one address, on average; ten
+    ///   seconds' worth may come at once. `RATE_REGISTER` (60): new accounts a minute of one address. 0 is no limit.
     /// - `HEALTH_INTERVAL` (1), `HEALTH_TIMEOUT` (1): seconds between two checks of an instance, 0 for none; seconds that
     ///   it has to answer.
     package init(reader: ConfigReader) throws {
@@ -106,6 +112,9 @@ package struct GatewayConfiguration: Sendable {
         answerTimeout = try seconds("ANSWER_TIMEOUT", answerTimeout)
         silenceTimeout = try seconds("SILENCE_TIMEOUT", silenceTimeout)
         drainTimeout = try seconds("DRAIN_TIMEOUT", drainTimeout)
+        userRate = try reader.number("RATE_USER", default: userRate, in: 0...1_000_000)
+        addressRate = try reader.number("RATE_ADDRESS", default: addressRate, in: 0...1_000_000)
+        registerRate = try reader.number("RATE_REGISTER", default: registerRate, in: 0...1_000_000)
         healthInterval = .seconds(Int64(try reader.number("HEALTH_INTERVAL", default: 1, in: 0...3_600)))
         healthTimeout = try seconds("HEALTH_TIMEOUT", healthTimeout)
     }

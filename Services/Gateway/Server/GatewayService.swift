@@ -90,8 +90,8 @@ package final class GatewayService: Service {
 
     /// Goes on with other settings, and with other instances of the services.
     ///
-    /// Requests under way finish at the instance that has them. What is known of instances that stay is kept. Where it
-    /// listens, and on how many threads, is settled when it starts.
+    /// Requests under way finish at the instance that has them. What is known of instances that stay is kept, and so are
+    /// the counts of the limits. Where it listens, and on how many threads, is settled when it starts.
     package func reconfigure(_ configuration: GatewayConfiguration) async throws {
         let edge = current.withLock { current in
             current = Edge(current, configuration: configuration)

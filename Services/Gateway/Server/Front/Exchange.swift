@@ -21,6 +21,8 @@ struct Exchange {
     var isRetry = false
     /// When it was last sent to an instance.
     var attemptBegan: NIODeadline
+    /// What is left to its sender of the limit that is the closest to him.
+    var quota: RateQuota?
 
     /// Whether the connection may serve another request after this one.
     var keepAlive: Bool

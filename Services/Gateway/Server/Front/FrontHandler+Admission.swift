@@ -30,6 +30,8 @@ extension FrontHandler {
             exchange.keepAlive = false
             throw Refusal.methodNotAllowed
         }
+        // Before anything that costs more than a look-up: a flood of bad credentials is to be cheap.
+        try count(edge.limits.address, addressKey)
         if head.uri == "*", exchange.method == .options {
             respond(Answer(.noContent, fields: [("allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")]))
             return
@@ -43,8 +45,29 @@ extension FrontHandler {
         // A method that is no HTTP method of ours is the empty set, which any set contains.
         guard !exchange.method.isEmpty, route.methods.contains(exchange.method) else { throw Refusal.methodNotAllowed }
         if case .length(let length) = facts.framing, isTooLarge(length) { throw Refusal.bodyTooLarge }
+        if route.isRegistration, exchange.method == .post { try count(edge.limits.register, addressKey) }
         if !route.open.contains(exchange.method), try !isKnown(facts.credential) { return }
         dispatch()
+    }
+
+    /// Counts the request against `limit`, where there is one.
+    private func count(_ limit: RateLimit?, _ key: @autoclosure () -> UInt64) throws(APIError) {
+        guard let limit else { return }
+        do {
+            exchange.quota = try limit.admit(key(), now: exchange.started.uptimeNanoseconds)
+        } catch {
+            exchange.quota = error.quota
+            throw error.refusal
+        }
+    }
+
+    /// What limits know the client's address by.
+    private var addressKey: UInt64 {
+        let address = clientAddress
+        if let known = knownAddress, known.address == address { return known.key }
+        let key = ClientKey.address(address)
+        knownAddress = (address, key)
+        return key
     }
 
     func isTooLarge(_ bytes: Int) -> Bool {
@@ -73,9 +96,12 @@ extension FrontHandler {
         // Sessions are opened by customers' account servers, which no application has yet: none is valid.
         case .unreadable, .session: throw Refusal.invalidCredential
         case .bearer(let token):
-            if edge.credentials.cached(token) != nil { return true }
-            verify(token)
-            return false
+            guard let identity = edge.credentials.cached(token) else {
+                verify(token)
+                return false
+            }
+            try count(edge.limits.user, ClientKey.user(identity.user))
+            return true
         }
     }
 
@@ -86,9 +112,12 @@ extension FrontHandler {
             .assumeIsolated()
             .whenComplete { [self] result in
                 guard current == generation, phase == .deciding else { return }
-                switch result {
-                case .success: dispatch()
-                case .failure(let error): refuse(error as? APIError ?? .internal)
+                do throws(APIError) {
+                    let identity = try result.mapError { $0 as? APIError ?? .internal }.get()
+                    try count(edge.limits.user, ClientKey.user(identity.user))
+                    dispatch()
+                } catch {
+                    refuse(error)
                 }
                 settle()
             }

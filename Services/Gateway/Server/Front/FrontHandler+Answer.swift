@@ -33,6 +33,7 @@ extension FrontHandler {
         )
         if framing == .close { exchange.keepAlive = false }
         exchange.framing = framing
+        exchange.quota?.stamp(&fields)
         edge.cors.stamp(&fields, origin: facts.origin)
         addConnection(&fields)
         write(.head(HTTPResponseHead(version: .http1_1, status: head.status, headers: HTTPHeaders(fields))))
@@ -95,6 +96,7 @@ extension FrontHandler {
         if answer.status.mayHaveLength { fields.append(("content-length", String(answer.body.readableBytes))) }
         fields.append(("date", loop.httpDate))
         fields.append(("x-request-id", exchange.requestID))
+        exchange.quota?.stamp(&fields)
         if !isStamped { edge.cors.stamp(&fields, origin: exchange.facts?.origin) }
         addConnection(&fields)
         write(.head(HTTPResponseHead(version: .http1_1, status: answer.status, headers: HTTPHeaders(fields))))

@@ -51,6 +51,8 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
     var pendingRefusal: Bool = false
     /// What a decoder that is taken away had not read.
     var leftover: ByteBuffer?
+    /// The address that `addressKey` was last asked for, and its answer.
+    var knownAddress: (address: String, key: UInt64)?
     /// Told apart by number, so that what was asked for one exchange does not reach the next.
     var generation = 0
     var isOutputClosed = false
@@ -64,6 +66,9 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
         self.origin = origin
         self.isExcess = isExcess
     }
+
+    /// The address that the request under way came from, as far as we can tell.
+    var clientAddress: String { origin.address }
 
     // MARK: From the client
 

@@ -20,6 +20,8 @@ final class Route: Sendable {
     let open: MethodSet
     /// The value of `Allow`.
     let allow: String
+    /// Whether a `POST` makes an account, which has a limit of its own.
+    let isRegistration: Bool
 
     init(template: String, number: Int, owner: Owner, methods: MethodSet, open: MethodSet) {
         self.template = template
@@ -27,6 +29,7 @@ final class Route: Sendable {
         self.owner = owner
         self.methods = methods
         self.open = open
+        isRegistration = ["/auth/register", "/auth/anonymous"].contains(template)
         allow = methods.union([.options]).names.joined(separator: ", ")
     }
 }

@@ -1,0 +1,34 @@
+import Foundation
+import Wire
+
+/// What a limit counts by: a person, or the place that requests come from.
+enum ClientKey {
+    static func user(_ user: User.ID) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(user)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+
+    /// The key of an IPv4 address, or of an IPv6 address's /64, which is what one customer of a provider has at least.
+    static func address(_ address: String) -> UInt64 {
+        var hasher = Hasher()
+        var four = in_addr()
+        var six = in6_addr()
+        if inet_pton(AF_INET, address, &four) == 1 {
+            hasher.combine(four.s_addr)
+        } else if inet_pton(AF_INET6, address, &six) == 1 {
+            withUnsafeBytes(of: six) { bytes in
+                let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+                if bytes.prefix(12).elementsEqual(mapped) {
+                    // An IPv4 address as a socket of both families shows it.
+                    hasher.combine(bytes.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
+                } else {
+                    hasher.combine(bytes.loadUnaligned(as: UInt64.self))
+                }
+            }
+        } else {
+            hasher.combine(address)
+        }
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+}

@@ -1,0 +1,70 @@
+import Metrics
+import Wire
+
+/// One of the limits, under the name that clients read.
+struct RateLimit: Sendable {
+    enum Name: String, CaseIterable, Sendable {
+        case user
+        case address
+        case register
+    }
+
+    let name: Name
+    let rate: Rate
+    private let buckets: TokenBuckets
+    private let refusals: Counter
+    /// The value of `RateLimit-Policy`.
+    private let policy: String
+    private let prefix: String
+
+    init(_ name: Name, rate: Rate, buckets: TokenBuckets) {
+        self.name = name
+        self.rate = rate
+        self.buckets = buckets
+        refusals = Counter(label: "roost_gateway_rate_limited_total", dimensions: [("limit", name.rawValue)])
+        // A token bucket in the terms of the draft: its quota is the burst, its window the time in which that comes back.
+        policy = "\"\(name.rawValue)\";q=\(rate.burst);w=\(Self.seconds(rate.window))"
+        prefix = "\"\(name.rawValue)\";r="
+    }
+
+    /// Counts a request, and says what is left for those that follow.
+    ///
+    /// - Throws: `RateExceeded` where it is one too many.
+    func admit(_ key: UInt64, now: UInt64) throws(RateExceeded) -> RateQuota {
+        let verdict = buckets.take(key, at: rate, now: now)
+        let value = "\(prefix)\(verdict.remaining);t=\(Self.seconds(verdict.untilFull))"
+        let quota = RateQuota(policy: policy, value: value)
+        guard verdict.isAdmitted else {
+            refusals.increment()
+            throw RateExceeded(quota: quota, retryAfter: Int(Self.seconds(verdict.untilNext)))
+        }
+        return quota
+    }
+
+    /// Whole seconds, rounded up.
+    private static func seconds(_ nanoseconds: UInt64) -> UInt64 {
+        max(1, (nanoseconds + 999_999_999) / 1_000_000_000)
+    }
+}
+
+/// What a client is told of a limit: `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10).
+struct RateQuota: Sendable {
+    let policy: String
+    let value: String
+
+    func stamp(_ fields: inout [(String, String)]) {
+        fields.append(("ratelimit-policy", policy))
+        fields.append(("ratelimit", value))
+    }
+}
+
+/// A request that is one too many.
+struct RateExceeded: Error {
+    let quota: RateQuota
+    /// Seconds until the next one is let in.
+    let retryAfter: Int
+
+    var refusal: APIError {
+        APIError(.rateLimited, "rate_limited", "too many requests; slow down", retryAfter: retryAfter)
+    }
+}

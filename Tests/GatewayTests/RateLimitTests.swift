@@ -1,0 +1,116 @@
+import TestSupport
+import Testing
+import Wire
+
+@testable import GatewayServer
+
+@Suite struct RateLimitTests {
+    @Test func onePersonsFloodIsRefusedAndAnothersRequestIsNot() async throws {
+        try await withGateway(settings: { $0.userRate = 1 }) { scene in
+            let began = ContinuousClock.now
+            let statuses = try await scene.load(60)
+            // Ten at once, and one a second after that.
+            let most = 11 + Int((ContinuousClock.now - began) / .seconds(1))
+            let admitted = statuses[200] ?? 0
+            #expect((10...most).contains(admitted))
+            #expect(statuses[429] == 60 - admitted)
+            #expect(scene.service.requests.count == admitted)
+            let bo = try await scene.keys.token(for: User.ID(application: "roost", user: "bo"))
+            let fields = "authorization: Bearer \(bo)\r\n"
+            #expect(try await scene.ask("GET /conversations HTTP/1.1\r\nhost: a\r\n\(fields)\r\n").status == 200)
+        }
+    }
+
+    @Test func anAnswerSaysWhatIsLeft() async throws {
+        try await withGateway(settings: { configuration in
+            configuration.userRate = 100
+            configuration.addressRate = 500
+        }) { scene in
+            let mine = try await scene.get("/conversations")
+            #expect(mine["ratelimit-policy"] == [#""user";q=1000;w=10"#])
+            #expect(mine["ratelimit"] == [#""user";r=999;t=1"#])
+            let open = try await scene.ask("POST /auth/login HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
+            #expect(open["ratelimit-policy"] == [#""address";q=5000;w=10"#])
+            #expect(try await scene.get("/nowhere")["ratelimit"].count == 1)
+        }
+    }
+
+    @Test func whatIsTooMuchIsAProblemThatSaysWhenToComeBack() async throws {
+        try await withGateway(settings: { $0.userRate = 1 }) { scene in
+            try await scene.connect { connection in
+                var answer: RawMessage
+                var count = 0
+                repeat {
+                    try await connection.send(scene.signed("GET /conversations"))
+                    answer = try #require(try await connection.message())
+                    count += 1
+                } while answer.status == 200
+                #expect(count > 10)
+                #expect(answer.status == 429)
+                #expect(answer.code == "rate_limited")
+                #expect(answer["content-type"] == ["application/problem+json"])
+                #expect(answer["retry-after"] == ["1"])
+                #expect(answer["ratelimit-policy"] == [#""user";q=10;w=10"#])
+                #expect(answer["ratelimit"] == [#""user";r=0;t=10"#])
+                // The connection is as good as before.
+                #expect(answer["connection"].isEmpty)
+                try await connection.send("GET /health HTTP/1.1\r\nhost: a\r\n\r\n")
+                #expect(try await connection.message()?.status == 200)
+            }
+        }
+    }
+
+    @Test func aFloodOfBadCredentialsIsStoppedBeforeTheyAreLookedAt() async throws {
+        // Without keys a credential that is looked at is a 503.
+        try await withGateway(isLoaded: false, settings: { $0.addressRate = 1 }) { scene in
+            let began = ContinuousClock.now
+            let statuses = try await scene.load(60)
+            let most = 11 + Int((ContinuousClock.now - began) / .seconds(1))
+            #expect((10...most).contains(statuses[503] ?? 0))
+            #expect(statuses[429] == 60 - (statuses[503] ?? 0))
+        }
+    }
+
+    @Test func newAccountsHaveALimitOfTheirOwn() async throws {
+        let document =
+            GatewayScene.document + "\n  /auth/anonymous: {post: {security: []}}\n"
+            + "  /auth/register: {post: {security: []}}\n"
+        try await withGateway(document: document, settings: { $0.registerRate = 4 }) { scene in
+            func post(_ path: String) async throws -> RawMessage {
+                try await scene.ask("POST \(path) HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
+            }
+            for path in ["/auth/register", "/auth/anonymous", "/auth/register", "/auth/anonymous"] {
+                #expect(try await post(path).status == 200)
+            }
+            let refused = try await post("/auth/anonymous")
+            #expect(refused.status == 429)
+            let seconds = try #require(refused["retry-after"].first.flatMap { Int($0) })
+            #expect((1...15).contains(seconds))
+            #expect(refused["ratelimit-policy"] == [#""register";q=4;w=60"#])
+            #expect(try await post("/auth/register").status == 429)
+            #expect(try await post("/auth/login").status == 200)
+            #expect(scene.service.requests.count == 5)
+        }
+    }
+
+    @Test func zeroIsNoLimit() async throws {
+        try await withGateway(settings: { configuration in
+            (configuration.userRate, configuration.addressRate, configuration.registerRate) = (0, 0, 0)
+        }) { scene in
+            let answer = try await scene.get("/conversations")
+            #expect(answer["ratelimit"].isEmpty && answer["ratelimit-policy"].isEmpty)
+        }
+    }
+
+    @Test func allLoopsShareALimit() async throws {
+        try await withGateway(settings: { configuration in
+            configuration.userRate = 2
+            configuration.eventLoops = 2
+        }) { scene in
+            let began = ContinuousClock.now
+            let statuses = try await scene.load(100)
+            let most = 22 + Int((ContinuousClock.now - began) / .milliseconds(500))
+            #expect((20...most).contains(statuses[200] ?? 0))
+        }
+    }
+}
