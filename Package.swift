@@ -112,7 +112,7 @@ func service(_ name: String, calls neighbours: [String] = [], adding extra: [Tar
 func gateway() -> [Target] {
     let dependencies: [Target.Dependency] = [
         "Credentials", "ServiceClient", "ServiceHost", "Wire",
-        .configuration, .crypto, .lifecycle, .logging, .metrics, .nioCore, .nioHTTP1, .nioPosix, .yams,
+        .configuration, .crypto, .lifecycle, .logging, .metrics, .nioCore, .nioHTTP1, .nioPosix, .unixSignals, .yams,
     ]
     return [
         .target(

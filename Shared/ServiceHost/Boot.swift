@@ -10,6 +10,8 @@ import UnixSignals
 /// The beats every process of the suite starts and stops by, the gateway too.
 package struct Boot: Sendable {
     package let configuration: ConfigReader
+    /// Reads the settings again, as they are now; the environment of a process never changes, a file does.
+    package let readSettings: @Sendable () async throws -> ConfigReader
     package let logger: Logger
     package let metrics: PrometheusRegistry
 
@@ -30,7 +32,12 @@ package struct Boot: Sendable {
             LoggingSystem.bootstrap { label in JSONLogHandler(label: label, level: logLevel) }
             let metrics = PrometheusRegistry()
             MetricsSystem.bootstrap(metrics)
-            let boot = Boot(configuration: configuration, logger: Logger(label: name), metrics: metrics)
+            let boot = Boot(
+                configuration: configuration,
+                readSettings: { try await settings() },
+                logger: Logger(label: name),
+                metrics: metrics
+            )
             let lifeline = try configuration.flag("SUPERVISED") ? Lifeline() : nil
             let services = try await services(boot)
             var group = ServiceGroupConfiguration(

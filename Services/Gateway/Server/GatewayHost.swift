@@ -8,12 +8,15 @@ package enum GatewayHost {
         await Boot.run("gateway") { boot in
             let configuration = try GatewayConfiguration(reader: boot.configuration)
             let secret = try boot.configuration.secret("SERVICE_SECRET")
-            let neighbours = Neighbours.overHTTP(
-                configuration: boot.configuration,
-                tokens: try ServiceTokens(secret: secret, name: "gateway")
+            let tokens = try ServiceTokens(secret: secret, name: "gateway")
+            let toAuth = try MovableTransport(
+                setting: "AUTH_URL",
+                default: "http://127.0.0.1:8081",
+                settings: boot.configuration
             )
+            let auth = ServiceClient(callee: "auth", transport: toAuth) { "Bearer \(try tokens.token(for: "auth"))" }
             let credentials = CredentialVerifier(
-                source: HTTPCredentialSource(auth: try neighbours.client("auth")),
+                source: HTTPCredentialSource(auth: auth),
                 issuer: try boot.configuration.baseURLs("PUBLIC_URL", default: "http://127.0.0.1:8080")[0],
                 logger: boot.logger
             )
@@ -23,9 +26,10 @@ package enum GatewayHost {
                 document: try .embedded(),
                 logger: boot.logger
             )
-            guard configuration.managementPort > 0 else { return [credentials, gateway] }
+            let reload = ReloadOnHangup([toAuth, gateway], logger: boot.logger, reading: boot.readSettings)
+            guard configuration.managementPort > 0 else { return [credentials, reload, gateway] }
             let listener = MetricsListener(port: configuration.managementPort, metrics: boot.metrics)
-            return [credentials, listener, gateway]
+            return [credentials, listener, reload, gateway]
         }
     }
 }
