@@ -53,11 +53,11 @@ class Suite:
     def start_conversations(self):
         return self._start("conversations")
 
-    def start_gateway(self, event_loops=0, **upstreams):
+    def start_gateway(self, event_loops=0, settings=None, **upstreams):
         """`event_loops` 0 is one a core, as an operator gets it; `upstreams` names other instances than ours."""
         urls = {f"{name.upper()}_URL": url for name, url in upstreams.items()}
-        settings = {"MANAGEMENT_PORT": str(free_port()), "EVENT_LOOPS": str(event_loops)}
-        return self._start("gateway", {**urls, **settings})
+        own = {"MANAGEMENT_PORT": str(free_port()), "EVENT_LOOPS": str(event_loops)}
+        return self._start("gateway", {**urls, **own, **(settings or {})})
 
     def start_all(self):
         return self.start_auth(), self.start_conversations(), self.start_gateway()
@@ -71,7 +71,8 @@ class Suite:
         return web.Client(url).post("/auth/anonymous", {})
 
     def _start(self, name, settings=None):
-        port = int(self.public_url.rpartition(":")[2]) if name == "gateway" else free_port()
+        is_entrance = name == "gateway" and "GATEWAY_URL" not in self.neighbours
+        port = int(self.public_url.rpartition(":")[2]) if is_entrance else free_port()
         url = f"http://127.0.0.1:{port}"
         environment = {
             **self.secrets,

@@ -34,7 +34,7 @@ SERVICE = """
 """
 
 PROXY = """
-    upstream service {{ server {upstream}; keepalive 64; keepalive_requests 10000000; }}
+    upstream service {{ {servers} keepalive 64; keepalive_requests 10000000; }}
     server {{
         listen 127.0.0.1:{port};
         location / {{
@@ -52,11 +52,13 @@ PROXY = """
 
 def service(directory, port, document, auth):
     """Answers `/conversations` and one open route of auth's with the document; the rest goes to the real auth."""
-    return _start(directory, "nginx-service", SERVICE.format(port=port, document=document, auth=auth))
+    return _start(directory, f"nginx-service-{port}", SERVICE.format(port=port, document=document, auth=auth))
 
 
-def proxy(directory, port, upstream):
-    return _start(directory, "nginx", PROXY.format(port=port, upstream=upstream))
+def proxy(directory, port, *upstreams):
+    """Of several instances it takes the one with the fewest requests under way, as ours does."""
+    servers = ("least_conn; " if len(upstreams) > 1 else "") + " ".join(f"server {address};" for address in upstreams)
+    return _start(directory, f"nginx-{port}", PROXY.format(port=port, servers=servers))
 
 
 def _start(directory, name, body):

@@ -1,6 +1,6 @@
 """What a request costs that goes through the gateway, beside nginx, Traefik and Caddy.
 
-1 KB of JSON from an nginx that stands in for the service, 64 connections from one wrk thread, one worker or event
+1 KB of JSON from an nginx that stands in for the service, and once more from two of them, 64 connections from one wrk thread, one worker or event
 loop each, HTTP/1.1 in cleartext, access logs off. All share the machine's cores with the load, so the processor time
 of the proxy's process is the sound figure and the rates are only good beside each other. The rounds alternate and
 their median counts.
@@ -19,6 +19,8 @@ CONNECTIONS = 64
 ROUNDS = 3
 OPEN = "/.well-known/openid-configuration"
 CLOSED = "/conversations"
+# Limits that are counted, and never reached.
+GENEROUS = {"RATE_USER": "1000000", "RATE_ADDRESS": "1000000"}
 
 
 def measure(bench):
@@ -28,10 +30,12 @@ def measure(bench):
         document.write_text(json.dumps({"conversations": [], "filler": "x" * 987}))
         suite = stack.enter_context(bench.suite("gateway"))
         auth = suite.start_auth()
-        service = f"127.0.0.1:{free_port()}"
-        port = int(service.partition(":")[2])
-        backend = stack.enter_context(nginx.service(directory, port, document, auth.address))
-        backend.wait_until(lambda: web.answers(f"http://{service}", OPEN))
+        services = [f"127.0.0.1:{free_port()}" for _ in range(2)]
+        for address in services:
+            port = int(address.partition(":")[2])
+            backend = stack.enter_context(nginx.service(directory, port, document, auth.address))
+            backend.wait_until(lambda address=address: web.answers(f"http://{address}", OPEN))
+        service = services[1]
 
         lanes = {"nginx itself": (backend, f"http://{service}", OPEN, [])}
         for peer in (nginx, traefik, caddy):
@@ -40,10 +44,19 @@ def measure(bench):
             url = f"http://127.0.0.1:{port}"
             program.wait_until(lambda url=url: web.answers(url, OPEN))
             lanes[peer.__name__.rpartition(".")[2]] = (program, url, OPEN, [])
+        port = free_port()
+        program = stack.enter_context(nginx.proxy(directory, port, *services))
+        url = f"http://127.0.0.1:{port}"
+        program.wait_until(lambda: web.answers(url, OPEN))
+        lanes["nginx, two instances"] = (program, url, OPEN, [])
         gateway = suite.start_gateway(event_loops=1, auth=f"http://{service}", conversations=f"http://{service}")
         jwt = suite.sign_in(auth.url)
         lanes["ours"] = (gateway.program, gateway.url, OPEN, [])
         lanes["ours, jwt"] = (gateway.program, gateway.url, CLOSED, [f"Authorization: Bearer {jwt}"])
+        both = ",".join(f"http://{address}" for address in services)
+        for name, limits in (("two instances", {}), ("two instances, limits on", GENEROUS)):
+            gateway = suite.start_gateway(event_loops=1, settings=limits, auth=both, conversations=both)
+            lanes[f"ours, {name}"] = (gateway.program, gateway.url, CLOSED, [f"Authorization: Bearer {jwt}"])
 
         for _, url, path, headers in lanes.values():
             wrk.run(url + path, CONNECTIONS, 1, headers)
@@ -75,6 +88,10 @@ def _rows(medians):
             yield Row(what, "µs CPU a request", cost, peer, medians[peer]["cpu"], f"≤ {limit} µs", cost <= limit)
         yield Row(what, "requests/s", medians[ours]["rate"], "nginx", medians["nginx"]["rate"])
         yield Row(what, "p99, ms", medians[ours]["p99"], "nginx", medians["nginx"]["p99"])
+    for ours in ("two instances", "two instances, limits on"):
+        cost, peer = medians[f"ours, {ours}"]["cpu"], medians["nginx, two instances"]["cpu"]
+        what = f"gateway, jwt, {ours}"
+        yield Row(what, "µs CPU a request", cost, "nginx, two", peer, "≤ 50 µs", cost <= 50)
 
 
 def _detail(medians):
