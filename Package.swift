@@ -223,7 +223,7 @@ let package = Package(
             path: "Services/Roost",
             [
                 "AuthAPI", "ChildProcesses", "Credentials", "LocalPostgres", "Postgres", "ServiceClient", "Wire",
-                .argumentParser, .httpTypes, .logging,
+                .argumentParser, .crypto, .httpTypes, .logging,
             ]
         )
         // The suite: who may call whom.

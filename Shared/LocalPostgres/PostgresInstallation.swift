@@ -11,20 +11,7 @@ package struct PostgresInstallation: Sendable {
 
     /// Finds the newest installation, where Debian keeps them and along `PATH`; the error says where it looked.
     package static func find(minimum: Int = 15) throws -> PostgresInstallation {
-        let debian = "/usr/lib/postgresql"
-        // Silence: no such folder means that there is nothing in it.
-        let versions = (try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? []
-        let packaged = versions.compactMap(Int.init).sorted(by: >).map { version in
-            PostgresInstallation(binaries: "\(debian)/\(version)/bin", majorVersion: version)
-        }
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        let onPath = path.split(separator: ":").lazy.compactMap { folder in
-            version(of: "\(folder)/postgres").map { version in
-                PostgresInstallation(binaries: String(folder), majorVersion: version)
-            }
-        }
-        let complete = packaged.filter(\.isComplete) + onPath.filter(\.isComplete).prefix(1)
-        guard let newest = complete.max(by: { $0.majorVersion < $1.majorVersion }) else {
+        guard let newest = all(with: ["postgres", "initdb"]).max(by: { $0.majorVersion < $1.majorVersion }) else {
             throw LocalPostgresError("no PostgreSQL server is installed: looked in \(debian)/*/bin and along PATH")
         }
         guard newest.majorVersion >= minimum else {
@@ -33,17 +20,51 @@ package struct PostgresInstallation: Sendable {
         return newest
     }
 
-    private var isComplete: Bool {
-        ["postgres", "initdb"].allSatisfy { FileManager.default.isExecutableFile(atPath: program($0)) }
+    /// Finds programs of a version, or else of the next newer one that is installed; the error says what to install.
+    ///
+    /// A client of PostgreSQL reads what an older server or program has written, but not always the other way round.
+    package static func find(_ programs: [String], notOlderThan version: Int) throws -> PostgresInstallation {
+        let found = all(with: programs)
+        let fitting = found.filter { $0.majorVersion >= version }.min { $0.majorVersion < $1.majorVersion }
+        guard let fitting else {
+            let names = programs.joined(separator: " and ")
+            let newest = found.map(\.majorVersion).max().map { "the newest here is \($0)" } ?? "there is none here"
+            throw LocalPostgresError(
+                "\(names) of PostgreSQL \(version) or newer is needed and \(newest): install postgresql-client-\(version)"
+            )
+        }
+        return fitting
+    }
+
+    private static let debian = "/usr/lib/postgresql"
+
+    /// Every installation that has these programs: Debian's and the first along `PATH`.
+    private static func all(with programs: [String]) -> [PostgresInstallation] {
+        // Silence: no such folder means that there is nothing in it.
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? []
+        let packaged = versions.compactMap(Int.init).map { version in
+            PostgresInstallation(binaries: "\(debian)/\(version)/bin", majorVersion: version)
+        }
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let onPath = path.split(separator: ":").lazy.compactMap { folder in
+            programs.first.flatMap { version(of: "\(folder)/\($0)") }.map { version in
+                PostgresInstallation(binaries: String(folder), majorVersion: version)
+            }
+        }
+        return packaged.filter { $0.has(programs) } + onPath.filter { $0.has(programs) }.prefix(1)
+    }
+
+    private func has(_ programs: [String]) -> Bool {
+        programs.allSatisfy { FileManager.default.isExecutableFile(atPath: program($0)) }
     }
 
     /// Reads `postgres (PostgreSQL) 15.8 (Debian …)`.
-    private static func version(of server: String) -> Int? {
-        guard FileManager.default.isExecutableFile(atPath: server) else {
+    private static func version(of program: String) -> Int? {
+        guard FileManager.default.isExecutableFile(atPath: program) else {
             return nil
         }
         let process = Process()
-        process.executableURL = URL(filePath: server)
+        process.executableURL = URL(filePath: program)
         process.arguments = ["--version"]
         let output = Pipe()
         process.standardOutput = output

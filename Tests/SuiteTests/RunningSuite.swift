@@ -14,6 +14,7 @@ final class RunningSuite: Sendable {
     let gatewayPort: Int
     let authPort: Int
     let conversationsPort: Int
+    let managementPort: Int
     private let console = Mutex("")
     private let running = Mutex<ChildProcess?>(nil)
 
@@ -31,6 +32,7 @@ final class RunningSuite: Sendable {
         gatewayPort = try LoopbackPort.free().number
         authPort = try LoopbackPort.free().number
         conversationsPort = try LoopbackPort.free().number
+        managementPort = try LoopbackPort.free().number
         var environment = ProcessInfo.processInfo.environment
         for key in ["DATABASE_URL", "TEST_DATABASE_URL", "PUBLIC_URL"] {
             environment[key] = nil
@@ -38,7 +40,7 @@ final class RunningSuite: Sendable {
         environment["PORT"] = "\(gatewayPort)"
         environment["AUTH_URL"] = "http://127.0.0.1:\(authPort)"
         environment["CONVERSATIONS_URL"] = "http://127.0.0.1:\(conversationsPort)"
-        environment["MANAGEMENT_PORT"] = "\(try LoopbackPort.free().number)"
+        environment["MANAGEMENT_PORT"] = "\(managementPort)"
         environment["LOG_LEVEL"] = "warning"
         self.environment = environment.merging(settings) { $1 }
     }
@@ -131,13 +133,28 @@ final class RunningSuite: Sendable {
     func person(_ name: String) async throws -> Person {
         let draft = AccountDraft(username: name, password: "a password of \(name)")
         let registered: Registered = try await gateway().post("/auth/register", draft, timeout: .seconds(20))
+        let person = try await returning(name)
+        #expect(person.signIn.userId == registered.userId)
+        return person
+    }
+
+    /// Signs in somebody who has registered before.
+    func returning(_ name: String) async throws -> Person {
         let signIn: SignIn = try await gateway().post(
             "/auth/login",
-            LoginDraft(username: name, password: draft.password, deviceId: "test"),
+            LoginDraft(username: name, password: "a password of \(name)", deviceId: "test"),
             timeout: .seconds(20)
         )
-        #expect(signIn.userId == registered.userId)
         return Person(name: name, signIn: signIn, service: gateway(jwt: signIn.jwt))
+    }
+
+    /// Brings along the secrets of another suite, as an operator does who moves.
+    func takeSecrets(of other: RunningSuite) throws {
+        try FileManager.default.createDirectory(atPath: "\(directory)/.roost", withIntermediateDirectories: true)
+        try FileManager.default.copyItem(
+            atPath: "\(other.directory)/.roost/secrets.env",
+            toPath: "\(directory)/.roost/secrets.env"
+        )
     }
 
     private func discard() async {

@@ -2,6 +2,7 @@ import ArgumentParser
 import ChildProcesses
 import Foundation
 import LocalPostgres
+import Postgres
 
 /// `roost migrate`: brings every schema to what the built services expect, without serving.
 struct MigrateCommand: AsyncParsableCommand {
@@ -16,32 +17,26 @@ struct MigrateCommand: AsyncParsableCommand {
 
     @OptionGroup var options: WorkspaceOptions
 
+    @Option(help: "Seconds to wait for a database that does not answer yet.")
+    var wait = 60
+
     func run() async throws {
         let workspace = try options.workspace()
-        try workspace.create()
-        let logger = RoostCommand.logger()
         guard try SuiteSettings(workspace: workspace).databaseURL == nil else {
             return try await migrate(in: workspace, on: nil)
         }
-        let server = try PostgresServer(.init(directory: workspace.postgres), logger: logger)
-        if try server.isRunningElsewhere() {
-            return try await migrate(in: workspace, on: server)
-        }
-        try workspace.lock()
-        try await server.start()
-        do {
-            try await migrate(in: workspace, on: server)
-        } catch {
-            await server.stop()
-            throw error
-        }
-        await server.stop()
+        // Before there is data: secrets are not made anew beside what older ones have encrypted.
+        _ = try SuiteSettings(workspace: workspace, makingSecrets: true)
+        let server = PrivateServer(workspace: workspace, logger: RoostCommand.logger())
+        try await server.lend { try await migrate(in: workspace, on: $0) }
     }
 
     private func migrate(in workspace: Workspace, on server: PostgresServer?) async throws {
         let settings = try SuiteSettings(workspace: workspace, makingSecrets: true)
         let database = SuiteDatabase(settings: settings, logger: RoostCommand.logger())
-        let urls = try await database.prepare(on: server, telling: { print("roost: \($0)") })
+        let urls = try await patiently {
+            try await database.prepare(on: server, telling: { print("roost: \($0)") })
+        }
         let executables = try Executables()
         for instance in try settings.instances() where instance.name == instance.program.name {
             guard let url = urls[instance.name], let executable = executables.path(of: instance.name) else {
@@ -56,6 +51,20 @@ struct MigrateCommand: AsyncParsableCommand {
                 throw Workspace.Problem("\(instance.name) was not migrated (\(status)):\n\(output)")
             }
             print("\(instance.name) is up to date")
+        }
+    }
+    /// Again and again while the server does not answer, for as long as may be waited.
+    private func patiently<Value>(_ attempt: () async throws -> Value) async throws -> Value {
+        let deadline = ContinuousClock.now + .seconds(wait)
+        var pause = Duration.milliseconds(100)
+        while true {
+            do {
+                return try await attempt()
+            } catch let error as PostgresError where error.isUnavailable && .now + pause < deadline {
+                print("roost: waiting for the database: \(error)")
+                try await Task.sleep(for: pause)
+                pause = min(pause * 2, .seconds(2))
+            }
         }
     }
 }

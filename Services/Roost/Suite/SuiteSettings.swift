@@ -20,8 +20,17 @@ struct SuiteSettings: Sendable {
             ? Secrets.prepare(in: workspace, environment: given) : Secrets.known(in: workspace)
     }
 
+    /// Settings as they are given, of no checkout.
+    init(given: [String: String], secrets: Secrets) {
+        self.given = given
+        self.secrets = secrets
+    }
+
     /// PostgreSQL of the operator's, instead of a private one.
     var databaseURL: String? { given["DATABASE_URL"].flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// The folder that uploads are kept in.
+    var uploads: String? { given["BLOBS_PATH"].flatMap { $0.isEmpty ? nil : $0 } }
 
     /// The instances that are to run on this machine.
     ///
@@ -71,6 +80,7 @@ struct SuiteSettings: Sendable {
         var environment = given
         for program in SuiteProgram.all {
             environment[program.databaseKey] = nil
+            environment[program.passwordKey] = nil
             if let key = program.urlKey {
                 environment[key] = addresses(of: program).joined(separator: ",")
             }

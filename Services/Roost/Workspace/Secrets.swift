@@ -10,13 +10,13 @@ struct Secrets: Sendable {
         Secrets(values: try EnvironmentFile(path: workspace.secretsFile).read())
     }
 
-    /// Reads the secrets and makes those that are missing.
+    /// Reads the secrets and makes those that are missing; what the operator has set wins and is not kept.
     static func prepare(in workspace: Workspace, environment: [String: String]) throws -> Secrets {
         let file = EnvironmentFile(path: workspace.secretsFile)
-        var values = try file.read()
-        let known = values
+        let known = try file.read()
+        let given = environment.filter { names.contains($0.key) && !$0.value.isEmpty }
         let hasData = FileManager.default.fileExists(atPath: "\(workspace.postgres)/data")
-        if known.isEmpty, hasData, environment["TOKEN_ENCRYPTION_KEY"] == nil {
+        if known["TOKEN_ENCRYPTION_KEY"] == nil, hasData, given["TOKEN_ENCRYPTION_KEY"] == nil {
             throw Workspace.Problem(
                 """
                 \(workspace.secretsFile) is gone, and what is encrypted in \(workspace.postgres) cannot be read without it.
@@ -24,20 +24,33 @@ struct Secrets: Sendable {
                 """
             )
         }
-        for key in ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY"] where values[key] == nil {
-            values[key] = randomKey().base64EncodedString()
-        }
-        for service in SuiteProgram.all where service.hasDatabase && values[service.passwordKey] == nil {
-            values[service.passwordKey] = randomKey().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-                .joined()
+        var values = known
+        for name in names where values[name] == nil && given[name] == nil {
+            values[name] = random(name)
         }
         if values != known {
+            try workspace.create()
             try file.write(
                 values,
                 heading: "Made by `roost up`. Whoever reads this can read and forge everything: keep it, show nobody."
             )
         }
-        return Secrets(values: values)
+        return Secrets(values: values.merging(given) { $1 })
+    }
+
+    /// Secrets for a database that is soon gone.
+    static func throwaway() -> Secrets {
+        Secrets(values: Dictionary(uniqueKeysWithValues: names.map { ($0, random($0)) }))
+    }
+
+    private static let names =
+        ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY"] + SuiteProgram.all.filter(\.hasDatabase).map(\.passwordKey)
+
+    /// A password in hex, which a URL takes as it is; anything else in base64.
+    private static func random(_ name: String) -> String {
+        let key = randomKey()
+        return name.hasPrefix("DATABASE_PASSWORD")
+            ? key.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() : key.base64EncodedString()
     }
 
     /// 256 random bits.

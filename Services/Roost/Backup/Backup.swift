@@ -1,0 +1,90 @@
+import Foundation
+import Logging
+import Wire
+
+/// Takes backups: every schema at one moment of its database, with nobody stopped and nobody kept waiting.
+struct Backup: Sendable {
+    /// As whom each schema is read, by its name.
+    let databases: [String: String]
+    /// Where uploads are, if they are in a folder.
+    let uploads: String?
+    /// How long one step may take.
+    let limit: Duration
+    let logger: Logger
+    let say: @Sendable (String) -> Void
+
+    /// Writes everything into a draft and gives it its name.
+    func take(into draft: BackupDraft) async throws -> BackupManifest {
+        do {
+            let manifest = try await write(draft)
+            try Task.checkCancellation()
+            try draft.finish(manifest)
+            return manifest
+        } catch {
+            draft.discard()
+            throw error
+        }
+    }
+
+    private func write(_ draft: BackupDraft) async throws -> BackupManifest {
+        guard let uploads, let keeper = databases[UploadFolder.keeper] else {
+            return BackupManifest(takenAt: Timestamp.string(from: Date()), schemas: try await dump(into: draft))
+        }
+        // The database first, the files after it: what the database knows of is in the backup, since from before its
+        // moment to the end of the copying nothing is deleted.
+        return try await UploadFolder.keepingAll(in: keeper, limit: limit, logger: logger) {
+            let takenAt = Timestamp.string(from: Date())
+            let schemas = try await dump(into: draft)
+            let files = try UploadFolder(path: uploads).copy(into: draft)
+            say("\(files.count) uploads, \(files.bytes / 1_024) kB")
+            return BackupManifest(takenAt: takenAt, schemas: schemas, files: files)
+        }
+    }
+
+    /// Schemas of one database are dumped from one snapshot.
+    private func dump(into draft: BackupDraft) async throws -> [BackedUpSchema] {
+        var schemas: [BackedUpSchema] = []
+        for (url, names) in Dictionary(grouping: databases.keys.sorted(), by: { databases[$0] ?? "" }) {
+            schemas += try await DatabaseSnapshot.with(of: url, limit: limit, logger: logger) { snapshot in
+                let program = try ArchiveProgram.dump(server: snapshot.serverVersion, limit: limit)
+                var schemas: [BackedUpSchema] = []
+                for name in names {
+                    if let schema = try await dump(name, of: url, in: snapshot, by: program, into: draft) {
+                        schemas.append(schema)
+                    }
+                }
+                return schemas
+            }
+        }
+        guard !schemas.isEmpty else {
+            throw Workspace.Problem("there is nothing to back up: no service has made a table yet")
+        }
+        return schemas.sorted { $0.name < $1.name }
+    }
+
+    /// A schema without tables belongs to a service that has never run, and is left out.
+    private nonisolated(nonsending) func dump(
+        _ name: String,
+        of url: String,
+        in snapshot: DatabaseSnapshot,
+        by program: ArchiveProgram,
+        into draft: BackupDraft
+    ) async throws -> BackedUpSchema? {
+        let contents = try await snapshot.contents(of: name)
+        guard !contents.tables.isEmpty else {
+            return nil
+        }
+        let archive = "\(name).dump"
+        try await program.dump(name, of: url, in: snapshot.id, to: draft.path(of: archive))
+        let schema = BackedUpSchema(
+            name: name,
+            serverVersion: snapshot.serverVersion,
+            programVersion: program.majorVersion,
+            archive: try Checksum.of(draft.path(of: archive), as: archive),
+            migrations: contents.migrations,
+            tables: contents.tables
+        )
+        say("\(name): \(schema.rows) rows in \(schema.tables.count) tables, \(schema.archive.bytes / 1_024) kB")
+        return schema
+    }
+}

@@ -1,0 +1,108 @@
+import ChildProcesses
+import Foundation
+import Glibc
+
+/// A backup that is being written: beside its final place and under another name, until it is whole.
+struct BackupDraft: Sendable {
+    /// Where it will be.
+    let destination: String
+    /// Where it is.
+    let folder: String
+
+    /// Begins a backup at a path that is free, or in a folder that is there, under a name made of the time.
+    init(at path: String, now: Date = Date()) throws {
+        var destination = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        var isFolder: ObjCBool = false
+        if FileManager.default.fileExists(atPath: destination, isDirectory: &isFolder) {
+            guard isFolder.boolValue else {
+                throw Workspace.Problem("\(destination) is there already; a backup does not overwrite anything")
+            }
+            destination += "/roost-\(Self.stamp(now))"
+        }
+        let url = URL(filePath: destination)
+        let parent = url.deletingLastPathComponent().path(percentEncoded: false)
+        guard let process = ProcessIdentity.current else {
+            throw Workspace.Problem("/proc is not there to be read")
+        }
+        Self.removeAbandoned(in: parent)
+        self.destination = destination
+        let name = ".\(url.lastPathComponent).\(process.pid)-\(process.startTime).partial"
+        folder = parent + name
+        guard mkdir(folder, 0o700) == 0 else {
+            throw Workspace.Problem("cannot make a folder in \(parent): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    func path(of name: String) -> String { "\(folder)/\(name)" }
+
+    /// Writes a small part.
+    func write(_ data: Data, to name: String) throws {
+        let descriptor = open(path(of: name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw Workspace.Problem("cannot write \(path(of: name)): \(String(cString: strerror(errno)))")
+        }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try file.write(contentsOf: data)
+        try file.synchronize()
+    }
+
+    /// Writes the manifest and the checksums, sees everything onto the disk and gives the backup its name.
+    func finish(_ manifest: BackupManifest) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        let data = try encoder.encode(manifest) + Data("\n".utf8)
+        try write(data, to: BackupFolder.manifestName)
+        let parts = manifest.schemas.map(\.archive) + (manifest.files.map { [$0.list] } ?? [])
+        let sums =
+            parts.map { "\($0.sha256)  \($0.name)\n" }
+            + ["\(Checksum.of(data))  \(BackupFolder.manifestName)\n"]
+        try write(Data(sums.joined().utf8), to: BackupFolder.checksumsName)
+        try Self.synchronize(folder)
+        // Fails where something has taken the name meanwhile, unless that is an empty folder.
+        guard rename(folder, destination) == 0 else {
+            throw Workspace.Problem("cannot name the backup \(destination): \(String(cString: strerror(errno)))")
+        }
+        try Self.synchronize(URL(filePath: destination).deletingLastPathComponent().path(percentEncoded: false))
+    }
+
+    /// Removes what was written.
+    func discard() {
+        // Silence: what cannot be removed now is removed by the next backup to this place.
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Sees the names in a folder onto the disk.
+    static func synchronize(_ folder: String) throws {
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw Workspace.Problem("cannot open \(folder): \(String(cString: strerror(errno)))")
+        }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else {
+            throw Workspace.Problem("cannot flush \(folder): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// Removes what backups have left that were killed.
+    private static func removeAbandoned(in parent: String) {
+        // Silence: where nothing can be listed or removed, the backup itself will say so.
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] {
+            let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+            guard name.hasPrefix("."), parts.count >= 4, parts.last == "partial" else {
+                continue
+            }
+            let identity = parts[parts.count - 2].split(separator: "-")
+            guard identity.count == 2, let pid = Int32(identity[0]), let startTime = UInt64(identity[1]),
+                !ProcessIdentity(pid: pid, startTime: startTime).isAlive
+            else {
+                continue
+            }
+            try? FileManager.default.removeItem(atPath: "\(parent)/\(name)")
+        }
+    }
+
+    /// A time as it can stand in a file's name: `2026-11-21T04-40-18Z`.
+    private static func stamp(_ date: Date) -> String {
+        date.formatted(Date.ISO8601FormatStyle()).replacing(":", with: "-")
+    }
+}

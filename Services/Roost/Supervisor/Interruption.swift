@@ -1,0 +1,39 @@
+import ArgumentParser
+import Glibc
+import Synchronization
+
+/// Work that Ctrl-C and SIGTERM cancel, so that it can clean up, instead of ending the process.
+enum Interruption {
+    /// Runs the work to its end; ends the command with 130 if it was interrupted.
+    static func cancels(_ work: @escaping @Sendable () async throws -> Void) async throws {
+        let signals = Signals([SIGINT, SIGTERM, SIGHUP])
+        let isInterrupted = Atomic<Bool>(false)
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await work()
+                return true
+            }
+            group.addTask {
+                for await _ in signals {
+                    return false
+                }
+                return false
+            }
+            do {
+                if try await group.next() == false {
+                    isInterrupted.store(true, ordering: .relaxed)
+                    group.cancelAll()
+                    while try await group.next() != nil {}
+                }
+                group.cancelAll()
+            } catch {
+                guard isInterrupted.load(ordering: .relaxed) else {
+                    throw error
+                }
+            }
+        }
+        if isInterrupted.load(ordering: .relaxed) {
+            throw ExitCode(130)
+        }
+    }
+}

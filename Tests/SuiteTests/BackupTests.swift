@@ -1,0 +1,234 @@
+import ChildProcesses
+import ConversationsAPI
+import Foundation
+import LocalPostgres
+import Logging
+import Testing
+
+/// What a backup holds, and what is said where one cannot be taken or restored.
+extension SuiteTests {
+    @Suite struct BackupTests {
+        private static let unlimited = ["RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0"]
+
+        @Test func aBackupTakenUnderLoadHoldsWhatWasAcknowledged() async throws {
+            try await RunningSuite.with(settings: Self.unlimited) { suite in
+                let people = [try await suite.person("ana"), try await suite.person("bo")]
+                let made = try await people[0].conversations.create(ConversationDraft(label: "load"))
+                try await people[1].conversations.join(made.token)
+                let load = Load(token: made.token, people: people, senders: 16)
+                let sending = Task { try await load.run(messages: SuiteTests.isSoak ? 500 : 60) }
+                try await eventually(within: .seconds(60), "under way") { load.acknowledgedInRun >= 100 }
+                let before = load.acknowledged
+
+                let path = "\(suite.directory)/backup"
+                let backup = try await suite.roost("backup", path, "--verify").run(within: .seconds(120))
+
+                #expect(backup.status.isSuccess, "\(backup.output)")
+                #expect(backup.output.contains("all of it is there"))
+                try await sending.value
+                try await load.check(by: people[0])
+                try await Self.restoreElsewhere(path, of: suite, load, atLeast: before)
+            }
+        }
+
+        /// Restores into an empty checkout that has the secrets, starts it, and reads what is there as its people do.
+        private static func restoreElsewhere(
+            _ path: String,
+            of suite: RunningSuite,
+            _ load: Load,
+            atLeast before: [String: Int64]
+        ) async throws {
+            try await RunningSuite.with(settings: Self.unlimited, isStarted: false) { other in
+                let without = try await other.roost("restore", path).run(within: .seconds(30))
+                #expect(without.status == .code(1))
+                #expect(without.output.contains("TOKEN_ENCRYPTION_KEY is not set"))
+
+                try other.takeSecrets(of: suite)
+                let restored = try await other.roost("restore", path).run(within: .seconds(120))
+                #expect(restored.status.isSuccess, "\(restored.output)")
+                try await other.start()
+
+                // His password is known, and nothing that he has seen is gone; what he says next comes after it.
+                let ana = try await other.returning("ana")
+                try await load.check(by: ana, atLeast: before)
+                let history = try await ana.conversations.messages(load.token, query: [("count", "1")])
+                let next = try await ana.conversations.send(MessageDraft(data: "back again"), to: load.token)
+                #expect(next.seq == (history.first?.seq ?? 0) + 1)
+
+                let running = try await other.roost("restore", path, "--replace").run(within: .seconds(30))
+                #expect(running.status == .code(1))
+                #expect(running.output.contains("already runs for this checkout"))
+            }
+        }
+
+        @Test func aBackupIsItsOwnersAloneAndOverwritesNothing() async throws {
+            try await Self.withDatabase { suite in
+                let path = "\(suite.directory)/backup"
+
+                let first = try await suite.roost("backup", path).run(within: .seconds(60))
+                #expect(first.status.isSuccess, "\(first.output)")
+                let again = try await suite.roost("backup", path).run(within: .seconds(60))
+                #expect(again.status.isSuccess, "\(again.output)")
+
+                let names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+                #expect(names.prefix(4) == ["SHA256SUMS", "auth.dump", "conversations.dump", "manifest.json"])
+                #expect(names.count == 5 && names[4].hasPrefix("roost-"))
+                for name in names {
+                    let mode = try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")[.posixPermissions]
+                    #expect(mode as? Int == (name.hasPrefix("roost-") ? 0o700 : 0o600), "\(name)")
+                }
+                let check = ProcessCommand(
+                    "sha256sum",
+                    ["--check", "--strict", "SHA256SUMS"],
+                    environment: suite.environment,
+                    workingDirectory: path
+                )
+                let (status, output) = try await check.run(within: .seconds(10))
+                #expect(status.isSuccess, "\(output)")
+            }
+        }
+
+        @Test func whatIsDamagedIsNamedAndNothingIsChanged() async throws {
+            try await Self.withDatabase { suite in
+                let path = "\(suite.directory)/backup"
+                _ = try await suite.roost("backup", path).run(within: .seconds(60))
+
+                for (damage, words) in Damage.all {
+                    let copy = "\(suite.directory)/damaged"
+                    try FileManager.default.copyItem(atPath: path, toPath: copy)
+                    try damage(copy)
+
+                    let result = try await suite.roost("restore", copy, "--replace").run(within: .seconds(60))
+
+                    #expect(result.output.contains(words), "\(result.output)")
+                    #expect(result.status == .code(words.contains("newer release") ? 1 : 2), "\(words)")
+                    try FileManager.default.removeItem(atPath: copy)
+                }
+                // All is still there: it can be backed up again, and restored over itself.
+                let again = try await suite.roost("restore", path, "--dry-run").run(within: .seconds(60))
+                #expect(again.status.isSuccess, "\(again.output)")
+            }
+        }
+
+        @Test func aDatabaseThatHoldsSomethingIsLeftAloneUnlessToldOtherwise() async throws {
+            try await Self.withDatabase { suite in
+                let path = "\(suite.directory)/backup"
+                _ = try await suite.roost("backup", path).run(within: .seconds(60))
+
+                let refused = try await suite.roost("restore", path).run(within: .seconds(60))
+                #expect(refused.status == .code(1))
+                #expect(refused.output.contains("the database has tables in auth, conversations"), "\(refused.output)")
+
+                let replaced = try await suite.roost("restore", path, "--replace").run(within: .seconds(60))
+                #expect(replaced.status.isSuccess, "\(replaced.output)")
+            }
+        }
+
+        @Test func whereNothingCanBeWrittenNothingIsLeft() async throws {
+            try await Self.withDatabase { suite in
+                let place = "\(suite.directory)/place"
+                try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+
+                let nowhere = try await suite.roost("backup", "\(place)/missing/backup").run(within: .seconds(60))
+                #expect(nowhere.status == .code(1))
+                #expect(nowhere.output.contains("cannot make a folder in \(place)/missing"), "\(nowhere.output)")
+
+                // A disk that is full after 4 kB, as far as the process can tell.
+                var full = suite.roost("backup", "\(place)/backup")
+                full.arguments = ["-c", "ulimit -f 4; exec \"$0\" \"$@\"", full.executable] + full.arguments
+                full.executable = "bash"
+                let (status, output) = try await full.run(within: .seconds(60))
+                #expect(status == .code(1), "\(output)")
+                #expect(output.contains("pg_dump of auth failed"), "\(output)")
+                #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
+            }
+        }
+
+        @Test func aServerThatDoesNotFitIsNamed() async throws {
+            try await Self.withDatabase { suite in
+                let path = "\(suite.directory)/backup"
+                _ = try await suite.roost("backup", path).run(within: .seconds(60))
+                try Damage.rewrite(path) { $0.replacing("\"serverVersion\" : 15", with: "\"serverVersion\" : 99") }
+                let server = try await suite.roost("restore", path, "--dry-run").run(within: .seconds(60))
+                #expect(server.status == .code(1))
+                #expect(server.output.contains("the backup is of PostgreSQL 99"), "\(server.output)")
+
+                try Damage.rewrite(path) { $0.replacing("\"programVersion\" : 15", with: "\"programVersion\" : 98") }
+                let program = try await suite.roost("restore", path, "--dry-run").run(within: .seconds(60))
+                #expect(program.status == .code(1))
+                #expect(program.output.contains("pg_restore of PostgreSQL 98 or newer is needed"), "\(program.output)")
+            }
+        }
+
+        /// A checkout whose database, of a server that is not its own, is migrated and not used.
+        private static func withDatabase(_ body: (RunningSuite) async throws -> Void) async throws {
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let server = try await PostgresServer.temporary(logger: logger)
+            do {
+                try await RunningSuite.with(settings: ["DATABASE_URL": server.url()], isStarted: false) { suite in
+                    let (status, output) = try await suite.roost("migrate").run(within: .seconds(120))
+                    try #require(status.isSuccess, "\(output)")
+                    try await body(suite)
+                }
+                await server.discard()
+            } catch {
+                await server.discard()
+                throw error
+            }
+        }
+    }
+}
+
+/// What may happen to a backup that is kept for long, and what is said about it.
+private enum Damage {
+    typealias Deed = @Sendable (_ path: String) throws -> Void
+
+    static let all: [(Deed, says: String)] = [
+        ({ try flip(byte: 100, of: "\($0)/auth.dump") }, "auth.dump is not what was written"),
+        ({ try cut("\($0)/conversations.dump") }, "were written"),
+        ({ try FileManager.default.removeItem(atPath: "\($0)/auth.dump") }, "auth.dump is missing"),
+        ({ try FileManager.default.removeItem(atPath: "\($0)/manifest.json") }, "has no manifest.json"),
+        ({ try flip(byte: 40, of: "\($0)/manifest.json") }, "manifest.json is not what was written"),
+        ({ try rewrite($0) { _ in "{}" } }, "is not a backup's manifest"),
+        (
+            { try rewrite($0) { $0.replacing("\"format\" : 1", with: "\"format\" : 2") } },
+            "written by a newer release (format 2)"
+        ),
+    ]
+
+    /// Changes the manifest and, as somebody would who knows what he does, its checksum.
+    static func rewrite(_ path: String, _ change: (String) -> String) throws {
+        let manifest = "\(path)/manifest.json"
+        let old = try String(contentsOfFile: manifest, encoding: .utf8)
+        try change(old).write(toFile: manifest, atomically: true, encoding: .utf8)
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/sha256sum")
+        process.arguments = ["manifest.json"]
+        process.currentDirectoryURL = URL(filePath: path)
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let sum = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        let sums = "\(path)/SHA256SUMS"
+        let others = try String(contentsOfFile: sums, encoding: .utf8).split(separator: "\n")
+            .filter { !$0.hasSuffix("manifest.json") }
+        let text = others.map { "\($0)\n" }.joined() + String(decoding: sum, as: UTF8.self)
+        try text.write(toFile: sums, atomically: true, encoding: .utf8)
+    }
+
+    private static func flip(byte: UInt64, of path: String) throws {
+        let file = try FileHandle(forUpdating: URL(filePath: path))
+        try file.seek(toOffset: byte)
+        let old = try #require(try file.read(upToCount: 1)?.first)
+        try file.seek(toOffset: byte)
+        try file.write(contentsOf: Data([old ^ 1]))
+        try file.close()
+    }
+
+    private static func cut(_ path: String) throws {
+        let file = try FileHandle(forUpdating: URL(filePath: path))
+        try file.truncate(atOffset: file.seekToEnd() / 2)
+        try file.close()
+    }
+}
