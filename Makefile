@@ -5,7 +5,9 @@ SWIFT_FORMAT ?= $(or $(shell command -v swift-format),swift format)
 PROGRAMS := roost auth conversations gateway
 SOURCES := Package.swift Services Shared Tests
 BUILT = .build/$(CONFIGURATION)
-TEST = $(BUILT)/roost with-postgres -- swift test -c $(CONFIGURATION) --skip-build
+# docs/decisions/0007: the same for what runs and for its tests, so that dependencies are built once for both.
+FLAGS_release := -Xswiftc -enforce-exclusivity=unchecked
+TEST = $(BUILT)/roost with-postgres -- swift test -c $(CONFIGURATION) $(FLAGS_$(CONFIGURATION)) --skip-build
 
 # What a test needs of the code's own modules in a release build; dependencies are built once for both.
 build test soak: export ENABLE_TESTING := $(filter release,$(CONFIGURATION))
@@ -19,7 +21,7 @@ up: programs ; exec .build/release/roost up
 
 test: lint build ; $(TEST) --parallel --skip '^SuiteTests\.' && $(TEST) --filter '^SuiteTests\.'
 
-build: dependencies ; swift build -c $(CONFIGURATION) --build-tests --explicit-target-dependency-import-check error
+build: dependencies ; swift build -c $(CONFIGURATION) $(FLAGS_$(CONFIGURATION)) --build-tests --explicit-target-dependency-import-check error
 
 lint: ; $(SWIFT_FORMAT) lint --strict --recursive $(SOURCES) && scripts/check-imports && scripts/check-settings
 
@@ -31,6 +33,6 @@ soak: build ; SOAK=1 $(TEST) --filter '^SuiteTests\.'
 
 doctor: programs ; .build/release/roost doctor
 
-programs: dependencies ; for program in $(PROGRAMS); do swift build -c release --product $$program; done
+programs: dependencies ; for program in $(PROGRAMS); do swift build -c release $(FLAGS_release) --product $$program; done
 
 dependencies: ; scripts/install-dependencies
