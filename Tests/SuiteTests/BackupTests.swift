@@ -88,6 +88,33 @@ extension SuiteTests {
             }
         }
 
+        @Test func uploadsComeAlongAndComeBack() async throws {
+            try await Self.withDatabase { suite in
+                let blobs = "\(suite.directory)/.roost/blobs/conversations"
+                for (name, text) in ["ab/abc": "a picture", "cd/cde": "a song", "incoming/1": "half of a"] {
+                    let file = URL(filePath: "\(blobs)/\(name)")
+                    try FileManager.default.createDirectory(
+                        at: file.deletingLastPathComponent(),
+                        withIntermediateDirectories: true
+                    )
+                    try Data(text.utf8).write(to: file)
+                }
+                let path = "\(suite.directory)/backup"
+                let backup = try await suite.roost("backup", path).run(within: .seconds(60))
+                #expect(backup.output.contains("2 uploads"), "\(backup.output)")
+                try FileManager.default.removeItem(atPath: "\(blobs)/ab/abc")
+
+                let restored = try await suite.roost("restore", path, "--replace").run(within: .seconds(60))
+
+                #expect(restored.status.isSuccess, "\(restored.output)")
+                #expect(try String(contentsOfFile: "\(blobs)/ab/abc", encoding: .utf8) == "a picture")
+                try Data("another song".utf8).write(to: URL(filePath: "\(path)/files/conversations/cd/cde"))
+                let damaged = try await suite.roost("restore", path, "--replace").run(within: .seconds(60))
+                #expect(damaged.status == .code(2))
+                #expect(damaged.output.contains("conversations/cd/cde is not what was written"), "\(damaged.output)")
+            }
+        }
+
         @Test func whatIsDamagedIsNamedAndNothingIsChanged() async throws {
             try await Self.withDatabase { suite in
                 let path = "\(suite.directory)/backup"

@@ -66,7 +66,7 @@ struct UploadFolder: Sendable {
         }
     }
 
-    /// The paths of all files, but for those that are still being written, which are under `incoming/`.
+    /// The paths of all files, but for those that are still being written, which are in `incoming`.
     private func names() throws -> [String] {
         guard FileManager.default.fileExists(atPath: path) else {
             return []
@@ -76,8 +76,8 @@ struct UploadFolder: Sendable {
         }
         var names: [String] = []
         while let name = walk.nextObject() as? String {
-            guard !name.hasPrefix("incoming/"), walk.fileAttributes?[.type] as? FileAttributeType == .typeRegular
-            else {
+            let isWhole = !name.split(separator: "/").dropLast().contains("incoming")
+            guard isWhole, walk.fileAttributes?[.type] as? FileAttributeType == .typeRegular else {
                 continue
             }
             names.append(name)

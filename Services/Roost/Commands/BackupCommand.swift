@@ -34,6 +34,7 @@ struct BackupCommand: AsyncParsableCommand {
         let workspace = try options.workspace()
         let settings = try SuiteSettings(workspace: workspace)
         let database = SuiteDatabase(settings: settings, logger: RoostCommand.logger())
+        let uploads = settings.uploads(in: workspace)
         let draft = try BackupDraft(at: path)
         do {
             if settings.databaseURL == nil {
@@ -41,9 +42,9 @@ struct BackupCommand: AsyncParsableCommand {
                     throw Workspace.Problem("there is nothing to back up: no DATABASE_URL, and roost up has never run")
                 }
                 let server = PrivateServer(workspace: workspace, logger: RoostCommand.logger())
-                try await server.lend { try await take(draft, of: database.administrators(on: $0), settings) }
+                try await server.lend { try await take(draft, of: database.administrators(on: $0), uploads) }
             } else {
-                try await take(draft, of: database.administrators(), settings)
+                try await take(draft, of: database.administrators(), uploads)
             }
         } catch {
             draft.discard()
@@ -59,10 +60,10 @@ struct BackupCommand: AsyncParsableCommand {
         print("the backup can be restored, and all of it is there")
     }
 
-    private func take(_ draft: BackupDraft, of databases: [String: String], _ settings: SuiteSettings) async throws {
+    private func take(_ draft: BackupDraft, of databases: [String: String], _ uploads: String) async throws {
         let backup = Backup(
             databases: databases,
-            uploads: settings.uploads,
+            uploads: FileManager.default.fileExists(atPath: uploads) ? uploads : nil,
             limit: patience.limit,
             logger: RoostCommand.logger(),
             say: { print($0) }

@@ -77,12 +77,10 @@ struct RestoreCommand: AsyncParsableCommand {
         try await restore.run(replaces: replace) {
             try await databases.prepare(on: server, telling: { print("roost: \($0)") })
         }
-        if backup.manifest.files != nil {
-            guard let uploads = settings.uploads else {
-                throw Workspace.Problem("the backup has uploads; say where they go by BLOBS_PATH, and restore again")
-            }
+        if let files = backup.manifest.files {
+            let uploads = settings.uploads(in: workspace)
             try UploadFolder(path: uploads).restore(backup)
-            print("\(backup.manifest.files?.count ?? 0) uploads are in \(uploads)")
+            print("\(files.count) uploads are in \(uploads)")
         }
         print("restored, and all of it is there")
     }

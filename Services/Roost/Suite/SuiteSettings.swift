@@ -29,8 +29,11 @@ struct SuiteSettings: Sendable {
     /// PostgreSQL of the operator's, instead of a private one.
     var databaseURL: String? { given["DATABASE_URL"].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// The folder that uploads are kept in.
-    var uploads: String? { given["BLOBS_PATH"].flatMap { $0.isEmpty ? nil : $0 } }
+    /// The folder that uploads are kept in, as a service that works in the checkout finds it.
+    func uploads(in workspace: Workspace) -> String {
+        let path = given["BLOBS_PATH"].flatMap { $0.isEmpty ? nil : $0 } ?? ".roost/blobs"
+        return path.hasPrefix("/") ? path : "\(workspace.root)/\(path)"
+    }
 
     /// The instances that are to run on this machine.
     ///
