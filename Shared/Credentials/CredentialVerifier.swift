@@ -37,6 +37,8 @@ package final class CredentialVerifier: Sendable, Service {
     private let revoked = RevokedSessions()
     private let fetching = SingleFlight<VerifyingKeys?>()
     private let feedLosses = Counter(label: "roost_credentials_feed_losses_total")
+    /// When auth was last heard, in seconds since 1970; its distance from now is the feed's age.
+    private let feedHeard = Gauge(label: "roost_credentials_feed_heard_timestamp_seconds")
 
     /// - Parameters:
     ///   - source: where keys and revocations come from.
@@ -162,9 +164,14 @@ package final class CredentialVerifier: Sendable, Service {
     /// Reads keys and revocations once; until it succeeded, every verdict is `unavailable`.
     package func load() async throws {
         guard await fetchKeys() != nil else { throw APIError.unavailable("the key document") }
-        let page = try await source.revocations(after: nil)
-        revoked.add(page.revocations, now: now())
+        take(try await source.revocations(after: nil))
+    }
+
+    private func take(_ page: RevocationPage) {
+        let now = now()
+        revoked.add(page.revocations, now: now)
         keys.withLock { $0.hasRevocations = true }
+        feedHeard.record(now.timeIntervalSince1970)
     }
 
     /// Follows the feed and refreshes the keys until the service is shut down.
@@ -177,8 +184,7 @@ package final class CredentialVerifier: Sendable, Service {
                     let age = keys.withLock { now().timeIntervalSince($0.fetched) }
                     if age >= Self.refreshInterval || !keys.withLock({ $0.current != nil }) { await fetchKeys() }
                     let page = try await source.revocations(after: after)
-                    revoked.add(page.revocations, now: now())
-                    keys.withLock { $0.hasRevocations = true }
+                    take(page)
                     after = page.after
                     if losses > 0 { logger.info("revocation feed is back", metadata: ["losses": "\(losses)"]) }
                     losses = 0

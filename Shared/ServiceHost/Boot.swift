@@ -23,6 +23,7 @@ package struct Boot: Sendable {
     ///   - name: of the process, in its logs.
     ///   - services: in the order they start; they stop in reverse.
     package static func run(_ name: String, services: @Sendable (Boot) async throws -> [any Service]) async {
+        endAtOnceUntilRunning()
         do {
             let configuration = try await settings()
             let level = configuration.text("LOG_LEVEL", default: "info")
@@ -60,6 +61,15 @@ package struct Boot: Sendable {
         boot.logger.info("starting")
         try await group.run()
         boot.logger.info("stopped")
+    }
+
+    /// Lets a signal end the process while it still waits for its database, until the service group takes the signals.
+    ///
+    /// As the first process of a container it would not even notice one that it has no handler for.
+    private static func endAtOnceUntilRunning() {
+        for number in [SIGTERM, SIGINT] {
+            signal(number) { _exit(128 + $0) }
+        }
     }
 
     /// The environment, before a file of `NAME=value` lines that `SETTINGS_FILE` names.

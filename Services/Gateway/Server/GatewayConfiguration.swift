@@ -7,7 +7,8 @@ package struct GatewayConfiguration: Sendable {
     /// The address listened on.
     package var host = "127.0.0.1"
     package var port = 8080
-    /// The port of `/metrics`, on the loopback address alone; 0 is off.
+    /// Where `/metrics` is listened for; 0 is off.
+    package var managementHost = "127.0.0.1"
     package var managementPort = 0
     /// Threads that carry connections; 0 is one a core.
     package var eventLoops = 0
@@ -65,7 +66,7 @@ package struct GatewayConfiguration: Sendable {
     /// Reads the settings.
     ///
     /// - `HOST` (`127.0.0.1`), `PORT` (8080): where clients come in.
-    /// - `MANAGEMENT_PORT` (9090): `/metrics`, on 127.0.0.1 alone; 0 is off.
+    /// - `MANAGEMENT_HOST` (`127.0.0.1`), `MANAGEMENT_PORT` (9090): `/metrics`; port 0 is off.
     /// - `AUTH_URL` (`http://127.0.0.1:8081`), `CONVERSATIONS_URL` (`http://127.0.0.1:8082`): instances of the
     ///   services, separated by commas.
     /// - `CORS_ORIGINS` (`*`): origins that browsers may call from, separated by commas.
@@ -86,6 +87,7 @@ package struct GatewayConfiguration: Sendable {
         }
         host = reader.text("HOST", default: host)
         port = try reader.number("PORT", default: port, in: 0...65_535)
+        managementHost = reader.text("MANAGEMENT_HOST", default: managementHost)
         managementPort = try reader.number("MANAGEMENT_PORT", default: 9_090, in: 0...65_535)
         eventLoops = try reader.number("EVENT_LOOPS", default: eventLoops, in: 0...1_024)
         services = try UpstreamService.known.map { name, prefixes, url in

@@ -28,7 +28,11 @@ package enum GatewayHost {
             )
             let reload = ReloadOnHangup([toAuth, gateway], logger: boot.logger, reading: boot.readSettings)
             guard configuration.managementPort > 0 else { return [credentials, reload, gateway] }
-            let listener = MetricsListener(port: configuration.managementPort, metrics: boot.metrics)
+            let listener = MetricsListener(
+                host: configuration.managementHost,
+                port: configuration.managementPort,
+                metrics: boot.metrics
+            )
             return [credentials, listener, reload, gateway]
         }
     }

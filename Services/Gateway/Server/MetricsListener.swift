@@ -4,8 +4,9 @@ import NIOPosix
 import ServiceHost
 import ServiceLifecycle
 
-/// Answers `/metrics`, on the loopback address alone: how much the suite is used is nobody else's business.
+/// Answers `/metrics`, by default on the loopback address alone: how much the suite is used is nobody else's business.
 struct MetricsListener: Service {
+    let host: String
     let port: Int
     let metrics: PrometheusRegistry
 
@@ -18,7 +19,7 @@ struct MetricsListener: Service {
                     try channel.pipeline.syncOperations.addHandler(MetricsHandler(metrics: metrics))
                 }
             }
-            .bind(host: "127.0.0.1", port: port)
+            .bind(host: host, port: port)
             .get()
         // Throws when the task is cancelled: then it closes as well.
         try? await gracefulShutdown()

@@ -26,13 +26,12 @@ package struct RequestWatch: RouterMiddleware {
         next: (Request, SuiteContext) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
-        let trace = RequestTrace(
-            requestID: Self.requestID(request.headers[.requestID]),
-            traceparent: request.headers[.traceparent]
-        )
+        let parent = TraceParent(request.headers[.traceparent])
+        let trace = RequestTrace(requestID: Self.requestID(request.headers[.requestID]), traceparent: parent.text)
         var context = context
         context.requestID = trace.requestID
-        context.logger[metadataKey: "request_id"] = "\(trace.requestID)"
+        context.logger[metadataKey: "requestId"] = "\(trace.requestID)"
+        context.logger[metadataKey: "traceId"] = "\(parent.traceID)"
         var serviceContext = ServiceContext.current ?? .topLevel
         serviceContext.requestTrace = trace
 

@@ -198,7 +198,8 @@ extension FrontHandler {
                 "upstream": "\(exchange.service.map { edge.configuration.services[$0].name } ?? "none")",
                 "received": "\(exchange.requestBytes)",
                 "sent": "\(exchange.answerBytes)",
-                "request_id": "\(exchange.requestID)",
+                "requestId": "\(exchange.requestID)",
+                "traceId": "\(exchange.traceparent.dropFirst(3).prefix(32))",
             ]
         )
     }
