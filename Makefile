@@ -1,4 +1,4 @@
-# One line a verb; CI calls the same. CONFIGURATION=release tests what `make up` runs.
+# One line a verb; CI calls the same, but for compose. CONFIGURATION=release tests what `make up` runs.
 SHELL := /bin/bash -euo pipefail
 CONFIGURATION ?= debug
 SWIFT_FORMAT ?= $(or $(shell command -v swift-format),swift format)
@@ -15,7 +15,7 @@ ifdef CI
 export WARNINGS_AS_ERRORS := 1
 endif
 
-.PHONY: up test build lint format bench soak doctor programs dependencies
+.PHONY: up test build lint format bench soak doctor check-monitoring compose programs dependencies
 
 up: programs ; exec .build/release/roost up
 
@@ -32,6 +32,11 @@ bench: programs ; bench/run $(ARGUMENTS)
 soak: build ; SOAK=1 $(TEST) --filter '^SuiteTests\.'
 
 doctor: programs ; .build/release/roost doctor
+
+check-monitoring: dependencies ; scripts/check-monitoring
+
+# Tries docker-compose.yml for real; COMPOSE says with what, if not `docker compose` or podman-compose.
+compose: ; scripts/try-compose
 
 programs: dependencies ; for program in $(PROGRAMS); do swift build -c release $(FLAGS_release) --product $$program; done
 

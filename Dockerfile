@@ -1,0 +1,56 @@
+# One image for the whole suite: `docker build --tag roost .`, then `docker run roost auth`, `… gateway`, and so on.
+#
+# All programs share one image because they share most of what is in it: linked to Swift's libraries as they are here,
+# they and those libraries take 190 MB; each with the libraries linked into it, and alone in an image, takes 90 MB of its
+# own. The image has nothing else in it: no shell, no package manager, nobody who is root.
+
+FROM docker.io/library/swift:6.3-bookworm AS build
+
+RUN apt-get update --quiet=2 \
+    && apt-get install --yes --quiet=2 --no-install-recommends \
+        ca-certificates libargon2-dev libpq-dev pkg-config postgresql-client-15 \
+    && rm -rf /var/lib/apt/lists/*
+
+WORKDIR /roost
+COPY . .
+ARG PROGRAMS="auth conversations gateway roost"
+# As `make programs` has them: docs/decisions/0007.
+ARG FLAGS="-Xswiftc -enforce-exclusivity=unchecked"
+# The caches make the next build as quick as one outside of a container. ONLY_TESTS=none leaves the tests out.
+RUN --mount=type=cache,target=/roost/.build,sharing=locked \
+    --mount=type=cache,target=/root/.cache/org.swift.swiftpm,sharing=locked \
+    export ONLY_TESTS=none \
+    && for program in $PROGRAMS; do swift build --configuration release $FLAGS --product $program || exit 1; done \
+    && mkdir -p /image/usr/local/bin \
+    && for program in $PROGRAMS; do strip --output-file=/image/usr/local/bin/$program .build/release/$program || exit 1; done
+
+# What the programs need to run: the libraries they are linked to, pg_dump and pg_restore for `roost backup`, authorities
+# to trust, names for the user and for where hosts are looked up, and places to write.
+RUN mkdir -p /image/usr/lib/postgresql/15/bin /image/etc/ssl/certs /image/var/lib/roost/blobs /image/backups \
+    && install --directory --mode=1777 /image/tmp \
+    && cp /usr/lib/postgresql/15/bin/pg_dump /usr/lib/postgresql/15/bin/pg_restore /image/usr/lib/postgresql/15/bin/ \
+    && ldd /image/usr/local/bin/* /image/usr/lib/postgresql/15/bin/* \
+        | awk '$2 == "=>" { print $3 } $1 ~ "^/" && $1 !~ ":$" { print $1 }' | sort --unique \
+        | xargs cp --dereference --parents --target-directory=/image \
+    && cp /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ \
+    && echo 'hosts: files dns' >/image/etc/nsswitch.conf \
+    && echo 'roost:x:65532:65532:Roost:/var/lib/roost:/usr/sbin/nologin' >/image/etc/passwd \
+    && echo 'roost:x:65532:' >/image/etc/group \
+    && chown -R 65532:65532 /image/var/lib/roost /image/backups
+
+FROM scratch
+ARG REVISION=unknown
+ARG VERSION=unreleased
+LABEL org.opencontainers.image.title="Roost" \
+      org.opencontainers.image.description="A social backend that a team hosts itself" \
+      org.opencontainers.image.revision="$REVISION" \
+      org.opencontainers.image.version="$VERSION"
+COPY --from=build /image/ /
+# Inside of a container nobody but its network hears what listens on all addresses.
+ENV PATH=/usr/local/bin HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0
+USER 65532:65532
+WORKDIR /var/lib/roost
+# auth 8081, conversations 8082, the gateway 8080 and its metrics 9090.
+EXPOSE 8080 8081 8082 9090
+STOPSIGNAL SIGTERM
+CMD ["roost", "--help"]
