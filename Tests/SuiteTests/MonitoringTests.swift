@@ -1,0 +1,81 @@
+import AsyncHTTPClient
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import NIOCore
+import ServiceClient
+import Testing
+
+/// What operators look at.
+extension SuiteTests {
+    @Suite struct MonitoringTests {
+        @Test func whatDashboardsAlertsAndDocumentsNameIsExported() async throws {
+            try await RunningSuite.with { suite in
+                let ana = try await suite.person("ana")
+                let made = try await ana.conversations.create(ConversationDraft(label: "watched"))
+                _ = try await ana.conversations.send(MessageDraft(data: "Hello?"), to: made.token)
+
+                var exported: Set<String> = []
+                for port in [suite.authPort, suite.conversationsPort, suite.managementPort] {
+                    exported.formUnion(try await Self.metrics(port: port))
+                }
+
+                for file in ["monitoring/grafana-dashboard.json", "monitoring/alerts.yml", "docs/operations.md"] {
+                    let text = try String(contentsOfFile: "\(SuiteTests.root)/\(file)", encoding: .utf8)
+                    let unknown = Self.names(in: text).subtracting(exported).sorted()
+                    #expect(unknown.isEmpty, "\(file) names what is not exported: \(unknown)")
+                }
+                let operations = try String(contentsOfFile: "\(SuiteTests.root)/docs/operations.md", encoding: .utf8)
+                let families = exported.filter {
+                    !$0.hasSuffix("_bucket") && !$0.hasSuffix("_sum") && !$0.hasSuffix("_count")
+                }
+                let unsaid = families.subtracting(Self.names(in: operations)).sorted()
+                #expect(unsaid.isEmpty, "docs/operations.md does not name \(unsaid)")
+            }
+        }
+
+        @Test func everyLineOfALogIsAnObjectWithTheSameFields() async throws {
+            try await RunningSuite.with(settings: ["LOG_LEVEL": "info"]) { suite in
+                let ana = try await suite.person("ana")
+                let answer = try await ana.service.send(.get, "/conversations")
+                #expect(answer.status == 200)
+
+                var requests = 0
+                for service in ["auth", "conversations", "gateway"] {
+                    let path = "\(suite.directory)/.roost/logs/\(service).log"
+                    let text = try String(contentsOfFile: path, encoding: .utf8)
+                    for line in text.split(separator: "\n") {
+                        let fields = try JSONDecoder().decode([String: String].self, from: Data(line.utf8))
+                        #expect(fields["service"] == service)
+                        #expect(fields["time"]?.hasSuffix("Z") == true)
+                        #expect(fields["level"] != nil && fields["message"] != nil)
+                        guard fields["message"] == "request", fields["route"]?.hasPrefix("/conversations") == true
+                        else {
+                            continue
+                        }
+                        requests += 1
+                        #expect(fields["requestId"] != nil && fields["traceId"]?.count == 32, "\(line)")
+                    }
+                }
+                #expect(requests >= 2)
+            }
+        }
+
+        /// The names that a process exports, those of a histogram's series and of the histogram itself.
+        private static func metrics(port: Int) async throws -> Set<String> {
+            let request = HTTPClientRequest(url: "http://127.0.0.1:\(port)/metrics")
+            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(5))
+            let text = String(buffer: try await response.body.collect(upTo: 4 << 20))
+            return names(in: text)
+        }
+
+        private static func names(in text: String) -> Set<String> {
+            Set(text.matches(of: #/\b(?:roost|postgres)_[a-z0-9_]*[a-z0-9]\b/#).map { String($0.output) }).subtracting(
+                roles
+            )
+        }
+
+        /// Names of the same form that are none of metrics.
+        private static let roles: Set<String> = ["roost_auth", "roost_conversations"]
+    }
+}
