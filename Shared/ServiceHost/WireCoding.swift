@@ -15,6 +15,7 @@ package struct WireRequestDecoder: RequestDecoder {
         from request: Request,
         context: some RequestContext
     ) async throws -> Value {
+        try Self.refusePacked(request)
         let isForm = try Self.isForm(request, mayBe: Value.self is any FormDecodable.Type)
         var request = request
         let body = try await request.collectBody(upTo: context.maxUploadSize)
@@ -32,6 +33,12 @@ package struct WireRequestDecoder: RequestDecoder {
         } catch {
             throw APIError(.invalid, "malformed_body", "the body is not a well-formed form")
         }
+    }
+
+    /// A body is read as it is: what is packed could unpack to any size.
+    private static func refusePacked(_ request: Request) throws {
+        guard let coding = request.headers[.contentEncoding], coding.lowercased() != "identity" else { return }
+        throw APIError(.unsupportedMediaType, "unsupported_content_encoding", "the body must not be compressed")
     }
 
     private static func isForm(_ request: Request, mayBe isFormAllowed: Bool) throws -> Bool {

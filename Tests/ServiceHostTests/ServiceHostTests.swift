@@ -142,6 +142,17 @@ import Wire
             #expect(try await post(#"{"word":"x"}"#, "text/plain").status == 415)
             #expect(try await post("word=x", "application/x-www-form-urlencoded").status == 415)
             #expect(try await post(#"{"word":"y"}"#, "application/json; charset=utf-8").status == 200)
+            for (coding, status) in [("gzip", 415), ("br", 415), ("identity", 200)] {
+                let headers: HTTPFields = [.contentType: "application/json", .contentEncoding: coding]
+                let answer = try await echo.send(
+                    .post,
+                    "/words",
+                    token: token,
+                    body: #"{"word":"y"}"#,
+                    headers: headers
+                )
+                #expect(answer.status == status)
+            }
             #expect(try await post(#"{"word":7}"#, "application/json").problem?.field == "word")
             let large = String(repeating: "x", count: SuiteLimits.body)
             #expect(try await post(#"{"word":"\#(large)"}"#, "application/json").status == 413)
