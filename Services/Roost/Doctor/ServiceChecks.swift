@@ -26,13 +26,13 @@ struct ServiceChecks: Sendable {
     }
 
     private func readiness(of instance: SuiteInstance) async -> Finding {
-        switch await Readiness.of(instance.url) {
+        switch await Readiness.of(instance.readinessURL) {
         case .ready:
             return .well("\(instance.name) is ready at \(instance.url)")
         case .notReady(let status, let body):
             return .failure("\(instance.name) answers \(status): \(body.prefix(300))", "see \(log(of: instance))")
         case .silent:
-            return .failure("\(instance.name) does not answer at \(instance.url)", "see \(log(of: instance))")
+            return .failure("\(instance.name) does not answer at \(instance.readinessURL)", "see \(log(of: instance))")
         }
     }
 

@@ -63,13 +63,19 @@ struct SuiteInstance: Sendable {
     /// The address to listen on.
     let host: String
     let port: Int
+    /// Where a gateway that speaks TLS says to this machine whether it is ready: its certificate is for another name.
+    var managementPort: Int?
 
     /// Where it answers to this machine.
     var url: String {
-        switch host {
-        case "0.0.0.0": "http://127.0.0.1:\(port)"
-        case "::": "http://[::1]:\(port)"
-        default: host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
+        let scheme = managementPort == nil ? "http" : "https"
+        return switch host {
+        case "0.0.0.0": "\(scheme)://127.0.0.1:\(port)"
+        case "::": "\(scheme)://[::1]:\(port)"
+        default: host.contains(":") ? "\(scheme)://[\(host)]:\(port)" : "\(scheme)://\(host):\(port)"
         }
     }
+
+    /// Where it is asked whether it is ready.
+    var readinessURL: String { managementPort.map { "http://127.0.0.1:\($0)" } ?? url }
 }

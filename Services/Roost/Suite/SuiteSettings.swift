@@ -42,9 +42,14 @@ struct SuiteSettings: Sendable {
         try SuiteProgram.all.flatMap { program in
             guard let key = program.urlKey else {
                 let port = try given["PORT"].map { try Self.port($0, of: "PORT") } ?? program.port
-                return [
-                    SuiteInstance(program: program, name: program.name, host: given["HOST"] ?? "127.0.0.1", port: port)
-                ]
+                var gateway = SuiteInstance(
+                    program: program,
+                    name: program.name,
+                    host: given["HOST"] ?? "127.0.0.1",
+                    port: port
+                )
+                gateway.managementPort = try securePort()
+                return [gateway]
             }
             let local = try addresses(of: program).compactMap { url -> Int? in
                 guard let parts = URLComponents(string: url), let host = parts.host else {
@@ -69,12 +74,28 @@ struct SuiteSettings: Sendable {
             guard instance.program.urlKey == nil else {
                 return [own]
             }
-            let metrics =
-                try given["MANAGEMENT_PORT"].map { try Self.port($0, of: "MANAGEMENT_PORT", from: 0) } ?? 9_090
+            let metrics = try managementPort()
             let key = "MANAGEMENT_PORT=<port>"
             let management = NeededPort(port: LoopbackPort(metrics), purpose: "the gateway's metrics", setting: key)
             return metrics == 0 ? [own] : [own, management]
         }
+    }
+
+    /// Where the gateway's metrics are; 0 is nowhere.
+    private func managementPort() throws -> Int {
+        try given["MANAGEMENT_PORT"].map { try Self.port($0, of: "MANAGEMENT_PORT", from: 0) } ?? 9_090
+    }
+
+    /// The management port of a gateway that speaks TLS; nil where it does not.
+    private func securePort() throws -> Int? {
+        guard given["TLS_CERTIFICATE"]?.isEmpty == false else {
+            return nil
+        }
+        let port = try managementPort()
+        guard port > 0 else {
+            throw Workspace.Problem("MANAGEMENT_PORT is 0; with TLS_CERTIFICATE, roost asks there whether all is ready")
+        }
+        return port
     }
 
     /// Everything that one process is told: what the operator's environment says, its own address, database and
@@ -91,6 +112,7 @@ struct SuiteSettings: Sendable {
         for key in ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY"] {
             environment[key] = instance.program.secrets.contains(key) ? secret(key) : nil
         }
+        if instance.program.urlKey != nil { environment["TLS_KEY"] = nil }
         environment["DATABASE_URL"] = databaseURL
         environment["HOST"] = instance.host
         environment["PORT"] = "\(instance.port)"

@@ -93,7 +93,7 @@ struct SuiteStart: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (instance, service) in services {
                 group.addTask {
-                    while await Readiness.of(instance.url) != .ready {
+                    while await Readiness.of(instance.readinessURL) != .ready {
                         guard service.ends.count < Self.patience else {
                             throw Workspace.Problem("\(service.name) \(service.ends.last), \(Self.patience) times")
                         }
