@@ -32,7 +32,11 @@ extension Target.Dependency {
     static let nioCore = product(name: "NIOCore", package: "swift-nio")
     static let nioEmbedded = product(name: "NIOEmbedded", package: "swift-nio")
     static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
+    static let nioHPACK = product(name: "NIOHPACK", package: "swift-nio-http2")
+    static let nioHTTP2 = product(name: "NIOHTTP2", package: "swift-nio-http2")
     static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
+    static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")
+    static let nioTLS = product(name: "NIOTLS", package: "swift-nio")
     static let serviceContext = product(name: "ServiceContextModule", package: "swift-service-context")
     static let systemPackage = product(name: "SystemPackage", package: "swift-system")
     static let unixSignals = product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -111,8 +115,9 @@ func service(_ name: String, calls neighbours: [String] = [], adding extra: [Tar
 /// none, since nobody in the suite calls it, and no store.
 func gateway() -> [Target] {
     let dependencies: [Target.Dependency] = [
-        "Credentials", "ServiceClient", "ServiceHost", "Wire",
-        .configuration, .crypto, .lifecycle, .logging, .metrics, .nioCore, .nioHTTP1, .nioPosix, .unixSignals, .yams,
+        "CZlib", "Credentials", "ServiceClient", "ServiceHost", "Wire",
+        .configuration, .crypto, .lifecycle, .logging, .metrics, .nioCore, .nioHPACK, .nioHTTP1, .nioHTTP2, .nioPosix,
+        .nioSSL, .nioTLS, .unixSignals, .yams,
     ]
     return [
         .target(
@@ -150,6 +155,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-service-context", exact: "1.5.1"),
         .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
@@ -159,6 +166,7 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
     ],
     targets: system("CArgon2", pkgConfig: "libargon2", apt: "libargon2-dev")
+        + system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev")
         + system("CLibpq", pkgConfig: "libpq", apt: "libpq-dev")
         + shared("Wire", [])
         + shared("Blobs", [.nioCore, .nioPosix])

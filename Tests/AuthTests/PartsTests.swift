@@ -1,4 +1,5 @@
 import Foundation
+import ServiceHost
 import Synchronization
 import Testing
 import Wire

@@ -1,6 +1,7 @@
 import Credentials
 import Logging
 import NIOCore
+import NIOSSL
 import TestSupport
 import Testing
 import Wire
@@ -57,10 +58,35 @@ struct GatewayScene: Sendable {
         try await RawConnection.open(port: port, body)
     }
 
+    /// Connects over TLS, by HTTP/1.1 unless told otherwise.
+    func connectSecurely<Answer>(
+        over protocols: [String] = ["http/1.1"],
+        upTo version: TLSVersion = .tlsv13,
+        _ body: (RawConnection) async throws -> Answer
+    ) async throws -> Answer {
+        try await RawConnection.open(port: port, over: protocols, upTo: version, body)
+    }
+
     /// What the service saw of the request that `answer` echoes.
     func seen(_ answer: RawMessage) -> RawMessage {
         RawMessage(parsing: answer.text)
     }
+}
+
+/// As `withGateway`, with the test's certificate.
+func withSecureGateway(
+    settings change: (inout GatewayConfiguration) throws -> Void = { _ in },
+    script: @escaping ScriptedService.Script = ScriptedService.echo,
+    test: (GatewayScene) async throws -> Void
+) async throws {
+    try await withGateway(
+        settings: { configuration in
+            configuration.certificates = try Certificates(TestCertificate.a)
+            try change(&configuration)
+        },
+        script: script,
+        test: test
+    )
 }
 
 func withGateway(

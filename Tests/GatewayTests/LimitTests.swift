@@ -100,6 +100,43 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ["GET /conversations", "GE"], ["GET /conversations", "GET /conversations HTTP/1.1\r\nhost: a\r\n"],
+        ["POST /conversations/create", "P"], ["GET /nowhere", "G"],
+    ])
+    func theBeginningOfTheNextRequestIsNotForgotten(requests: [String]) async throws {
+        try await withGateway(settings: { configuration in
+            configuration.headerTimeout = .milliseconds(200)
+        }) { scene in
+            try await scene.connect { connection in
+                let isPost = requests[0].hasPrefix("POST")
+                let fields = isPost ? "content-length: 3\r\n" : ""
+                // Both are in one packet, so the second has begun before the first was answered.
+                let first = scene.signed(requests[0], fields: fields, body: isPost ? "abc" : "")
+                try await connection.send(first + requests[1])
+                #expect(try await connection.message()?.status == (requests[0].contains("nowhere") ? 404 : 200))
+                #expect(try await connection.message()?.status == 408)
+                #expect(try await connection.rest() == "")
+            }
+        }
+    }
+
+    @Test func whoSendsWholeRequestsMayWaitBetweenThem() async throws {
+        try await withGateway(settings: { configuration in
+            configuration.headerTimeout = .milliseconds(100)
+        }) { scene in
+            try await scene.connect { connection in
+                for body in ["abc", "a\r\n\r\n", ""] {
+                    let fields = "content-length: \(body.utf8.count)\r\n"
+                    try await connection.send(scene.signed("POST /conversations/create", fields: fields, body: body))
+                    #expect(try await connection.message()?.status == 200)
+                    // Longer than a head may take.
+                    try await Task.sleep(for: .milliseconds(300))
+                }
+            }
+        }
+    }
+
     @Test func aConnectionThatAsksForNothingIsClosedInSilence() async throws {
         try await withGateway(settings: { configuration in
             configuration.idleTimeout = .milliseconds(700)

@@ -1,5 +1,7 @@
 import NIOCore
 import NIOPosix
+import NIOSSL
+import Synchronization
 
 /// Hands over what a connection brings, a piece each time one is asked for; reads nothing unasked.
 final class RawReader: ChannelInboundHandler, Sendable {
@@ -118,6 +120,11 @@ final class RawConnection {
         return buffered.readString(length: buffered.readableBytes) ?? ""
     }
 
+    /// The certificate that the other side has shown, in DER.
+    func certificate() async throws -> [UInt8]? {
+        try await channel.nioSSL_peerCertificate().map { try? $0?.toDERBytes() }.get()
+    }
+
     /// The next `count` bytes.
     func text(_ count: Int) async throws -> String {
         String(decoding: try await bytes(count), as: UTF8.self)
@@ -134,7 +141,7 @@ final class RawConnection {
         }
     }
 
-    private func bytes(_ count: Int) async throws -> [UInt8] {
+    func bytes(_ count: Int) async throws -> [UInt8] {
         while buffered.readableBytes < count {
             guard try await more() else {
                 throw WireError("\(buffered.readableBytes) of \(count) bytes, then the end")
@@ -182,20 +189,62 @@ final class RawConnection {
     }
 }
 
+/// What clients encrypt with, made once for all tests: making it takes long.
+private enum ClientTLS {
+    private struct Key: Hashable {
+        let protocols: [String]
+        let version: TLSVersion
+    }
+
+    private static let made = Mutex<[Key: NIOSSLContext]>([:])
+
+    static func context(for protocols: [String], upTo version: TLSVersion) throws -> NIOSSLContext {
+        try made.withLock { made in
+            let key = Key(protocols: protocols, version: version)
+            if let context = made[key] { return context }
+            var configuration = TLSConfiguration.makeClientConfiguration()
+            configuration.trustRoots = .certificates([])
+            configuration.certificateVerification = .none
+            configuration.applicationProtocols = protocols
+            configuration.minimumTLSVersion = .tlsv1
+            configuration.maximumTLSVersion = version
+            let context = try NIOSSLContext(configuration: configuration)
+            made[key] = context
+            return context
+        }
+    }
+}
+
 extension RawConnection {
-    /// Connects for the time of `body`.
+    /// Connects for the time of `body`; over TLS, if protocols are named that it may be for.
     static func open<Answer>(
         port: Int,
+        over protocols: [String]? = nil,
+        upTo version: TLSVersion = .tlsv13,
+        receiveBuffer: Int? = nil,
         _ body: (RawConnection) async throws -> Answer
     ) async throws -> Answer {
+        let tls = try protocols.map { try ClientTLS.context(for: $0, upTo: version) }
         let group = MultiThreadedEventLoopGroup.singleton.next()
         let reader = RawReader(eventLoop: group)
-        let channel = try await ClientBootstrap(group: group)
+        var bootstrap = ClientBootstrap(group: group)
             .channelOption(.allowRemoteHalfClosure, value: true)
             .channelOption(.autoRead, value: false)
-            .channelInitializer { $0.pipeline.addHandler(reader) }
-            .connect(host: "127.0.0.1", port: port)
-            .get()
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let tls {
+                        try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: "localhost"))
+                    }
+                    try pipeline.addHandler(reader)
+                }
+            }
+        if let receiveBuffer {
+            bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: SocketOptionValue(receiveBuffer))
+        }
+        let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
+        // The handshake wants an answer before anybody asks for one.
+        if tls != nil { channel.read() }
         do {
             let answer = try await body(RawConnection(channel: channel, reader: reader))
             channel.close(promise: nil)

@@ -36,7 +36,12 @@ final class Edge: Sendable {
         routes = RouteTable(document: document, services: configuration.services)
         fleets = configuration.services.map { ServiceFleet($0, rules: configuration.healthRules) }
         cors = Cors(origins: configuration.corsOrigins)
-        pages = OwnPages(document: document, fleets: fleets, credentials: credentials)
+        pages = OwnPages(
+            document: document,
+            fleets: fleets,
+            credentials: credentials,
+            isCompressed: configuration.compresses
+        )
     }
 
     /// The successor of `former` with other settings.

@@ -1,6 +1,6 @@
 package import Configuration
 package import NIOCore
-import ServiceHost
+package import ServiceHost
 
 /// What an operator may set of the gateway; every key has a default that is safe.
 package struct GatewayConfiguration: Sendable {
@@ -16,6 +16,16 @@ package struct GatewayConfiguration: Sendable {
     package var services: [UpstreamService] = []
     /// Origins that browsers may call from; `*` is any.
     package var corsOrigins: [String] = ["*"]
+
+    /// What connections are encrypted with; nil for cleartext.
+    package var certificates: Certificates?
+    /// For how many seconds browsers are told to come by https alone; 0 tells them nothing.
+    package var strictTransportSeconds = 0
+    /// Proxies in front of this gateway, whose word is taken on where a request came from.
+    package var trustedProxies = AddressRanges.none
+
+    /// Whether answers are compressed where that is safe.
+    package var compresses = true
 
     /// Client connections at once; one more is answered 503.
     package var connectionLimit = 10_000
@@ -70,6 +80,11 @@ package struct GatewayConfiguration: Sendable {
     /// - `AUTH_URL` (`http://127.0.0.1:8081`), `CONVERSATIONS_URL` (`http://127.0.0.1:8082`): instances of the
     ///   services, separated by commas.
     /// - `CORS_ORIGINS` (`*`): origins that browsers may call from, separated by commas.
+    /// - `TLS_CERTIFICATE`, `TLS_KEY` (none, for cleartext): the certificate with its chain and its private key, in PEM,
+    ///   or the paths of files with them.
+    /// - `HSTS_SECONDS` (0, off): for how long browsers are told to come by https alone.
+    /// - `TRUSTED_PROXIES` (none): addresses and ranges of proxies in front, separated by commas.
+    /// - `COMPRESSION` (1): whether answers are compressed where that is safe.
     /// - `EVENT_LOOPS` (0, one a core): threads that carry connections.
     /// - `CONNECTION_LIMIT` (10000), `UPSTREAM_CONNECTION_LIMIT` (4096): client connections; requests at one instance.
     /// - `BODY_LIMIT` (25165824), `HEADER_LIMIT` (65536), `HEADER_COUNT_LIMIT` (200), `TARGET_LIMIT` (16384): sizes.
@@ -95,6 +110,15 @@ package struct GatewayConfiguration: Sendable {
             return try UpstreamService(name: name, prefixes: prefixes, urls: urls)
         }
         corsOrigins = reader.text("CORS_ORIGINS", default: "*").commaSeparated
+        certificates = try CertificateSource(reader: reader).map(Certificates.init)
+        strictTransportSeconds = try reader.number("HSTS_SECONDS", default: 0, in: 0...63_072_000)
+        if let ranges = reader.text("TRUSTED_PROXIES") {
+            guard let ranges = AddressRanges(ranges) else {
+                throw SettingError("TRUSTED_PROXIES", "must be addresses or ranges like 10.0.0.0/8, comma-separated")
+            }
+            trustedProxies = ranges
+        }
+        compresses = try reader.flag("COMPRESSION", default: true)
         connectionLimit = try reader.number("CONNECTION_LIMIT", default: connectionLimit, in: 1...10_000_000)
         upstreamConnectionLimit = try reader.number(
             "UPSTREAM_CONNECTION_LIMIT",

@@ -31,7 +31,8 @@ package enum GatewayHost {
             let listener = MetricsListener(
                 host: configuration.managementHost,
                 port: configuration.managementPort,
-                metrics: boot.metrics
+                metrics: boot.metrics,
+                isReady: { gateway.isReady }
             )
             return [credentials, listener, reload, gateway]
         }

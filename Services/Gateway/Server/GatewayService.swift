@@ -51,6 +51,11 @@ package final class GatewayService: Service {
     /// The settings as they are now, and what goes by them.
     var edge: Edge { current.withLock { $0 } }
 
+    /// Whether it takes connections and can judge a credential.
+    package var isReady: Bool {
+        port != nil && edge.credentials.isLoaded && !isStopped.withLock { $0 }
+    }
+
     package func run() async throws {
         try await start()
         // Also returns, by throwing, when the task is cancelled: then it stops as well.
@@ -59,6 +64,7 @@ package final class GatewayService: Service {
     }
 
     package func start() async throws {
+        edge.configuration.certificates?.tell(edge.logger)
         for loop in loops.values { loop.start() }
         checks.follow(edge)
         var bootstrap = ServerBootstrap(group: group)
@@ -97,6 +103,7 @@ package final class GatewayService: Service {
             current = Edge(current, configuration: configuration)
             return current
         }
+        edge.configuration.certificates?.tell(edge.logger)
         checks.follow(edge)
         for loop in loops.values { try await loop.eventLoop.submit { loop.take(edge) }.get() }
     }
@@ -145,12 +152,21 @@ extension EdgeLoop {
             channel.close(promise: nil)
             return
         }
+        if let certificates = edge.configuration.certificates {
+            try secure(channel, with: certificates, isExcess: open > limit)
+        } else {
+            try serveHTTP1(channel, scheme: "http", isExcess: open > limit)
+        }
+    }
+
+    /// Makes a connection, or what is inside its TLS, ready for requests in HTTP/1.
+    func serveHTTP1(_ channel: any Channel, scheme: String, isExcess: Bool) throws {
         let codec = ServerCodec(configuration: edge.configuration)
         let front = FrontHandler(
             loop: self,
             codec: codec,
-            origin: Origin(address: channel.remoteAddress?.ipAddress ?? "unknown", scheme: "http"),
-            isExcess: open > limit
+            peer: Origin(of: channel, scheme: scheme, trusting: edge.configuration.trustedProxies),
+            isExcess: isExcess
         )
         try codec.install(in: channel, before: front)
     }

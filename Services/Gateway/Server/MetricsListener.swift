@@ -5,18 +5,21 @@ import ServiceHost
 import ServiceLifecycle
 
 /// Answers `/metrics`, by default on the loopback address alone: how much the suite is used is nobody else's business.
+///
+/// `/health` and `/ready` too, for whoever watches a gateway whose certificate is for another name than this machine's.
 struct MetricsListener: Service {
     let host: String
     let port: Int
     let metrics: PrometheusRegistry
+    let isReady: @Sendable () -> Bool
 
     func run() async throws {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelInitializer { [metrics] channel in
+            .childChannelInitializer { [metrics, isReady] channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
-                    try channel.pipeline.syncOperations.addHandler(MetricsHandler(metrics: metrics))
+                    try channel.pipeline.syncOperations.addHandler(MetricsHandler(metrics: metrics, isReady: isReady))
                 }
             }
             .bind(host: host, port: port)
@@ -32,25 +35,37 @@ private final class MetricsHandler: ChannelInboundHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private let metrics: PrometheusRegistry
-    private var isKnown = false
+    private let isReady: @Sendable () -> Bool
+    private var page = ""
 
-    init(metrics: PrometheusRegistry) {
+    init(metrics: PrometheusRegistry, isReady: @escaping @Sendable () -> Bool) {
         self.metrics = metrics
+        self.isReady = isReady
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch Self.unwrapInboundIn(data) {
-        case .head(let head): isKnown = head.method == .GET && head.uri == "/metrics"
+        case .head(let head): page = head.method == .GET ? head.uri : ""
         case .body: break
         case .end:
-            let body = ByteBuffer(string: isKnown ? metrics.text() : "")
+            let (status, text) = answer
+            let body = ByteBuffer(string: text)
             let headers: HTTPHeaders = [
                 "content-type": "text/plain; version=0.0.4", "content-length": "\(body.readableBytes)",
             ]
-            let head = HTTPResponseHead(version: .http1_1, status: isKnown ? .ok : .notFound, headers: headers)
+            let head = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
             context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
             context.write(Self.wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
             context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
+        }
+    }
+
+    private var answer: (HTTPResponseStatus, String) {
+        switch page {
+        case "/metrics": (.ok, metrics.text())
+        case "/health": (.ok, "ok")
+        case "/ready": isReady() ? (.ok, "ready") : (.serviceUnavailable, "not ready")
+        default: (.notFound, "")
         }
     }
 

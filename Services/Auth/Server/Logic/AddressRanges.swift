@@ -1,10 +1,10 @@
-import Foundation
+package import Foundation
 
 /// An IP address as its 16 bytes; an IPv4 address is the mapped IPv6 one.
-struct IPAddress: Hashable, Sendable {
-    let bytes: [UInt8]
+package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
+    package let bytes: [UInt8]
 
-    init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         // A zone (fe80::1%eth0) tells interfaces apart, not people.
         let text = String(text.prefix { $0 != "%" })
         var v4 = in_addr()
@@ -18,20 +18,29 @@ struct IPAddress: Hashable, Sendable {
         }
     }
 
-    var isV4: Bool { bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] }
+    package var isV4: Bool { bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] }
 
     /// What is counted as one place: the address; of IPv6 the first 64 bits, all of which one customer has.
-    var place: Data { Data(isV4 ? bytes[...] : bytes.prefix(8)) }
+    package var place: Data { Data(isV4 ? bytes[...] : bytes.prefix(8)) }
+
+    /// The address as people write it.
+    package var description: String {
+        guard !isV4 else { return bytes.suffix(4).map(String.init).joined(separator: ".") }
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        _ = bytes.withUnsafeBytes { inet_ntop(AF_INET6, $0.baseAddress, &text, socklen_t(INET6_ADDRSTRLEN)) }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
 }
 
 /// Some of the internet's addresses, such as `127.0.0.0/8,::1`.
-struct AddressRanges: Sendable {
+package struct AddressRanges: Sendable {
     private struct Range: Sendable {
         let address: IPAddress
         let bits: Int
     }
 
-    static let loopback = AddressRanges(ranges: ["127.0.0.0/8", "::1"].compactMap(Self.range))
+    package static let loopback = AddressRanges(ranges: ["127.0.0.0/8", "::1"].compactMap(Self.range))
+    package static let none = AddressRanges(ranges: [])
 
     private let ranges: [Range]
 
@@ -40,13 +49,17 @@ struct AddressRanges: Sendable {
     }
 
     /// - Parameter text: addresses and CIDR ranges, comma-separated; nil if one of them is neither.
-    init?(_ text: String) {
-        let parts = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    package init?(_ text: String) {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
         ranges = parts.compactMap(Self.range)
         guard ranges.count == parts.count else { return nil }
     }
 
-    func contains(_ address: IPAddress) -> Bool {
+    package var isEmpty: Bool { ranges.isEmpty }
+
+    package func contains(_ address: IPAddress) -> Bool {
         ranges.contains { range in
             let whole = range.bits / 8
             let rest = range.bits % 8

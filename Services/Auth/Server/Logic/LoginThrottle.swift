@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Postgres
+import ServiceHost
 import Wire
 
 /// Slows failed logins down: per account, whether there is one or not, and per address.

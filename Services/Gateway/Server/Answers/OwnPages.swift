@@ -20,11 +20,16 @@ struct OwnPages: Sendable {
     private let document: StaticPage
     private let docs: StaticPage
 
-    init(document: OpenAPIDocument, fleets: [ServiceFleet], credentials: CredentialVerifier) {
+    init(
+        document: OpenAPIDocument,
+        fleets: [ServiceFleet],
+        credentials: CredentialVerifier,
+        isCompressed: Bool
+    ) {
         self.credentials = credentials
         board = StatusBoard(fleets: fleets)
-        self.document = StaticPage(text: document.text, contentType: "application/yaml")
-        docs = DocsPage(document: document).page
+        self.document = StaticPage(text: document.text, contentType: "application/yaml", isCompressed: isCompressed)
+        docs = DocsPage(document: document, isCompressed: isCompressed).page
     }
 
     /// The same pages, with the state of other instances.
@@ -58,18 +63,21 @@ struct OwnPages: Sendable {
 /// A page made at start, which a client that has it needs not get again.
 struct StaticPage: Sendable {
     private let body: ByteBuffer
+    /// The same compressed, once and for all; nil where nothing is.
+    private let compressed: ByteBuffer?
     private let etag: String
     private let fields: [(String, String)]
 
-    init(text: String, contentType: String, extra: [(String, String)] = []) {
+    init(text: String, contentType: String, isCompressed: Bool, extra: [(String, String)] = []) {
         body = ByteBuffer(string: text)
+        compressed = isCompressed && body.readableBytes >= Compression.smallest ? body.gzipped() : nil
         etag = "\"\(Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)).prefix(12))))\""
         fields =
             [
                 ("content-type", contentType), ("etag", etag), ("cache-control", "no-cache"),
                 ("x-content-type-options", "nosniff"),
             ]
-            + extra
+            + (compressed == nil ? [] : [("vary", "accept-encoding")]) + extra
     }
 
     func answer(to head: HTTPRequestHead) -> Answer {
@@ -78,6 +86,11 @@ struct StaticPage: Sendable {
         {
             return Answer(.notModified, fields: fields)
         }
-        return Answer(.ok, fields: fields, body: body)
+        guard let compressed, head.headers["accept-encoding"].contains(where: FieldValue.acceptsGzip) else {
+            return Answer(.ok, fields: fields, body: body)
+        }
+        var changed = fields
+        Compression.apply(to: &changed)
+        return Answer(.ok, fields: changed, body: compressed)
     }
 }

@@ -9,11 +9,12 @@ struct DocsPage {
 
     let page: StaticPage
 
-    init(document: OpenAPIDocument) {
+    init(document: OpenAPIDocument, isCompressed: Bool) {
         let hash = Data(SHA256.hash(data: Data(Self.style.utf8))).base64EncodedString()
         page = StaticPage(
             text: Self.html(document),
             contentType: "text/html; charset=utf-8",
+            isCompressed: isCompressed,
             extra: [
                 (
                     "content-security-policy",
@@ -33,7 +34,10 @@ struct DocsPage {
         var html = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">"
         html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
         html += "<title>\(title)</title><style>\(style)</style></head><body>"
-        html += "<nav><h1>\(title) <small>\(version)</small></h1>\(contents(groups, schemas))</nav><main>"
+        html += "<nav><h1>\(title) <small>\(version)</small></h1>"
+        // A phone shows the contents when asked to, without a script.
+        html += "<input type=\"checkbox\" id=\"menu\"><label for=\"menu\">Contents</label>"
+        html += "<div>\(contents(groups, schemas))</div></nav><main>"
         html += "<header><p class=\"lead\">\(Markup.inline(info?["summary"]?.string ?? ""))</p>"
         html += "\(Markup.blocks(info?["description"]?.string ?? ""))"
         html += "<p>For programs: <a href=\"/openapi.yaml\">openapi.yaml</a></p></header>"
@@ -84,7 +88,7 @@ struct DocsPage {
             let links = group.operations.map { operation in
                 "<li><a href=\"#\(OperationMarkup.anchor(operation.method, operation.template))\">"
                     + "<b class=\"\(operation.method)\">\(operation.method.uppercased())</b> "
-                    + "\(Markup.escaped(operation.template))</a></li>"
+                    + "<span>\(Markup.path(operation.template))</span></a></li>"
             }
             let tag = Markup.escaped(group.tag)
             return "<h2><a href=\"#tag-\(tag)\">\(tag)</a></h2><ul>\(links.joined())</ul>"
@@ -102,8 +106,9 @@ struct DocsPage {
         background:var(--tint);font-size:.82rem}
         nav h1{font-size:1.25rem;margin:0 0 1rem}nav h1 small{color:var(--soft);font-weight:400}
         nav h2{font-size:.78rem;text-transform:uppercase;letter-spacing:.06em;margin:1.2rem 0 .3rem}
-        nav ul{list-style:none;margin:0;padding:0}nav li a{display:block;padding:.15rem 0;color:inherit;overflow-wrap:anywhere}
-        nav b{display:inline-block;min-width:3.6em;font-size:.68rem}a{color:var(--link);text-decoration:none}
+        nav ul{list-style:none;margin:0;padding:0}nav li a{display:grid;grid-template-columns:4.6em 1fr;padding:.15rem 0;color:inherit}
+        nav li span{margin:0;font-size:inherit;color:inherit;overflow-wrap:anywhere}nav input,nav label{display:none}
+        nav b{font-size:.68rem;line-height:1.9}a{color:var(--link);text-decoration:none}
         a:hover{text-decoration:underline}main{padding:2rem 3rem 6rem;max-width:64rem}.lead{font-size:1.1rem}
         section>h2{margin-top:3rem;padding-bottom:.3rem;border-bottom:2px solid var(--line);text-transform:capitalize}
         article{margin:1.5rem 0;padding:1rem 1.25rem;border:1px solid var(--line);border-radius:.6rem}
@@ -115,6 +120,12 @@ struct DocsPage {
         td{padding:.35rem .6rem .35rem 0;border-top:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
         td:first-child{width:24%}td:nth-child(2){width:30%}tr.s4,tr.s5{color:var(--soft)}
         span{margin-left:.5em;font-size:.75rem;color:var(--soft)}
-        @media(max-width:52rem){body{display:block}nav{position:static;height:auto;border:0}main{padding:1rem}}
+        @media(max-width:52rem){body{display:block}nav{position:static;height:auto;border:0;padding:1rem}
+        nav h1{margin:0}nav label{display:inline-block;margin:.6rem 0 0;color:var(--link);font-size:.95rem;cursor:pointer}
+        nav input{display:inline-block;position:absolute;opacity:0}nav input:focus-visible+label{outline:2px solid var(--link)}
+        nav label::after{content:" ▾"}nav input:checked+label::after{content:" ▴"}nav div{display:none}
+        nav input:checked~div{display:block}main{padding:1rem}article{padding:.8rem 1rem}
+        tr{display:grid;grid-template-columns:auto 1fr;column-gap:.8rem;padding:.4rem 0;border-top:1px solid var(--line)}
+        td,td:first-child,td:nth-child(2){width:auto;padding:.1rem 0;border:0}td:nth-child(3){grid-column:1/-1}}
         """
 }

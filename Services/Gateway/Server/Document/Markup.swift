@@ -14,6 +14,11 @@ enum Markup {
         return result
     }
 
+    /// A path, which may break after a slash.
+    static func path(_ template: String) -> String {
+        escaped(template).replacing("/", with: "/<wbr>")
+    }
+
     /// One line of text, with `code` and **strong** marked up.
     static func inline(_ text: String) -> String {
         escaped(text).components(between: "`").enumerated().map { number, part in

@@ -7,6 +7,8 @@ struct Exchange {
     let method: MethodSet
     let started: NIODeadline
     var facts: RequestFacts?
+    /// Where it comes from, once its fields were read.
+    var origin: Origin?
     var route: Route?
     var requestID = ""
     var traceparent = ""
@@ -30,6 +32,8 @@ struct Exchange {
     var answerBegan = false
     var framing = AnswerHead.Framing.none
     var status: UInt = 0
+    /// What compresses the answer's body.
+    var deflater: Deflater?
     /// The service's 101, until its end.
     var agreement: HTTPResponseHead?
     var requestBytes = 0

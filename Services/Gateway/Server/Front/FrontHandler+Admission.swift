@@ -20,6 +20,7 @@ extension FrontHandler {
     private func admit(_ head: HTTPRequestHead) throws(APIError) {
         let facts = try RequestFacts(head)
         exchange.facts = facts
+        exchange.origin = peer.origin(claiming: facts.forwarding)
         exchange.requestID = facts.requestID ?? loop.ids.requestID()
         guard !isExcess else {
             exchange.keepAlive = false

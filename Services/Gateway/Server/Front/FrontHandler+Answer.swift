@@ -25,24 +25,44 @@ extension FrontHandler {
         }
         // Who is answered while still sending may never finish.
         if !exchange.requestEnded || loop.isDraining { exchange.keepAlive = false }
+        let compression = compression(of: head, facts: facts)
+        if compression == .now { exchange.deflater = Deflater(tally: loop.deflaters) }
         var (fields, framing) = AnswerHead.fields(
             of: head,
+            isCompressed: exchange.deflater != nil,
             isBodyless: exchange.method == .head,
-            isOld: exchange.head.version < .http1_1,
+            version: exchange.head.version,
             requestID: exchange.requestID
         )
         if framing == .close { exchange.keepAlive = false }
         exchange.framing = framing
         exchange.quota?.stamp(&fields)
+        if compression != .never { fields.append(("vary", "accept-encoding")) }
         edge.cors.stamp(&fields, origin: facts.origin)
-        addConnection(&fields)
+        addTransport(&fields)
         write(.head(HTTPResponseHead(version: .http1_1, status: head.status, headers: HTTPHeaders(fields))))
     }
 
     func answerWent(on bytes: ByteBuffer) {
         guard exchange.framing != .none else { return }
+        send(exchange.deflater?.take(bytes) ?? bytes)
+    }
+
+    private func send(_ bytes: ByteBuffer) {
+        guard bytes.readableBytes > 0 else { return }
         exchange.answerBytes += bytes.readableBytes
         write(.body(.byteBuffer(bytes)))
+    }
+
+    /// Whether a service's answer goes on compressed.
+    private func compression(of head: HTTPResponseHead, facts: RequestFacts) -> Compression.Verdict {
+        guard edge.configuration.compresses, exchange.route?.isCompressible == true, exchange.method != .head,
+            exchange.head.version != .http1_0
+        else {
+            return .never
+        }
+        let isRoomy = loop.deflaters.count < Compression.limit
+        return Compression.verdict(on: head, acceptsGzip: facts.acceptsGzip && isRoomy)
     }
 
     func answerEnded(_ trailers: HTTPHeaders?) {
@@ -51,7 +71,11 @@ extension FrontHandler {
             becomeTunnel(agreement, upstream: upstream)
             return
         }
-        write(.end(exchange.framing == .chunked ? RequestFacts.trailers(trailers) : nil))
+        if let deflater = exchange.deflater {
+            send(deflater.finish())
+            exchange.deflater = nil
+        }
+        writeEnd(exchange.framing.mayHaveTrailers ? RequestFacts.trailers(trailers) : nil)
         exchange.upstream = nil
         upstream.release(isComplete: exchange.requestEnded && exchange.facts?.wantsWebSocket == false)
         finish()
@@ -59,6 +83,8 @@ extension FrontHandler {
 
     /// Sends what has come of the answer; says whether the client takes more.
     func takesMore() -> Bool {
+        // What has come so far may be all that comes for a while.
+        if let deflater = exchange.deflater, deflater.holdsBack { send(deflater.flush()) }
         flush()
         exchange.lastAnswered = .now()
         if isWritable { return true }
@@ -98,17 +124,21 @@ extension FrontHandler {
         fields.append(("x-request-id", exchange.requestID))
         exchange.quota?.stamp(&fields)
         if !isStamped { edge.cors.stamp(&fields, origin: exchange.facts?.origin) }
-        addConnection(&fields)
+        addTransport(&fields)
         write(.head(HTTPResponseHead(version: .http1_1, status: answer.status, headers: HTTPHeaders(fields))))
         if exchange.method != .head, answer.body.readableBytes > 0 {
             exchange.answerBytes = answer.body.readableBytes
             write(.body(.byteBuffer(answer.body)))
         }
-        write(.end(nil))
+        writeEnd(nil)
         finish()
     }
 
-    private func addConnection(_ fields: inout [(String, String)]) {
+    /// Adds what the answer says of the connection it comes over.
+    private func addTransport(_ fields: inout [(String, String)]) {
+        if edge.configuration.strictTransportSeconds > 0, origin.scheme == "https" {
+            fields.append(("strict-transport-security", "max-age=\(edge.configuration.strictTransportSeconds)"))
+        }
         // HTTP/2 has no such field; there, one request's end says nothing of the connection.
         guard codec != nil else { return }
         if !exchange.keepAlive {
@@ -120,9 +150,27 @@ extension FrontHandler {
 
     // MARK: The end
 
+    private func writeEnd(_ trailers: HTTPHeaders?) {
+        guard codec == nil, !exchange.requestEnded, let context else {
+            write(.end(trailers))
+            return
+        }
+        // Once all of the answer has gone out, the client may keep the rest of its request to itself; not earlier, since
+        // that takes back what was not sent.
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        sent.futureResult.assumeIsolated().whenSuccess { [self] in
+            self.context?.triggerUserOutboundEvent(StreamCodec.Enough.enough, promise: nil)
+        }
+        write(.end(trailers), promise: sent)
+    }
+
     private func finish() {
         flush()
         finishLog()
+        guard codec != nil else {
+            linger()
+            return
+        }
         if exchange.requestEnded {
             next()
         } else if exchange.keepAlive {
@@ -170,16 +218,21 @@ extension FrontHandler {
 
     /// Says good-bye: nothing more is sent, and what still comes is dropped for a moment.
     func windDown() {
-        phase = .lingering
-        phaseSince = .now()
-        queue.removeAll()
-        guard let context else { return }
+        linger()
+        guard codec != nil, let context else { return }
         let promise = context.eventLoop.makePromise(of: Void.self)
         promise.futureResult.assumeIsolated().whenComplete { [self] _ in
             isOutputClosed = true
             phaseSince = .now()
         }
         context.close(mode: .output, promise: promise)
+    }
+
+    /// Drops what still comes; a stream then ends by itself, when both sides have ended.
+    private func linger() {
+        phase = .lingering
+        phaseSince = .now()
+        queue.removeAll()
         settle()
     }
 

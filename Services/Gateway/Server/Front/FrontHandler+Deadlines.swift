@@ -62,7 +62,8 @@ extension FrontHandler {
     }
 
     func drain() {
-        guard phase == .awaiting else { return }
+        // A stream's connection says good-bye for it.
+        guard phase == .awaiting, codec != nil else { return }
         if headBegan == nil { close() }
     }
 

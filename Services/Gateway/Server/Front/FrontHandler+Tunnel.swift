@@ -9,7 +9,12 @@ extension FrontHandler {
         exchange.upstream = nil
         upstream.front = nil
         phase = .changing
-        var (fields, _) = AnswerHead.fields(of: head, isBodyless: true, isOld: false, requestID: exchange.requestID)
+        var (fields, _) = AnswerHead.fields(
+            of: head,
+            isBodyless: true,
+            version: .http1_1,
+            requestID: exchange.requestID
+        )
         fields.append(("connection", "Upgrade"))
         fields.append(("upgrade", "websocket"))
         write(.head(HTTPResponseHead(version: .http1_1, status: .switchingProtocols, headers: HTTPHeaders(fields))))

@@ -29,8 +29,10 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
     }
 
     let loop: EdgeLoop
+    /// What carries the parts over HTTP/1; nil on a stream of HTTP/2, which is one request and its answer.
     let codec: ServerCodec?
-    let origin: Origin
+    /// Who is at the other end of the connection.
+    let peer: Origin
     /// Whether the connection came when there were too many.
     let isExcess: Bool
 
@@ -45,6 +47,11 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
     /// Parts that came before they could be taken: of a body whose service is being connected to, or of the next request.
     var queue = CircularBuffer<HTTPServerRequestPart>(initialCapacity: 4)
     var headBegan: NIODeadline?
+    /// Whether a request has begun to come in behind one that is still being answered.
+    private var hasNextBegun = false
+    /// What came from the decoder: how many parts, and whether the last one was a request's end.
+    private(set) var partCount = 0
+    private(set) var isBetweenRequests = true
     /// Since when the client has not read what was sent to it.
     var stalled: NIODeadline?
     /// Input that could not be read, behind a request that is still being answered.
@@ -60,10 +67,10 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
     private var isTaking = false
     private var hasUnflushed = false
 
-    init(loop: EdgeLoop, codec: ServerCodec?, origin: Origin, isExcess: Bool) {
+    init(loop: EdgeLoop, codec: ServerCodec?, peer: Origin, isExcess: Bool) {
         self.loop = loop
         self.codec = codec
-        self.origin = origin
+        self.peer = peer
         self.isExcess = isExcess
     }
 
@@ -75,6 +82,8 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         loop.watch(self)
+        // Inside TLS, the connection has been there for a while.
+        if context.channel.isActive { read() }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -97,8 +106,16 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
         }
     }
 
+    /// Bytes came of a request of which there is not a head yet.
+    func nextBegan() {
+        hasNextBegun = true
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = Self.unwrapInboundIn(data)
+        partCount &+= 1
+        if case .end = part { isBetweenRequests = true } else { isBetweenRequests = false }
+        hasNextBegun = false
         if queue.isEmpty, isReady(for: part) { take(part) } else { queue.append(part) }
     }
 
@@ -143,6 +160,10 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
         exchange.upstream?.flush()
         switch phase {
         case .awaiting:
+            if hasNextBegun, queue.isEmpty, headBegan == nil {
+                hasNextBegun = false
+                headBegan = .now()
+            }
             if isWritable { read() }
         case .discarding, .lingering: read()
         case .forwarding where exchange.requestEnded:
@@ -202,9 +223,13 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
 
     // MARK: To the client
 
-    func write(_ part: HTTPServerResponsePart) {
+    func write(_ part: HTTPServerResponsePart, promise: EventLoopPromise<Void>? = nil) {
         hasUnflushed = true
-        context?.write(Self.wrapOutboundOut(part), promise: nil)
+        guard let context else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        context.write(Self.wrapOutboundOut(part), promise: promise)
     }
 
     func flush() {
@@ -212,6 +237,9 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
         hasUnflushed = false
         context?.flush()
     }
+
+    /// Where the request under way comes from, as far as whoever brings it may say so.
+    var origin: Origin { exchange.origin ?? peer }
 
     var isWritable: Bool { context?.channel.isWritable ?? false }
 

@@ -60,7 +60,7 @@ final class ServerCodec {
 
     /// Makes way for `end`, which passes on what comes from now on.
     func becomeTunnel(_ end: TunnelHandler, in channel: any Channel, front: FrontHandler) throws {
-        try end.install(in: channel)
+        try end.install(in: channel, ahead: meter)
         let pipeline = channel.pipeline.syncOperations
         pipeline.removeHandler(decoder).assumeIsolated().whenComplete { _ in
             pipeline.removeHandler(self.encoder, promise: nil)
@@ -88,13 +88,37 @@ final class ByteMeter: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        front?.bytesArrived(Self.unwrapInboundIn(data).readableBytes)
-        context.fireChannelRead(data)
+        let bytes = Self.unwrapInboundIn(data)
+        guard let front else {
+            context.fireChannelRead(data)
+            return
+        }
+        front.bytesArrived(bytes.readableBytes)
+        let before = front.partCount
+        if bytes.readableBytes > 1, !bytes.endsBlank {
+            // The last byte on its own shows whether a request ends with it, or has ended before and another begun.
+            var start = bytes
+            let last = start.readSlice(length: bytes.readableBytes - 1)
+            if let last { context.fireChannelRead(Self.wrapInboundOut(last)) }
+            let middle = front.partCount
+            context.fireChannelRead(Self.wrapInboundOut(start))
+            if front.isBetweenRequests, front.partCount == middle { front.nextBegan() }
+        } else {
+            context.fireChannelRead(data)
+            if front.isBetweenRequests, front.partCount == before { front.nextBegan() }
+        }
     }
 
     func replay(_ bytes: ByteBuffer) {
         guard let context else { return }
         channelRead(context: context, data: NIOAny(bytes))
         context.fireChannelReadComplete()
+    }
+}
+
+extension ByteBuffer {
+    /// Whether an empty line ends it, as it does a request without a body.
+    fileprivate var endsBlank: Bool {
+        readableBytes >= 4 && getInteger(at: writerIndex - 4, as: UInt32.self) == 0x0D0A_0D0A
     }
 }

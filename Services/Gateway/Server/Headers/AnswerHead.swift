@@ -9,16 +9,20 @@ enum AnswerHead {
         case chunked
         /// By the connection's end: HTTP/1.0 without a length.
         case close
+        /// By the stream's end: HTTP/2.
+        case stream
+
+        var mayHaveTrailers: Bool { self == .chunked || self == .stream }
     }
 
     /// The fields of the answer and how its end is told.
     ///
-    /// An answer `isBodyless` that has no body whatever its fields say, as to `HEAD`; a client `isOld` that speaks
-    /// HTTP/1.0.
+    /// An answer `isBodyless` that has no body whatever its fields say, as to `HEAD`; `version` is the client's.
     static func fields(
         of head: HTTPResponseHead,
+        isCompressed: Bool = false,
         isBodyless: Bool,
-        isOld: Bool,
+        version: HTTPVersion,
         requestID: String
     ) -> (fields: [(String, String)], framing: Framing) {
         var fields: [(String, String)] = []
@@ -43,6 +47,10 @@ enum AnswerHead {
         for token in named where HeaderKind(String(token)) == .endToEnd {
             fields.removeAll { name, _ in name.lowercased() == token.lowercased() }
         }
+        if isCompressed {
+            Compression.apply(to: &fields)
+            hasLength = false
+        }
         fields.append(("x-request-id", requestID))
         let framing: Framing =
             if isBodyless || dropsLength {
@@ -50,7 +58,7 @@ enum AnswerHead {
             } else if hasLength {
                 .length
             } else {
-                isOld ? .close : .chunked
+                version.major > 1 ? .stream : version < .http1_1 ? .close : .chunked
             }
         if framing == .chunked { fields.append(("transfer-encoding", "chunked")) }
         return (fields, framing)

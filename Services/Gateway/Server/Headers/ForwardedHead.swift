@@ -1,13 +1,6 @@
 import NIOCore
 import NIOHTTP1
 
-/// Where a request came from, as services are told.
-struct Origin: Sendable {
-    let address: String
-    /// `http`, and `https` once a connection is TLS.
-    let scheme: String
-}
-
 extension RequestFacts {
     /// The head that goes to `instance` in place of the client's.
     ///
@@ -23,7 +16,7 @@ extension RequestFacts {
         fields.append(("host", instance.authority))
         fields.append(("x-forwarded-for", origin.address))
         fields.append(("x-forwarded-proto", origin.scheme))
-        if let host { fields.append(("x-forwarded-host", host)) }
+        if let host = origin.host ?? host { fields.append(("x-forwarded-host", host)) }
         fields.append(("x-request-id", requestID))
         fields.append(("traceparent", traceparent))
         fields.append(("x-roost-instance", instance.tag))

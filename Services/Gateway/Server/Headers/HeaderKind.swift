@@ -6,6 +6,10 @@ enum HeaderKind {
     case hopByHop
     /// Says something that only we may say, such as where a request came from; a client's is dropped.
     case reserved
+    /// Say where a request came from, which is heard from trusted proxies alone.
+    case forwardedFor
+    case forwardedProto
+    case forwardedHost
     case connection
     case host
     case contentLength
@@ -14,6 +18,7 @@ enum HeaderKind {
     case upgrade
     case authorization
     case sessionToken
+    case acceptEncoding
     case requestID
     case traceparent
     case tracestate
@@ -54,7 +59,11 @@ enum HeaderKind {
         case 13 where matches(name, "authorization"): .authorization
         case 14 where matches(name, "content-length"): .contentLength
         case 14 where matches(name, "http2-settings"): .hopByHop
+        case 15 where matches(name, "accept-encoding"): .acceptEncoding
+        case 15 where matches(name, "x-forwarded-for"): .forwardedFor
         case 16 where matches(name, "proxy-connection"): .hopByHop
+        case 16 where matches(name, "x-forwarded-host"): .forwardedHost
+        case 17 where matches(name, "x-forwarded-proto"): .forwardedProto
         case 17 where matches(name, "transfer-encoding"): .transferEncoding
         case 18 where matches(name, "proxy-authenticate"): .hopByHop
         case 19 where matches(name, "proxy-authorization"): .hopByHop

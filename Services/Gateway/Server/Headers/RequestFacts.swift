@@ -25,6 +25,9 @@ struct RequestFacts {
     private(set) var requestID: String?
     private(set) var traceparent: String?
     private(set) var origin: String?
+    private(set) var acceptsGzip = false
+    /// What the request says of its way here, true only of those who may be trusted.
+    private(set) var forwarding = Forwarding()
     /// Whether the client waits for 100 before it sends its body.
     private(set) var expectsContinue = false
     /// Whether the client asked for another protocol, which stops NIO's decoder at the end of the request.
@@ -56,7 +59,8 @@ struct RequestFacts {
                 }
                 framing = .length(length)
             case .transferEncoding:
-                guard framing == .none, FieldValue.equals(value, "chunked"), head.version == .http1_1 else {
+                // Of a stream of HTTP/2 it is our own, for a body whose length was not told.
+                guard framing == .none, FieldValue.equals(value, "chunked"), head.version != .http1_0 else {
                     throw Refusal.invalid("transfer_encoding", "the Transfer-Encoding is none that is taken")
                 }
                 framing = .chunked
@@ -64,7 +68,7 @@ struct RequestFacts {
                 guard FieldValue.equals(value, "100-continue") else {
                     throw Refusal.invalid("expect", "the Expect field asks for what is not offered")
                 }
-                expectsContinue = head.version == .http1_1
+                expectsContinue = head.version != .http1_0
             case .upgrade: upgrade = value
             case .authorization:
                 take(FieldValue.bearer(value).map(Credential.bearer) ?? .unreadable, over: .session)
@@ -72,6 +76,12 @@ struct RequestFacts {
             case .sessionToken:
                 if case .bearer = credential {} else { take(.session, over: .none) }
                 forwarded.append((name, value))
+            case .acceptEncoding:
+                acceptsGzip = acceptsGzip || FieldValue.acceptsGzip(value)
+                forwarded.append((name, value))
+            case .forwardedFor: forwarding.addresses.append(value)
+            case .forwardedProto: forwarding.scheme = value
+            case .forwardedHost: forwarding.host = value
             case .requestID: requestID = requestID == nil && FieldValue.isRequestID(value) ? value : requestID
             case .traceparent:
                 traces += 1

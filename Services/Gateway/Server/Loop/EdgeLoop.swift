@@ -24,6 +24,7 @@ final class EdgeLoop: @unchecked Sendable {
     /// By service, as in the configuration.
     let balancers: [Balancer]
     let counters: LoopCounters
+    let deflaters = DeflaterCount()
     var ids = TraceIDs()
     private(set) var isDraining = false
     private var watched: [any Watched] = []

@@ -10,6 +10,10 @@ final class LoopCounters {
     private let durations = Metrics.Timer(label: "roost_gateway_request_seconds")
     let tunnels = Counter(label: "roost_gateway_tunnels_total")
     let connections = Counter(label: "roost_gateway_connections_total")
+    let http2Connections = Counter(label: "roost_gateway_http2_connections_total")
+    /// HTTP/2 connections that were closed because the client broke the rules, or flooded.
+    let http2Violations = Counter(label: "roost_gateway_http2_violations_total")
+    let failedHandshakes = Counter(label: "roost_gateway_failed_handshakes_total")
     let upstreamConnections = Counter(label: "roost_gateway_upstream_connections_total")
     let upstreamFailures = Counter(label: "roost_gateway_upstream_failures_total")
 

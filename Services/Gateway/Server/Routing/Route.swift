@@ -18,6 +18,8 @@ final class Route: Sendable {
     let methods: MethodSet
     /// The methods that need no credential.
     let open: MethodSet
+    /// Whether its answers may be compressed.
+    let isCompressible: Bool
     /// The value of `Allow`.
     let allow: String
     /// Whether a `POST` makes an account, which has a limit of its own.
@@ -30,6 +32,7 @@ final class Route: Sendable {
         self.methods = methods
         self.open = open
         isRegistration = ["/auth/register", "/auth/anonymous"].contains(template)
+        isCompressible = Compression.isSafe(template)
         allow = methods.union([.options]).names.joined(separator: ", ")
     }
 }

@@ -56,9 +56,9 @@ final class TunnelHandler: ChannelInboundHandler {
         self.partner = partner
     }
 
-    /// Takes this end's place in front of all others.
-    func install(in channel: any Channel) throws {
-        try channel.pipeline.syncOperations.addHandler(self, position: .first)
+    /// Takes this end's place in front of all others, but for those that encrypt.
+    func install(in channel: any Channel, ahead first: some ChannelHandler) throws {
+        try channel.pipeline.syncOperations.addHandler(self, position: .before(first))
         // Without it the end of input would end both directions.
         try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
     }

@@ -145,7 +145,7 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard let context else { throw ChannelError.ioOnClosedChannel }
         isTunnel = true
         pool.becameTunnel()
-        try end.install(in: context.channel)
+        try end.install(in: context.channel, ahead: encoder)
         let pipeline = context.pipeline.syncOperations
         pipeline.removeHandler(decoder).assumeIsolated().whenComplete { _ in
             pipeline.removeHandler(self.encoder, promise: nil)

@@ -1,0 +1,102 @@
+import NIOCore
+
+/// Reads the headers of a connection's frames on their way in and out, for what the HTTP/2 handler does not say: that it
+/// has given the connection up, and that a client sends frames that bring nothing.
+final class FrameMeter: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// More WINDOW_UPDATEs, or frames of unknown types, than there can be a reason for.
+    struct Flood: Error {}
+
+    private enum Kind {
+        static let data: UInt8 = 0
+        static let headers: UInt8 = 1
+        static let goAway: UInt8 = 7
+        static let windowUpdate: UInt8 = 8
+        static let lastKnown: UInt8 = 9
+    }
+
+    private static let preface = 24
+    private static let header = 9
+
+    /// Whether a GOAWAY with an error was sent.
+    private(set) var hasComplained = false
+    /// What may still come of frames that bring nothing: some at first, more with each frame that makes sense of them.
+    private var idleFrames = 1_000
+    /// Bytes that come before the next frame's header.
+    private var skipped = FrameMeter.preface
+    /// A header that is not whole yet.
+    private var partial: [UInt8] = []
+    private var isPayloadNext = false
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        measure(Self.unwrapInboundIn(data))
+        guard idleFrames >= 0 else {
+            context.fireErrorCaught(Flood())
+            return
+        }
+        context.fireChannelRead(data)
+    }
+
+    private func measure(_ bytes: ByteBuffer) {
+        var view = bytes.readableBytesView[...]
+        while !view.isEmpty {
+            let leap = min(skipped, view.count)
+            skipped -= leap
+            view = view.dropFirst(leap)
+            let missing = min(Self.header - partial.count, view.count)
+            guard skipped == 0, missing > 0 else { continue }
+            if partial.isEmpty, missing == Self.header {
+                count(view.prefix(Self.header))
+            } else {
+                partial += view.prefix(missing)
+                if partial.count == Self.header {
+                    count(partial[...])
+                    partial.removeAll(keepingCapacity: true)
+                }
+            }
+            view = view.dropFirst(missing)
+        }
+    }
+
+    private func count(_ header: some Collection<UInt8>) {
+        var length = 0
+        var kind: UInt8 = 0
+        for (place, byte) in header.enumerated() where place < 4 {
+            if place < 3 { length = length << 8 | Int(byte) } else { kind = byte }
+        }
+        skipped = length
+        switch kind {
+        case Kind.windowUpdate, (Kind.lastKnown + 1)...: idleFrames -= 1
+        case Kind.headers: idleFrames += 10
+        default: break
+        }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        look(at: Self.unwrapOutboundIn(data))
+        context.write(data, promise: promise)
+    }
+
+    /// Each write begins a frame, but for the payload of the one before.
+    private func look(at frame: ByteBuffer) {
+        let start = frame.readerIndex
+        guard !isPayloadNext, let kind = frame.getInteger(at: start + 3, as: UInt8.self) else {
+            isPayloadNext = false
+            return
+        }
+        let length = frame.getBytes(at: start, length: 3)?.reduce(0) { $0 << 8 | Int($1) } ?? 0
+        isPayloadNext = frame.readableBytes < Self.header + length
+        switch kind {
+        // A window is opened for what fills it.
+        case Kind.data: idleFrames += 10
+        case Kind.goAway:
+            let code = frame.getInteger(at: start + Self.header + 4, as: UInt32.self) ?? 0
+            if code != 0 { hasComplained = true }
+        default: break
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import NIOCore
+
+/// Gathers what is written between two flushes, so that an answer of several small pieces is one TLS record and not
+/// several, each with its own encryption and overhead.
+final class RecordFiller: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// What a record holds; longer pieces fill their own.
+    private static let record = 16 * 1_024
+    private static let smallest = 512
+
+    private var gathered = ByteBuffer()
+    private var promises: [EventLoopPromise<Void>] = []
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        var bytes = Self.unwrapOutboundIn(data)
+        guard bytes.readableBytes <= Self.record / 2 else {
+            pass(in: context)
+            context.write(data, promise: promise)
+            return
+        }
+        if gathered.readableBytes + bytes.readableBytes > Self.record { pass(in: context) }
+        if gathered.capacity == 0 {
+            gathered = context.channel.allocator.buffer(capacity: max(Self.smallest, bytes.readableBytes))
+        }
+        gathered.writeBuffer(&bytes)
+        if let promise { promises.append(promise) }
+        // Nothing was written that could carry the promise.
+        if gathered.readableBytes == 0 { pass(in: context) }
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        pass(in: context)
+        context.flush()
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        pass(in: context)
+        context.close(mode: mode, promise: promise)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        for promise in promises { promise.fail(ChannelError.ioOnClosedChannel) }
+        promises.removeAll()
+    }
+
+    private func pass(in context: ChannelHandlerContext) {
+        guard gathered.readableBytes > 0 || !promises.isEmpty else { return }
+        let bytes = gathered
+        // A connection that waits for its next request holds no buffer for it.
+        gathered = ByteBuffer()
+        let waiting = promises
+        promises.removeAll()
+        guard let first = waiting.first else {
+            context.write(Self.wrapOutboundOut(bytes), promise: nil)
+            return
+        }
+        for other in waiting.dropFirst() { first.futureResult.cascade(to: other) }
+        context.write(Self.wrapOutboundOut(bytes), promise: first)
+    }
+}

@@ -1,0 +1,199 @@
+import CZlib
+import NIOCore
+import Testing
+
+@testable import GatewayServer
+
+/// Answers are compressed where that is safe, and nowhere else.
+@Suite struct CompressionTests {
+    private static let text = (0..<400).map { "{\"seq\": \($0), \"data\": \"said\"}" }.joined(separator: ",")
+    private static let safe = "/conversations/abc/messages"
+
+    /// Answers with a fixed text and the fields that the query asks for.
+    private static func service(
+        fields: String = "content-type: application/json\r\netag: \"e\"\r\n",
+        status: String = "200 OK",
+        body: String = text
+    ) -> ScriptedService.Script {
+        { connection, service in
+            while let request = try await connection.message() {
+                service.note(request)
+                let length = "content-length: \(body.utf8.count)\r\n\r\n"
+                try await connection.send("HTTP/1.1 \(status)\r\n\(fields)\(length)")
+                if request.method != "HEAD" { try await connection.send(body) }
+            }
+        }
+    }
+
+    private func get(
+        _ scene: GatewayScene,
+        _ target: String = safe,
+        accepting: String = "gzip"
+    ) async throws -> RawMessage {
+        try await scene.get(target, fields: accepting.isEmpty ? "" : "accept-encoding: \(accepting)\r\n")
+    }
+
+    @Test func textIsCompressedForWhoTakesIt() async throws {
+        try await withGateway(script: Self.service()) { scene in
+            let answer = try await get(scene, accepting: "br, gzip;q=0.8, *;q=0.1")
+            #expect(answer["content-encoding"] == ["gzip"])
+            #expect(answer["content-length"].isEmpty)
+            #expect(answer["vary"] == ["accept-encoding"])
+            #expect(answer["etag"] == ["W/\"e\""])
+            #expect(answer.body.count < Self.text.utf8.count / 4)
+            #expect(try inflated(answer.body) == Self.text)
+            // The service is asked as the client asked.
+            #expect(scene.service.requests[0]["accept-encoding"] == ["br, gzip;q=0.8, *;q=0.1"])
+        }
+    }
+
+    @Test func overHTTP2Too() async throws {
+        try await withSecureGateway(script: Self.service()) { scene async throws in
+            try await HTTP2Client.open(scene) { client async throws in
+                let answer = try await client.ask("GET \(Self.safe)", fields: [("accept-encoding", "gzip")])
+                #expect(answer["content-encoding"] == ["gzip"])
+                #expect(try inflated(answer.body) == Self.text)
+            }
+        }
+    }
+
+    @Test(arguments: ["", "identity", "br", "gzip;q=0", "*;q=0", "gzip;q=0, *", "gzip; q=0.000", "gzipped"])
+    func whoDoesNotTakeItGetsItPlain(accepting: String) async throws {
+        try await withGateway(script: Self.service()) { scene async throws in
+            let answer = try await get(scene, accepting: accepting)
+            #expect(answer["content-encoding"].isEmpty)
+            #expect(answer["vary"] == ["accept-encoding"])
+            #expect(answer["etag"] == ["\"e\""])
+            #expect(answer.text == Self.text)
+        }
+    }
+
+    @Test(arguments: ["/conversations", "/auth/me", "/auth/users", "/conversations/abc", "/media/conversations/k"])
+    func answersThatMayHoldASecretAreNot(target: String) async throws {
+        try await withGateway(script: Self.service()) { scene async throws in
+            let answer = try await get(scene, target)
+            #expect(answer["content-encoding"].isEmpty && answer["vary"].isEmpty)
+            #expect(answer.text == Self.text)
+        }
+    }
+
+    @Test(arguments: [
+        "content-type: image/png\r\n", "content-type: text/event-stream\r\n", "",
+        "content-type: application/json\r\ncontent-encoding: br\r\n",
+        "content-type: application/json\r\ncache-control: private, no-transform\r\n",
+        "content-type: application/json\r\ncontent-range: bytes 0-9/100\r\n",
+        "content-type: application/json\r\nrepr-digest: sha-256=:x:\r\n",
+    ])
+    func whatWouldGainNothingOrBreakIsNot(fields: String) async throws {
+        try await withGateway(script: Self.service(fields: fields)) { scene async throws in
+            let answer = try await get(scene)
+            #expect(answer["content-encoding"] != ["gzip"])
+            #expect(answer.text == Self.text)
+        }
+    }
+
+    @Test func smallAnswersPartsAndErrorsAreNot() async throws {
+        let json = "content-type: application/json\r\n"
+        let small = String(Self.text.prefix(1_023))
+        for script in [
+            Self.service(body: small), Self.service(status: "206 Partial Content"),
+            Self.service(fields: json, status: "404 Not Found"),
+        ] {
+            try await withGateway(script: script) { scene async throws in
+                let answer = try await get(scene)
+                #expect(answer["content-encoding"].isEmpty)
+            }
+        }
+    }
+
+    @Test func headAndHTTP10AreNot() async throws {
+        try await withGateway(script: Self.service()) { scene async throws in
+            let head = try await scene.ask(scene.signed("HEAD \(Self.safe)", fields: "accept-encoding: gzip\r\n"))
+            #expect(head["content-length"] == ["\(Self.text.utf8.count)"])
+            let old = scene.signed("GET \(Self.safe)", fields: "accept-encoding: gzip\r\n")
+            let answer = try await scene.ask(old.replacing("HTTP/1.1", with: "HTTP/1.0"))
+            #expect(answer["content-encoding"].isEmpty && answer.text == Self.text)
+        }
+    }
+
+    @Test func whatHasComeIsPassedOnBeforeTheRestComes() async throws {
+        try await withGateway(script: { connection, _ in
+            _ = try await connection.message()
+            try await connection.send(
+                "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n"
+            )
+            // The rest is sent when the first has been seen, which is never.
+            _ = try await connection.piece()
+        }) { scene async throws in
+            try await scene.connect { connection async throws in
+                try await connection.send(scene.signed("GET \(Self.safe)", fields: "accept-encoding: gzip\r\n"))
+                #expect(try await connection.head()?["content-encoding"] == ["gzip"])
+                var seen: [UInt8] = []
+                while true {
+                    seen += try #require(try await connection.piece())
+                    guard let start = seen.firstRange(of: [0x0D, 0x0A])?.upperBound else { continue }
+                    if try inflated(Array(seen[start...]), isWhole: false) == "one" { break }
+                }
+            }
+        }
+    }
+
+    @Test func itCanBeSwitchedOff() async throws {
+        try await withGateway(settings: { $0.compresses = false }, script: Self.service()) { scene async throws in
+            let answer = try await get(scene)
+            #expect(answer["content-encoding"].isEmpty && answer["vary"].isEmpty)
+            let docs = try await get(scene, "/docs")
+            #expect(docs["content-encoding"].isEmpty)
+        }
+    }
+
+    @Test func ourOwnPagesAreCompressed() async throws {
+        try await withGateway { scene async throws in
+            for page in ["/docs", "/openapi.yaml"] {
+                let plain = try await get(scene, page, accepting: "")
+                #expect(plain["content-encoding"].isEmpty)
+                if page == "/openapi.yaml" { continue }
+                let packed = try await get(scene, page)
+                #expect(packed["content-encoding"] == ["gzip"] && packed["vary"] == ["accept-encoding"])
+                #expect(try inflated(packed.body) == plain.text)
+                let tag = try #require(packed["etag"].first)
+                let known = try await scene.get(page, fields: "if-none-match: \(tag)\r\n")
+                #expect(known.status == 304)
+            }
+        }
+    }
+
+    @Test func theLengthDiffersFromOneTimeToTheNext() throws {
+        let body = ByteBuffer(string: Self.text)
+        let lengths = Set((0..<50).compactMap { _ in body.gzipped()?.readableBytes })
+        #expect(lengths.count > 5)
+    }
+
+    @Test func whatIsBeingCompressedIsCountedAndForgotten() throws {
+        let tally = DeflaterCount()
+        var deflaters = (0..<3).compactMap { _ in Deflater(tally: tally) }
+        #expect(tally.count == 3)
+        deflaters.removeAll()
+        #expect(tally.count == 0)
+    }
+
+    /// What gzip had compressed, as far as it has come.
+    private func inflated(_ bytes: [UInt8], isWhole: Bool = true) throws -> String {
+        var stream = z_stream()
+        try #require(inflateInit2_(&stream, MAX_WBITS + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK)
+        defer { inflateEnd(&stream) }
+        var input = bytes
+        var output = [UInt8](repeating: 0, count: 1_000_000)
+        let (status, left) = input.withUnsafeMutableBufferPointer { input in
+            output.withUnsafeMutableBufferPointer { output in
+                stream.next_in = input.baseAddress
+                stream.avail_in = uInt(input.count)
+                stream.next_out = output.baseAddress
+                stream.avail_out = uInt(output.count)
+                return (inflate(&stream, Z_SYNC_FLUSH), Int(stream.avail_out))
+            }
+        }
+        if isWhole { #expect(status == Z_STREAM_END) }
+        return String(decoding: output.prefix(output.count - left), as: UTF8.self)
+    }
+}

@@ -1,0 +1,81 @@
+import Configuration
+import ServiceHost
+import Testing
+
+@testable import GatewayServer
+
+/// Where a request came from, which only proxies that are trusted may say.
+@Suite struct TrustedProxyTests {
+    private func origin(peer: String, trusting ranges: String, claiming claims: Forwarding) throws -> Origin {
+        let ranges = try #require(ranges.isEmpty ? AddressRanges.none : AddressRanges(ranges))
+        return Origin(of: peer, scheme: "http", trusting: ranges).origin(claiming: claims)
+    }
+
+    @Test(arguments: [
+        // Nobody is trusted, or not this one.
+        ("", "10.0.0.1", ["1.2.3.4"], "10.0.0.1"),
+        ("10.0.0.0/8", "11.0.0.1", ["1.2.3.4"], "11.0.0.1"),
+        // The nearest that is not trusted is the client, whatever is written before it.
+        ("10.0.0.0/8", "10.0.0.1", ["1.2.3.4"], "1.2.3.4"),
+        ("10.0.0.0/8", "10.0.0.1", ["6.6.6.6, 1.2.3.4"], "1.2.3.4"),
+        ("10.0.0.0/8", "10.0.0.1", ["6.6.6.6", "1.2.3.4"], "1.2.3.4"),
+        ("10.0.0.0/8,192.168.1.1", "10.0.0.1", ["6.6.6.6,1.2.3.4 , 192.168.1.1", "10.2.2.2"], "1.2.3.4"),
+        // All of them trusted: the farthest.
+        ("10.0.0.0/8", "10.0.0.1", ["10.0.0.3, 10.0.0.2"], "10.0.0.3"),
+        ("10.0.0.0/8", "10.0.0.1", [], "10.0.0.1"),
+        // What is no address ends the walk at whoever has passed it on.
+        ("10.0.0.0/8", "10.0.0.1", ["1.2.3.4, unknown, 10.0.0.2"], "10.0.0.2"),
+        ("10.0.0.0/8", "10.0.0.1", ["1.2.3.4, <script>"], "10.0.0.1"),
+        // Ports, brackets and the mapped form of IPv4.
+        ("10.0.0.0/8", "10.0.0.1", ["1.2.3.4:5678"], "1.2.3.4"),
+        ("10.0.0.0/8", "::ffff:10.0.0.1", ["[2001:db8::1]:443"], "2001:db8::1"),
+        ("2001:db8::/32", "2001:db8::5", ["2001:db9:0:0::7"], "2001:db9::7"),
+        ("10.0.0.0/8", "10.0.0.1", ["::ffff:1.2.3.4"], "1.2.3.4"),
+    ])
+    func theClientIsWhoTheLastTrustedProxyHasNamed(
+        ranges: String,
+        peer: String,
+        fields: [String],
+        client: String
+    ) throws {
+        let claims = Forwarding(addresses: fields)
+        #expect(try origin(peer: peer, trusting: ranges, claiming: claims).address == client)
+    }
+
+    @Test func schemeAndHostAreTakenOnlyFromWhoIsTrusted() throws {
+        let claims = Forwarding(addresses: ["1.2.3.4"], scheme: "https", host: "example.org")
+        let believed = try origin(peer: "10.0.0.1", trusting: "10.0.0.1", claiming: claims)
+        #expect(believed.scheme == "https" && believed.host == "example.org")
+        let ignored = try origin(peer: "10.0.0.2", trusting: "10.0.0.1", claiming: claims)
+        #expect(ignored.scheme == "http" && ignored.host == nil)
+        let nonsense = Forwarding(scheme: "gopher", host: "a b")
+        let kept = try origin(peer: "10.0.0.1", trusting: "10.0.0.1", claiming: nonsense)
+        #expect(kept.scheme == "http" && kept.host == nil)
+    }
+
+    @Test(arguments: [true, false])
+    func theServiceIsToldWhatTheGatewayBelieves(isTrusted: Bool) async throws {
+        try await withGateway(settings: { configuration in
+            if isTrusted { configuration.trustedProxies = .loopback }
+            configuration.strictTransportSeconds = 60
+        }) { scene async throws in
+            let fields =
+                "x-forwarded-for: 6.6.6.6, 1.2.3.4\r\nx-forwarded-proto: https\r\nx-forwarded-host: roost.example\r\n"
+                + "x-real-ip: 6.6.6.6\r\nforwarded: for=6.6.6.6\r\nx_forwarded_for: 6.6.6.6\r\n"
+            let answer = try await scene.get("/conversations", fields: fields)
+            let seen = scene.seen(answer)
+            #expect(seen["x-forwarded-for"] == [isTrusted ? "1.2.3.4" : "127.0.0.1"])
+            #expect(seen["x-forwarded-proto"] == [isTrusted ? "https" : "http"])
+            #expect(seen["x-forwarded-host"] == [isTrusted ? "roost.example" : "example.org"])
+            #expect(!seen.head.contains("6.6.6.6"))
+            #expect(answer["strict-transport-security"].isEmpty == !isTrusted)
+        }
+    }
+
+    @Test(arguments: ["10.0.0.0/33", "proxy.example", "10.0.0.1,,", "10.0.0", "::1/129", "10.0.0.1;10.0.0.2"])
+    func aListThatCannotBeReadIsSaidByItsName(list: String) {
+        let reader = ConfigReader(provider: InMemoryProvider(values: ["TRUSTED_PROXIES": .init(stringLiteral: list)]))
+        let error = #expect(throws: SettingError.self) { try GatewayConfiguration(reader: reader) }
+        #expect(error?.description.hasPrefix("TRUSTED_PROXIES ") == true)
+    }
+}
