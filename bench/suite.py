@@ -73,7 +73,8 @@ class Suite:
     def _start(self, name, settings=None):
         is_entrance = name == "gateway" and "GATEWAY_URL" not in self.neighbours
         port = int(self.public_url.rpartition(":")[2]) if is_entrance else free_port()
-        url = f"http://127.0.0.1:{port}"
+        scheme = "https" if settings and "TLS_CERTIFICATE" in settings else "http"
+        url = f"{scheme}://127.0.0.1:{port}"
         environment = {
             **self.secrets,
             **self.neighbours,

@@ -7,7 +7,7 @@ worker_processes 1;
 daemon off;
 pid {directory}/{name}.pid;
 error_log {directory}/{name}.error.log;
-events {{ worker_connections 2048; }}
+events {{ worker_connections 16384; }}
 http {{
     access_log off;
     client_body_temp_path {directory}/{name}-body;
@@ -36,7 +36,8 @@ SERVICE = """
 PROXY = """
     upstream service {{ {servers} keepalive 64; keepalive_requests 10000000; }}
     server {{
-        listen 127.0.0.1:{port};
+        listen 127.0.0.1:{port}{secure};
+        keepalive_timeout 75s;
         location / {{
             proxy_pass http://service;
             proxy_http_version 1.1;
@@ -55,10 +56,16 @@ def service(directory, port, document, auth):
     return _start(directory, f"nginx-service-{port}", SERVICE.format(port=port, document=document, auth=auth))
 
 
-def proxy(directory, port, *upstreams):
-    """Of several instances it takes the one with the fewest requests under way, as ours does."""
+def proxy(directory, port, *upstreams, certificate=None):
+    """Of several instances it takes the one with the fewest requests under way, as ours does.
+
+    With a certificate, over TLS and with HTTP/2.
+    """
     servers = ("least_conn; " if len(upstreams) > 1 else "") + " ".join(f"server {address};" for address in upstreams)
-    return _start(directory, f"nginx-{port}", PROXY.format(port=port, servers=servers))
+    secure = ""
+    if certificate:
+        secure = f" ssl http2; ssl_certificate {certificate.certificate}; ssl_certificate_key {certificate.key}"
+    return _start(directory, f"nginx-{port}", PROXY.format(port=port, servers=servers, secure=secure))
 
 
 def _start(directory, name, body):

@@ -16,10 +16,20 @@ http:
   services: {{upstream: {{loadBalancer: {{servers: [{{url: "http://{upstream}"}}]}}}}}}
 """
 
+CERTIFICATES = """
+tls:
+  stores: {{default: {{defaultCertificate: {{certFile: {certificate}, keyFile: {key}}}}}}}
+"""
 
-def proxy(directory, port, upstream):
+
+def proxy(directory, port, upstream, certificate=None):
+    """With a certificate, over TLS and with HTTP/2."""
     routes = directory / "traefik-routes.yml"
-    routes.write_text(ROUTES.format(upstream=upstream))
+    text = ROUTES.format(upstream=upstream)
+    if certificate:
+        text = text.replace("entryPoints: [web]", "entryPoints: [web], tls: {}")
+        text += CERTIFICATES.format(certificate=certificate.certificate, key=certificate.key)
+    routes.write_text(text)
     static = directory / "traefik.yml"
     static.write_text(STATIC.format(port=port, routes=routes))
     return Program("traefik", [installed("traefik"), f"--configFile={static}"], directory, {"GOMAXPROCS": "1"})

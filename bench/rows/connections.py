@@ -1,0 +1,86 @@
+"""What a connection that only waits takes of the gateway's memory, in cleartext and over TLS, beside nginx and Traefik.
+
+Each of 5,000 has had one request answered, and is then left alone.
+"""
+
+import socket
+import ssl
+import time
+from contextlib import ExitStack
+
+from bench import certificate, web
+from bench.peers import nginx, traefik
+from bench.processes import free_port
+from bench.table import Row
+
+COUNT = 5_000
+PATH = "/.well-known/openid-configuration"
+REQUEST = f"GET {PATH} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+
+
+def measure(bench):
+    rows = []
+    for is_secure in (False, True):
+        weights = _weigh(bench, is_secure)
+        what = "idle connections, " + ("TLS" if is_secure else "cleartext")
+        for peer in ("nginx", "traefik"):
+            rows.append(Row(f"{COUNT:,} {what}", "kB each", weights["ours"], peer, weights[peer]))
+    return rows
+
+
+def _weigh(bench, is_secure):
+    name = "tls-connections" if is_secure else "connections"
+    with ExitStack() as stack:
+        directory = bench.directory(name)
+        document = directory / "document.json"
+        document.write_text("{}")
+        made = certificate.make(directory) if is_secure else None
+        suite = stack.enter_context(bench.suite(name.replace("-", "_")))
+        auth = suite.start_auth()
+        service = f"127.0.0.1:{free_port()}"
+        backend = stack.enter_context(nginx.service(directory, int(service[10:]), document, auth.address))
+        backend.wait_until(lambda: web.answers(f"http://{service}", PATH))
+        gateway = suite.start_gateway(
+            event_loops=1, settings=made and made.settings, auth=f"http://{service}", conversations=f"http://{service}"
+        )
+        lanes = {"ours": (gateway.program, gateway.url)}
+        for peer in (nginx, traefik):
+            port = free_port()
+            program = stack.enter_context(peer.proxy(directory, port, service, certificate=made))
+            url = f"{'https' if made else 'http'}://127.0.0.1:{port}"
+            program.wait_until(lambda url=url: web.answers(url, PATH))
+            lanes[peer.__name__.rpartition(".")[2]] = (program, url)
+        return {name: _each(program, int(url.rpartition(":")[2]), is_secure) for name, (program, url) in lanes.items()}
+
+
+def _each(program, port, is_secure):
+    """Kilobytes that a connection adds to a program."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    # The first few bring caches and pools along, which later ones share.
+    connections = [_open(port, context if is_secure else None) for _ in range(100)]
+    before = program.rss_bytes()
+    try:
+        connections += [_open(port, context if is_secure else None) for _ in range(COUNT)]
+        time.sleep(1)
+        return (program.rss_bytes() - before) / COUNT / 1e3
+    finally:
+        for connection in connections:
+            connection.close()
+
+
+def _open(port, context):
+    connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+    if context:
+        connection = context.wrap_socket(connection)
+    connection.sendall(REQUEST)
+    answer = b""
+    while b"\r\n\r\n" not in answer:
+        piece = connection.recv(4_096)
+        if not piece:
+            raise RuntimeError(f"port {port} closed a connection unasked")
+        answer += piece
+    if b" 200 " not in answer.split(b"\r\n", 1)[0]:
+        raise RuntimeError(f"port {port}: {answer[:100]!r}")
+    return connection
