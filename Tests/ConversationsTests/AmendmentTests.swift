@@ -128,7 +128,8 @@ import Wire
             let said = try await scene.ann.say("hello", in: scene.token)
             for text in [
                 "a", "1", "#", "ok", "👍👍", "👍a", " 👍", "🇩", "🇩🇪🇫🇷", "👍" + String(repeating: "\u{301}", count: 9),
-                ":+1:", "\u{200D}", "\u{FE0F}", "١", "字", String(repeating: "👩‍", count: 20) + "👩", "\u{7F}", "1\u{20E3}x",
+                ":+1:", "\u{200D}", "\u{FE0F}", "١", "字", String(repeating: "👩‍", count: 20) + "👩", "\u{7F}",
+                "1\u{20E3}x",
             ] {
                 let path = "/conversations/\(scene.token)/messages/\(said.id)/reactions/"
                 let answer = try await scene.bob.ask(.put, path + ServiceClient.percentEncoded(text))
