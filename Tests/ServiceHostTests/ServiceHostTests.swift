@@ -148,7 +148,7 @@ import Wire
                     .post,
                     "/words",
                     token: token,
-                    body: #"{"word":"y"}"#,
+                    body: #"{"word":"\#(coding)"}"#,
                     headers: headers
                 )
                 #expect(answer.status == status)
