@@ -95,7 +95,7 @@ import Testing
         }
         #expect(probes == 3)
         #expect(health.standing.circuit == .halfOpen)
-        #expect(admission(at: 1) == .refused(until: at(6)))
+        #expect(admission(at: 1) == .refused(until: at(1)))
         for _ in 0..<2 { health.succeeded(began: at(1), now: at(1.2)) }
         #expect(health.standing.circuit == .halfOpen)
         health.succeeded(began: at(1), now: at(1.2))
@@ -162,12 +162,20 @@ import Testing
         #expect(admission(at: 1) == .lastResort)
     }
 
-    @Test func whoVanishedIsProbedAsSoonAsItIsThereAgain() {
+    @Test func whoVanishedIsTakenBackAsSoonAsItIsThereAgain() {
         for second in 0..<5 { health.checked(.noAnswer, now: at(Double(second))) }
         #expect(health.standing.circuit == .open)
         health.checked(.ready, now: at(4.1))
-        #expect(health.standing == .init(isReady: true, isEjected: false, circuit: .halfOpen))
+        #expect(health.standing == .init())
+        #expect(admission(at: 4.1, chance: 0) == .inTurn)
         #expect(health.isAnswering)
+    }
+
+    @Test func whoMissedOneCheckIsProbedAtOnce() {
+        fail(5, .unanswered, at: 0)
+        health.checked(.noAnswer, now: at(0.1))
+        health.checked(.ready, now: at(0.2))
+        #expect(health.standing.circuit == .halfOpen)
     }
 
     @Test func aCheckThatIsAnsweredDoesNotCallOffAnOpenCircuit() {

@@ -139,7 +139,8 @@ final class InstanceHealth: Sendable {
             advance(&state, now)
             switch state.circuit {
             case .open: return .refused(until: state.openUntil)
-            case .halfOpen where !hasProbe(&state, now): return .refused(until: state.probesSince + rules.probeTime)
+            // The probes that are under way may tell at any moment.
+            case .halfOpen where !hasProbe(&state, now): return .refused(until: now)
             case .halfOpen, .closed: break
             }
             guard state.isInTurn else { return .lastResort }
@@ -210,8 +211,13 @@ final class InstanceHealth: Sendable {
         guard state.circuit == .halfOpen, began >= state.since else { return }
         state.answeredProbes += 1
         guard state.answeredProbes >= rules.probes else { return }
-        state.circuit = .closed
         state.openings = 0
+        close(&state, now)
+    }
+
+    private func close(_ state: inout State, _ now: NIODeadline) {
+        state.circuit = .closed
+        state.unansweredInRow = 0
         state.counts = SlidingCounts()
         comeBack(&state, now)
     }
@@ -270,8 +276,12 @@ final class InstanceHealth: Sendable {
             advance(&state, now)
             switch verdict {
             case .ready:
-                // One that had vanished and is there again need not wait for the circuit's time to pass.
-                if state.missedChecks > 0, state.circuit == .open { halfOpen(&state, now) }
+                // One that had vanished and is there again, started anew perhaps, need not wait for its time to pass.
+                if state.missedChecks >= rules.missedChecks, state.circuit != .closed {
+                    close(&state, now)
+                } else if state.missedChecks > 0, state.circuit == .open {
+                    halfOpen(&state, now)
+                }
                 state.missedChecks = 0
                 guard !state.isReady else { break }
                 state.isReady = true
