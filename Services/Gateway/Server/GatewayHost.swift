@@ -9,11 +9,7 @@ package enum GatewayHost {
             let configuration = try GatewayConfiguration(reader: boot.configuration)
             let secret = try boot.configuration.secret("SERVICE_SECRET")
             let tokens = try ServiceTokens(secret: secret, name: "gateway")
-            let toAuth = try MovableTransport(
-                setting: "AUTH_URL",
-                default: "http://127.0.0.1:8081",
-                settings: boot.configuration
-            )
+            let toAuth = try MovableTransport(settings: boot.configuration)
             let auth = ServiceClient(callee: "auth", transport: toAuth) { "Bearer \(try tokens.token(for: "auth"))" }
             let credentials = CredentialVerifier(
                 source: HTTPCredentialSource(auth: auth),

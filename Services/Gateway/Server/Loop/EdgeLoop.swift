@@ -46,7 +46,7 @@ final class EdgeLoop: @unchecked Sendable {
             health: health,
             eventLoop: eventLoop,
             configuration: edge.configuration,
-            limit: max(1, edge.configuration.upstreamConnectionLimit / edge.loopCount)
+            loops: edge.loopCount
         )
     }
 
@@ -63,7 +63,7 @@ final class EdgeLoop: @unchecked Sendable {
         for (balancer, fleet) in zip(balancers, edge.fleets) {
             let pools = fleet.instances.map { health in
                 let known = balancer.pools.first { $0.health === health }
-                known?.configuration = edge.configuration
+                known?.take(edge.configuration, loops: edge.loopCount)
                 return known ?? Self.pool(of: health, edge: edge, eventLoop: eventLoop)
             }
             balancer.take(fleet: fleet, pools: pools)

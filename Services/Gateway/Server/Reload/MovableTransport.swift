@@ -3,28 +3,25 @@ package import ServiceClient
 import ServiceHost
 import Synchronization
 
-/// The way to a service whose instances may be elsewhere after a reload.
+/// The gateway's own way to auth, whose instances may be elsewhere after a reload.
 package final class MovableTransport: Transport, Reloading {
-    private let setting: String
-    private let standard: String
     private let current: Mutex<HTTPTransport>
 
-    /// - Parameters:
-    ///   - setting: names the instances, as `AUTH_URL` does.
-    ///   - standard: where they are unless it is set.
-    ///   - settings: are read now, and again on each reload.
-    /// - Throws: where the setting makes no sense.
-    package init(setting: String, default standard: String, settings: ConfigReader) throws {
-        self.setting = setting
-        self.standard = standard
-        current = Mutex(HTTPTransport(baseURLs: try settings.baseURLs(setting, default: standard)))
+    /// - Parameter settings: say where auth is, by `AUTH_URL`.
+    /// - Throws: where they make no sense.
+    package init(settings: ConfigReader) throws {
+        current = Mutex(try Self.transport(settings))
+    }
+
+    private static func transport(_ settings: ConfigReader) throws -> HTTPTransport {
+        HTTPTransport(baseURLs: try settings.baseURLs("AUTH_URL", default: "http://127.0.0.1:8081"))
     }
 
     package var name: String { "the gateway's own calls to auth" }
 
     package func reload(_ settings: ConfigReader) throws {
-        let urls = try settings.baseURLs(setting, default: standard)
-        current.withLock { $0 = HTTPTransport(baseURLs: urls) }
+        let transport = try Self.transport(settings)
+        current.withLock { $0 = transport }
     }
 
     package func send(_ request: ServiceRequest) async throws -> ServiceResponse {

@@ -9,9 +9,9 @@ final class UpstreamPool {
     private static let receiveBuffer: SocketOptionValue = 256 * 1_024
 
     let health: InstanceHealth
-    var configuration: GatewayConfiguration
     private let eventLoop: any EventLoop
-    private let limit: Int
+    private var configuration: GatewayConfiguration
+    private var limit: Int
     private var idle: [UpstreamHandler] = []
     private var count = 0
     private var tunnels = 0
@@ -21,12 +21,19 @@ final class UpstreamPool {
     /// The instance is none any more: what it has under way ends, and nothing is kept.
     private var isRetired = false
 
-    init(health: InstanceHealth, eventLoop: any EventLoop, configuration: GatewayConfiguration, limit: Int) {
+    /// A pool on one of `loops` event loops, which share what one instance may be asked at once.
+    init(health: InstanceHealth, eventLoop: any EventLoop, configuration: GatewayConfiguration, loops: Int) {
         self.health = health
         self.eventLoop = eventLoop
         self.configuration = configuration
-        self.limit = limit
+        limit = max(1, configuration.upstreamConnectionLimit / loops)
         idle.reserveCapacity(64)
+    }
+
+    /// Goes on with other settings.
+    func take(_ configuration: GatewayConfiguration, loops: Int) {
+        self.configuration = configuration
+        limit = max(1, configuration.upstreamConnectionLimit / loops)
     }
 
     var instance: UpstreamInstance { health.instance }
