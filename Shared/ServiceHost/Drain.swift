@@ -28,7 +28,7 @@ package final class Drain: Service {
         await drain()
     }
 
-    func drain() async {
+    package func drain() async {
         draining.store(true, ordering: .relaxed)
         logger.info("draining", metadata: ["connections": "\(connections.withLock { $0 })"])
         guard connections.withLock({ $0 }) > 0 else { return }

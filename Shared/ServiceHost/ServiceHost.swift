@@ -125,6 +125,7 @@ package enum ServiceHost {
             responder: router.buildResponder(),
             routes: routes.map { ($0.method.rawValue, $0.path.description) },
             verifier: verifier,
+            drain: drain,
             background: service.background + [sweep]
         )
     }
@@ -158,5 +159,6 @@ package struct AssembledService: Sendable {
     /// Method and path of each, as `GET` and `/auth/users`, for holding them to the public description.
     package let routes: [(method: String, path: String)]
     package let verifier: CredentialVerifier
+    package let drain: Drain
     package let background: [any Service]
 }

@@ -55,6 +55,24 @@ import Wire
         }
     }
 
+    @Test func whoIsToldToStopSaysSoAndServesOn() async throws {
+        try await withEcho { echo in
+            #expect(try await echo.send(.get, "/ready").status == 200)
+            #expect(try await echo.send(.get, "/open").headers[.connection] == nil)
+
+            // Nobody is connected, so it does not wait.
+            await echo.assembled.drain.drain()
+
+            let ready = try await echo.send(.get, "/ready")
+            #expect(ready.status == 503)
+            #expect(ready.headers[.retryAfter] == "1")
+            #expect(try await echo.send(.get, "/health").status == 200)
+            let answer = try await echo.send(.get, "/open")
+            #expect(answer.status == 200)
+            #expect(answer.headers[.connection] == "close")
+        }
+    }
+
     @Test func twoCredentialsAreNone() async throws {
         try await withEcho { echo in
             let token = try await keys.token(for: alice)
