@@ -148,7 +148,10 @@ import Testing
     @Test func anInstanceThatHangsHoldsUpHardlyAnybody() async throws {
         try await withGateway(
             instances: [Self.hanging, ScriptedService.echo],
-            settings: { $0.answerTimeout = .milliseconds(300) }
+            settings: { configuration in
+                Self.forGood(&configuration)
+                configuration.answerTimeout = .seconds(1)
+            }
         ) { scene, services async throws in
             let statuses = try await scene.load(400, atOnce: 4)
             #expect(statuses[200] ?? 0 >= 380, "\(statuses)")

@@ -38,14 +38,11 @@ import Wire
     @Test func whatIsTooMuchIsAProblemThatSaysWhenToComeBack() async throws {
         try await withGateway(settings: { $0.userRate = 1 }) { scene in
             try await scene.connect { connection in
-                var answer: RawMessage
-                var count = 0
-                repeat {
-                    try await connection.send(scene.signed("GET /conversations"))
-                    answer = try #require(try await connection.message())
-                    count += 1
-                } while answer.status == 200
-                #expect(count > 10)
+                // More than are let in at once; whatever the machine's speed, the last of them is one too many.
+                try await connection.send(String(repeating: scene.signed("GET /conversations"), count: 200))
+                var answers: [RawMessage] = []
+                for _ in 0..<200 { answers.append(try #require(try await connection.message())) }
+                let answer = try #require(answers.first { $0.status != 200 })
                 #expect(answer.status == 429)
                 #expect(answer.code == "rate_limited")
                 #expect(answer["content-type"] == ["application/problem+json"])
