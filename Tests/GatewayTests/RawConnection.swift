@@ -216,42 +216,47 @@ private enum ClientTLS {
 }
 
 extension RawConnection {
+    /// A connection that is open until it is closed; it is used once it is where it stays.
+    struct Opened: Sendable {
+        let channel: any Channel
+        private let reader: RawReader
+
+        /// Connects; over TLS, if protocols are named that it may be for.
+        init(port: Int, over protocols: [String]? = nil, upTo version: TLSVersion = .tlsv13) async throws {
+            let tls = try protocols.map { try ClientTLS.context(for: $0, upTo: version) }
+            let group = MultiThreadedEventLoopGroup.singleton.next()
+            let reader = RawReader(eventLoop: group)
+            channel = try await ClientBootstrap(group: group)
+                .channelOption(.allowRemoteHalfClosure, value: true)
+                .channelOption(.autoRead, value: false)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let pipeline = channel.pipeline.syncOperations
+                        if let tls {
+                            try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: "localhost"))
+                        }
+                        try pipeline.addHandler(reader)
+                    }
+                }
+                .connect(host: "127.0.0.1", port: port)
+                .get()
+            self.reader = reader
+            // The handshake wants an answer before anybody asks for one.
+            if tls != nil { channel.read() }
+        }
+
+        func connection() -> RawConnection { RawConnection(channel: channel, reader: reader) }
+    }
+
     /// Connects for the time of `body`; over TLS, if protocols are named that it may be for.
     static func open<Answer>(
         port: Int,
         over protocols: [String]? = nil,
         upTo version: TLSVersion = .tlsv13,
-        receiveBuffer: Int? = nil,
         _ body: (RawConnection) async throws -> Answer
     ) async throws -> Answer {
-        let tls = try protocols.map { try ClientTLS.context(for: $0, upTo: version) }
-        let group = MultiThreadedEventLoopGroup.singleton.next()
-        let reader = RawReader(eventLoop: group)
-        var bootstrap = ClientBootstrap(group: group)
-            .channelOption(.allowRemoteHalfClosure, value: true)
-            .channelOption(.autoRead, value: false)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    let pipeline = channel.pipeline.syncOperations
-                    if let tls {
-                        try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: "localhost"))
-                    }
-                    try pipeline.addHandler(reader)
-                }
-            }
-        if let receiveBuffer {
-            bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: SocketOptionValue(receiveBuffer))
-        }
-        let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
-        // The handshake wants an answer before anybody asks for one.
-        if tls != nil { channel.read() }
-        do {
-            let answer = try await body(RawConnection(channel: channel, reader: reader))
-            channel.close(promise: nil)
-            return answer
-        } catch {
-            channel.close(promise: nil)
-            throw error
-        }
+        let opened = try await Opened(port: port, over: protocols, upTo: version)
+        defer { opened.channel.close(promise: nil) }
+        return try await body(opened.connection())
     }
 }

@@ -86,7 +86,7 @@ import Testing
     @Test func anOldVersionIsRefused() async throws {
         try await withSecureGateway { scene async throws in
             try await scene.connectSecurely(upTo: .tlsv11) { connection async throws in
-                await #expect(throws: (any Error).self) { try await connection.send("GET / HTTP/1.1\r\n\r\n") }
+                _ = await #expect(throws: (any Error).self) { try await connection.send("GET / HTTP/1.1\r\n\r\n") }
             }
             try await scene.connectSecurely(upTo: .tlsv12) { connection async throws in
                 try await connection.send(scene.signed("GET /conversations"))

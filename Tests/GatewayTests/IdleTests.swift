@@ -1,0 +1,67 @@
+import NIOCore
+import Testing
+
+@testable import GatewayServer
+
+/// Many who only wait, or read slowly, are in nobody's way.
+@Suite struct IdleTests {
+    /// Connects `count` times, and keeps what it got.
+    private func connections(_ count: Int, to scene: GatewayScene, isSecure: Bool) async throws -> [RawConnection] {
+        try await withThrowingTaskGroup(of: RawConnection.Opened.self) { group in
+            for _ in 0..<count {
+                group.addTask { try await RawConnection.Opened(port: scene.port, over: isSecure ? ["http/1.1"] : nil) }
+            }
+            return try await group.reduce(into: []) { $0.append($1.connection()) }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func whoWaitsIsServedWhenItAsks(isSecure: Bool) async throws {
+        try await withGateway(settings: { configuration in
+            if isSecure { configuration.certificates = try Certificates(TestCertificate.a) }
+        }) { scene async throws in
+            let waiting = try await connections(300, to: scene, isSecure: isSecure)
+            for round in 0..<2 {
+                for connection in waiting {
+                    try await connection.send(scene.signed("GET /conversations?round=\(round)"))
+                }
+                for connection in waiting {
+                    #expect(try await connection.message()?.status == 200)
+                }
+            }
+            for connection in waiting { try await connection.close() }
+        }
+    }
+
+    @Test func whoReadsSlowlyHoldsUpNobody() async throws {
+        try await withSecureGateway(
+            settings: { $0.receiveBuffer = 65_536 },
+            script: { connection, service in
+                while let request = try await connection.message() {
+                    service.note(request)
+                    guard request.target.hasSuffix("large") else {
+                        try await connection.send(ScriptedService.answer(""))
+                        continue
+                    }
+                    try await connection.send("HTTP/1.1 200 OK\r\ncontent-length: 50000000\r\n\r\n")
+                    let piece = Array(repeating: UInt8(0x78), count: 65_536)
+                    service.note(bytes: try await connection.sendUntilStuck(piece, most: 50_000_000))
+                    _ = try await connection.rest()
+                }
+            }
+        ) { scene async throws in
+            let slow = try await connections(10, to: scene, isSecure: true)
+            for connection in slow { try await connection.send(scene.signed("GET /conversations?large")) }
+            try await eventually { scene.service.requests.count == 10 }
+            for _ in 0..<20 {
+                try await scene.connectSecurely { connection async throws in
+                    try await connection.send(scene.signed("GET /conversations"))
+                    #expect(try await connection.message()?.status == 200)
+                }
+            }
+            // What each of them has not read is in the kernel's buffers, and little more.
+            #expect(scene.service.received < 10 * 12_000_000)
+            for connection in slow { connection.channel.close(promise: nil) }
+        }
+    }
+}
