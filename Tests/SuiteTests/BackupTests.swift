@@ -1,8 +1,10 @@
 import ChildProcesses
 import ConversationsAPI
 import Foundation
+import Glibc
 import LocalPostgres
 import Logging
+import Postgres
 import Testing
 
 /// What a backup holds, and what is said where one cannot be taken or restored.
@@ -167,6 +169,35 @@ extension SuiteTests {
                 let (status, output) = try await full.run(within: .seconds(60))
                 #expect(status == .code(1), "\(output)")
                 #expect(output.contains("pg_dump of auth failed"), "\(output)")
+                #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
+            }
+        }
+
+        @Test func whatIsInterruptedLeavesNothing() async throws {
+            try await Self.withDatabase { suite in
+                let place = "\(suite.directory)/place"
+                try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+                let url = try #require(suite.environment["DATABASE_URL"])
+                let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+                let pool = PostgresPool(configuration: try PostgresConfiguration(url: url), logger: logger)
+
+                // Held by somebody, so that the backup has to wait.
+                let status = try await pool.transaction { transaction in
+                    _ = try await transaction.execute("LOCK TABLE auth.accounts IN ACCESS EXCLUSIVE MODE")
+                    let backup = try await ChildProcess.start(suite.roost("backup", "\(place)/backup"))
+                    try await eventually(within: .seconds(30), "waiting for the lock") {
+                        try await transaction.one(
+                            "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted) AS is_waiting",
+                            as: { try $0.bool("is_waiting") }
+                        )
+                    }
+                    #expect(try FileManager.default.contentsOfDirectory(atPath: place).count == 1)
+                    backup.signal(SIGINT)
+                    return await backup.exit(within: .seconds(30))
+                }
+                await pool.shutdown()
+
+                #expect(status == .code(130))
                 #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
             }
         }
