@@ -131,11 +131,25 @@ import Testing
                 var seen: [UInt8] = []
                 while true {
                     seen += try #require(try await connection.piece())
-                    guard let start = seen.firstRange(of: [0x0D, 0x0A])?.upperBound else { continue }
-                    if try inflated(Array(seen[start...]), isWhole: false) == "one" { break }
+                    let body = payload(of: seen)
+                    if !body.isEmpty, try inflated(body, isWhole: false) == "one" { break }
                 }
             }
         }
+    }
+
+    /// What the whole chunks at the start of `bytes` carry.
+    private func payload(of bytes: [UInt8]) -> [UInt8] {
+        var payload: [UInt8] = []
+        var rest = bytes[...]
+        while let line = rest.firstRange(of: [0x0D, 0x0A]),
+            let size = Int(String(decoding: rest[..<line.lowerBound], as: UTF8.self), radix: 16),
+            rest[line.upperBound...].count >= size
+        {
+            payload += rest[line.upperBound...].prefix(size)
+            rest = rest[line.upperBound...].dropFirst(size + 2)
+        }
+        return payload
     }
 
     @Test func itCanBeSwitchedOff() async throws {
