@@ -6,14 +6,15 @@ import Synchronization
 /// The time between being told to stop and taking no more connections.
 ///
 /// Whoever sends requests here must stop first, or the last of them meets a closed door: `/ready` says no, every answer
-/// says that its connection ends, and connections are taken as before. That is over once nobody is connected, and after
-/// `longest` in any case. Run it as the last service, which is the first to be told.
+/// says that its connection ends, and connections are taken as before. That is over once no request has come for half of
+/// `longest`, and after `longest` in any case; where nobody is connected, at once. Run it as the last service, which is the
+/// first to be told.
 package final class Drain: Service {
     private let longest: Duration
     private let logger: Logger
     private let draining = Atomic<Bool>(false)
-    private let connections = Mutex(0)
-    private let left = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    private let connections = Atomic<Int>(0)
+    private let lastRequest = Mutex(ContinuousClock.now)
 
     init(longest: Duration, logger: Logger) {
         self.longest = longest
@@ -29,18 +30,27 @@ package final class Drain: Service {
     }
 
     package func drain() async {
+        let start = ContinuousClock.now
+        lastRequest.withLock { $0 = start }
         draining.store(true, ordering: .relaxed)
-        logger.info("draining", metadata: ["connections": "\(connections.withLock { $0 })"])
-        guard connections.withLock({ $0 }) > 0 else { return }
-        await withTaskGroup(of: Void.self) { group in
-            // Cancelled, it has waited long enough.
-            group.addTask { [longest] in try? await Task.sleep(for: longest) }
-            group.addTask { [self] in
-                for await _ in left.stream where connections.withLock({ $0 }) == 0 { return }
+        let connections = connections.load(ordering: .relaxed)
+        logger.info("draining", metadata: ["connections": "\(connections)"])
+        guard connections > 0 else { return }
+        while true {
+            let end = min(start + longest, lastRequest.withLock { $0 } + longest / 2)
+            guard end > .now else { return }
+            do {
+                try await Task.sleep(until: end, clock: .continuous)
+            } catch {
+                return
             }
-            await group.next()
-            group.cancelAll()
         }
+    }
+
+    /// A request came, and not to ask how this service is doing.
+    func served() {
+        guard isDraining else { return }
+        lastRequest.withLock { $0 = .now }
     }
 
     /// A handler that counts a connection.
@@ -49,15 +59,11 @@ package final class Drain: Service {
     }
 
     fileprivate func opened() {
-        connections.withLock { $0 += 1 }
+        connections.add(1, ordering: .relaxed)
     }
 
     fileprivate func closed() {
-        let isLast = connections.withLock { connections in
-            connections -= 1
-            return connections == 0
-        }
-        if isLast, isDraining { left.continuation.yield() }
+        connections.subtract(1, ordering: .relaxed)
     }
 }
 

@@ -7,6 +7,9 @@ import Wire
 
 /// What operators and load balancers ask of every service.
 struct HealthRoutes {
+    /// What is asked for over and over by who only wants to know how the service is doing.
+    static let paths: Set<String> = ["/health", "/ready", "/metrics"]
+
     let database: PostgresPool
     let verifier: CredentialVerifier
     let metrics: PrometheusRegistry?

@@ -42,8 +42,11 @@ package struct RequestWatch: RouterMiddleware {
             response = answer(error, to: request, context: context)
         }
         response.headers[.requestID] = trace.requestID
-        if drain.isDraining { response.headers[.connection] = "close" }
         let route = context.endpointPath ?? "unknown"
+        if drain.isDraining {
+            response.headers[.connection] = "close"
+            if !HealthRoutes.paths.contains(route) { drain.served() }
+        }
         let duration = start.duration(to: .now)
         timers.record(
             RequestTimers.Key(method: request.method.rawValue, route: route, status: response.status.code),
