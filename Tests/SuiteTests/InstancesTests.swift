@@ -1,0 +1,159 @@
+import AuthAPI
+import ChildProcesses
+import ConversationsAPI
+import Foundation
+import Glibc
+import HTTPTypes
+import LocalPostgres
+import ServiceClient
+import Synchronization
+import Testing
+import Wire
+
+/// Two instances of each service behind the gateway.
+extension SuiteTests {
+    @Suite struct InstancesTests {
+        private static let senders = 8
+
+        @Test func restartingAllInstancesOneAfterAnotherFailsNobody() async throws {
+            let ports = try (0..<4).map { _ in try LoopbackPort.free().number }
+            let settings = [
+                "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0",
+                "AUTH_URL": "http://127.0.0.1:\(ports[0]),http://127.0.0.1:\(ports[1])",
+                "CONVERSATIONS_URL": "http://127.0.0.1:\(ports[2]),http://127.0.0.1:\(ports[3])",
+            ]
+            try await RunningSuite.with(settings: settings) { suite in
+                let ana = try await suite.person("ana")
+                let made = try await ana.conversations.create(ConversationDraft(label: "load"))
+                let load = SteadyLoad(person: ana, token: made.token)
+                let sending = Task { await load.run(senders: Self.senders) }
+                try await eventually(within: .seconds(30), "under way") { load.acknowledged.count >= 50 }
+
+                for (name, port) in zip(["auth", "auth-2", "conversations", "conversations-2"], ports) {
+                    let process = try suite.process(name)
+                    process.signal(SIGTERM)
+                    #expect(await process.hasEnded(within: .seconds(20)), "\(name) ended")
+                    // The supervisor starts it again; the next one's turn comes once this one is ready.
+                    try await eventually(within: .seconds(20), "\(name) ready") {
+                        // Silence: until it listens it cannot say so.
+                        (try? await suite.client(port: port, jwt: nil).send(.get, "/ready")) != nil
+                    }
+                    let before = load.acknowledged.count
+                    try await eventually(within: .seconds(20), "going on") { load.acknowledged.count > before + 100 }
+                }
+
+                load.stop()
+                await sending.value
+                #expect(load.failures.isEmpty, "\(load.failures.count) failed: \(load.failures.prefix(3))")
+                let found = try await history(of: made.token, by: ana)
+                #expect(found == load.acknowledged)
+
+                let port = try #require(suite.environment["MANAGEMENT_PORT"].flatMap { Int($0) })
+                let answer = try await suite.client(port: port, jwt: nil).send(.get, "/metrics")
+                let metrics = String(decoding: answer.body, as: UTF8.self)
+                for port in ports[2...] {
+                    let names = #"{service="conversations",instance="127.0.0.1:\#(port)""#
+                    #expect(metrics.contains("roost_gateway_upstream_in_turn\(names)} 1.0"))
+                    #expect(metrics.contains("roost_gateway_upstream_circuit\(names)} 0.0"))
+                    #expect(metrics.contains("roost_gateway_upstream_requests_total\(names),status=\"2xx\"}"))
+                    #expect(metrics.contains("roost_gateway_upstream_answer_seconds_count\(names)}"))
+                    #expect(metrics.contains("roost_gateway_upstream_pool_connections\(names),state=\"idle\"}"))
+                }
+            }
+        }
+
+        @Test func otherInstancesAreTakenUpOnHangup() async throws {
+            let file = "\(NSTemporaryDirectory())/roost-settings-\(UUID().uuidString)"
+            defer { unlink(file) }
+            try "RATE_USER=5\n".write(toFile: file, atomically: true, encoding: .utf8)
+            try await RunningSuite.with(settings: ["SETTINGS_FILE": file]) { suite in
+                let ana = try await suite.person("ana")
+                func policy() async throws -> String? {
+                    let answer = try await ana.service.send(.get, "/conversations")
+                    return answer.headers.first { $0.name.canonicalName == "ratelimit-policy" }?.value
+                }
+                #expect(try await policy() == #""user";q=50;w=10"#)
+
+                try "RATE_USER=7\n".write(toFile: file, atomically: true, encoding: .utf8)
+                try suite.process("gateway").signal(SIGHUP)
+                try await eventually(within: .seconds(10), "taken up") { try await policy() == #""user";q=70;w=10"# }
+
+                try "RATE_USER=a few\n".write(toFile: file, atomically: true, encoding: .utf8)
+                let gateway = try suite.process("gateway")
+                gateway.signal(SIGHUP)
+                try await eventually(within: .seconds(10), "refused") {
+                    let path = "\(suite.directory)/.roost/logs/gateway.log"
+                    // Silence: the log begins with the first line that is written to it.
+                    return (try? String(contentsOfFile: path, encoding: .utf8))?.contains("RATE_USER is") ?? false
+                }
+                #expect(try await policy() == #""user";q=70;w=10"#)
+                #expect(gateway.isAlive)
+            }
+        }
+
+        /// `seq` by `clientMessageId`, of the whole history.
+        private func history(of token: String, by person: Person) async throws -> [String: Int64] {
+            var found: [String: Int64] = [:]
+            var last: Int64 = 0
+            while true {
+                let query = [("afterSeq", "\(last)"), ("count", "100")]
+                let page = try await person.conversations.messages(token, query: query)
+                guard let newest = page.map(\.seq).max() else { return found }
+                for message in page { found[message.clientMessageId ?? ""] = message.seq }
+                last = newest
+            }
+        }
+    }
+}
+
+/// Senders that say one message after another, each once, until they are stopped.
+private final class SteadyLoad: Sendable {
+    private struct State {
+        var acknowledged: [String: Int64] = [:]
+        var failures: [String] = []
+        var isStopped = false
+    }
+
+    private let person: Person
+    private let token: String
+    private let state = Mutex(State())
+
+    init(person: Person, token: String) {
+        self.person = person
+        self.token = token
+    }
+
+    /// `seq` by `clientMessageId`.
+    var acknowledged: [String: Int64] { state.withLock(\.acknowledged) }
+    var failures: [String] { state.withLock(\.failures) }
+
+    func stop() { state.withLock { $0.isStopped = true } }
+
+    func run(senders: Int) async {
+        await withTaskGroup(of: Void.self) { group in
+            for sender in 0..<senders {
+                group.addTask { [self] in
+                    var number = 0
+                    while !state.withLock(\.isStopped) {
+                        number += 1
+                        await say("\(sender) \(number)")
+                    }
+                }
+            }
+        }
+    }
+
+    private func say(_ text: String) async {
+        do {
+            let message = try await person.conversations.send(
+                MessageDraft(data: text, clientMessageId: text),
+                to: token
+            )
+            state.withLock { $0.acknowledged[text] = message.seq }
+            // Reads and what auth answers by itself go the same way.
+            _ = try await person.service.send(.get, "/auth/sessions")
+        } catch {
+            state.withLock { $0.failures.append("\(text): \(error)") }
+        }
+    }
+}
