@@ -183,5 +183,5 @@ extension StoreScene {
 
 extension LaneOutcome {
     var isAmended: Bool { if case .amended = self { true } else { false } }
-    var refusal: AmendmentRefusal? { if case .refused(let refusal) = self { refusal } else { nil } }
+    var refusal: LaneRefusal? { if case .refused(let refusal) = self { refusal } else { nil } }
 }

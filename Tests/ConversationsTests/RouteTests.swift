@@ -4,14 +4,14 @@ import Testing
 /// Conversations' routes are those that `docs/openapi.yaml` describes.
 @Suite struct RouteTests {
     @Test func everyRouteIsDescribedAndEveryDescriptionIsServed() async throws {
-        let described = try PublicRoute.below("conversations")
+        let described = try PublicRoute.below("conversations", "blocks")
         try await withConversation { scene in
             #expect(scene.service.publicRoutes.sorted() == described.map(\.description).sorted())
         }
     }
 
     @Test func whoIsNotSignedInGetsNowhere() async throws {
-        let described = try PublicRoute.below("conversations")
+        let described = try PublicRoute.below("conversations", "blocks")
         try await withConversation { scene in
             for route in described {
                 let status = try await scene.service.send(route.method, route.path).status

@@ -40,10 +40,11 @@ package struct PublicRoute: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TestService {
-    /// The public routes that are served, as `PublicRoute` writes them.
+    /// The public routes that are served, as `PublicRoute` writes them; HEAD comes with GET and is not described.
     package var publicRoutes: [String] {
         let own = ["health", "internal", "metrics", "ready"]
-        return assembled.routes.map { method, path in "\(method) \(path.replacing(/:(\w+)/) { "{\($0.1)}" })" }
+        return assembled.routes.filter { $0.method != "HEAD" }
+            .map { method, path in "\(method) \(path.replacing(/:(\w+)/) { "{\($0.1)}" })" }
             .filter { route in !own.contains { route.hasSuffix(" /\($0)") || route.contains(" /\($0)/") } }
     }
 }

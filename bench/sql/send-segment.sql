@@ -24,9 +24,9 @@ WITH drafts AS MATERIALIZED (
 ), fresh AS MATERIALIZED (
     SELECT drafts.n, drafts.conversation_id, drafts.sender_id, drafts.client_message_id,
            drafts.data, drafts.mime, drafts.encoding, drafts.meta, drafts.push, drafts.reply_to,
-           members.user_number, conversations.member_count,
+           members.user_number, members.is_blocked, conversations.member_count,
            heads.last_seq, heads.last_change, heads.last_spoken, heads.last_at,
-           row_number() OVER (PARTITION BY drafts.conversation_id ORDER BY drafts.n) AS nth
+           row_number() OVER (PARTITION BY drafts.conversation_id, members.is_blocked ORDER BY drafts.n) AS nth
     FROM drafts
     JOIN heads ON heads.conversation_id = drafts.conversation_id
     JOIN conversations ON conversations.conversation_id = drafts.conversation_id
@@ -42,13 +42,15 @@ WITH drafts AS MATERIALIZED (
     SELECT conversation_id, last_seq + nth, last_change + nth, last_spoken + nth,
            sender_id, user_number, client_message_id,
            data, mime, encoding, meta, push, reply_to, greatest(last_at, now)
-    FROM fresh CROSS JOIN clock
+    FROM fresh CROSS JOIN clock WHERE NOT is_blocked
     ORDER BY n
 ), moved AS (
     UPDATE heads
     SET last_seq = heads.last_seq + added, last_change = heads.last_change + added,
         last_spoken = heads.last_spoken + added, last_at = greatest(heads.last_at, now)
-    FROM (SELECT conversation_id, count(*) AS added FROM fresh GROUP BY conversation_id) AS sums
+    FROM (
+        SELECT conversation_id, count(*) AS added FROM fresh WHERE NOT is_blocked GROUP BY conversation_id
+    ) AS sums
     CROSS JOIN clock
     WHERE heads.conversation_id = sums.conversation_id
 ), marked AS (
@@ -57,17 +59,19 @@ WITH drafts AS MATERIALIZED (
         read_change = last_change + nth
     FROM (
         SELECT conversation_id, sender_id, last_seq, last_spoken, last_change, max(nth) AS nth
-        FROM fresh GROUP BY conversation_id, sender_id, last_seq, last_spoken, last_change
+        FROM fresh WHERE NOT is_blocked GROUP BY conversation_id, sender_id, last_seq, last_spoken, last_change
     ) AS sent
     WHERE members.conversation_id = sent.conversation_id AND members.user_id = sent.sender_id
 ), told AS (
     INSERT INTO outbox (conversation_id, from_seq, to_seq, written_at)
     SELECT conversation_id, last_seq + 1, last_seq + count(*), max(now)
-    FROM fresh CROSS JOIN clock GROUP BY conversation_id, last_seq
+    FROM fresh CROSS JOIN clock WHERE NOT is_blocked GROUP BY conversation_id, last_seq
 )
 SELECT n, last_seq + nth AS seq, last_change + nth AS change, user_number,
        greatest(last_at, now) AS created_at, member_count
-FROM fresh CROSS JOIN clock
+FROM fresh CROSS JOIN clock WHERE NOT is_blocked
 UNION ALL
-SELECT n, seq, NULL, NULL, NULL, NULL FROM known;
+SELECT n, seq, NULL, NULL, NULL, NULL FROM known
+UNION ALL
+SELECT n, NULL, NULL, NULL, NULL, NULL FROM fresh WHERE is_blocked;
 \endpipeline

@@ -8,6 +8,8 @@ package struct Conversation: Hashable, Sendable, Listed {
 
     package enum Kind: String, Codable, Sendable {
         case group
+        /// Of exactly two members, one for each pair.
+        case direct
     }
 
     package var id: ID
@@ -25,10 +27,12 @@ package struct Conversation: Hashable, Sendable, Listed {
     package var whiteList: [String]?
     package var joinByToken: Bool
     package var meta: JSONValue?
+    /// Whether the reader is notified of messages here.
     package var pushEnabled: Bool
     /// Messages of people after the one the reader has marked; system messages count as read.
     package var unreadCount: Int
     package var lastMessage: Message?
+    /// Whether the reader has blocked the other of a direct conversation.
     package var isBlockedByMe: Bool
 
     package init(
@@ -41,8 +45,10 @@ package struct Conversation: Hashable, Sendable, Listed {
         whiteList: [String]?,
         joinByToken: Bool,
         meta: JSONValue?,
+        pushEnabled: Bool,
         unreadCount: Int,
-        lastMessage: Message?
+        lastMessage: Message?,
+        isBlockedByMe: Bool
     ) {
         self.id = id
         self.token = token
@@ -53,10 +59,10 @@ package struct Conversation: Hashable, Sendable, Listed {
         self.whiteList = whiteList
         self.joinByToken = joinByToken
         self.meta = meta
-        pushEnabled = true
+        self.pushEnabled = pushEnabled
         self.unreadCount = unreadCount
         self.lastMessage = lastMessage
-        isBlockedByMe = false
+        self.isBlockedByMe = isBlockedByMe
     }
 }
 

@@ -2,8 +2,8 @@ package import Wire
 
 /// A conversation one asks to have made.
 package struct ConversationDraft: Sendable {
-    /// 1–255 characters.
-    package var label: String
+    /// 1–255 characters; a direct conversation may do without.
+    package var label: String?
     /// Besides the creator.
     package var members: [String]
     package var whiteList: WhiteList?
@@ -12,7 +12,7 @@ package struct ConversationDraft: Sendable {
     package var joinByToken: Bool?
 
     package init(
-        label: String,
+        label: String? = nil,
         members: [String] = [],
         whiteList: WhiteList? = nil,
         meta: JSONValue? = nil,
@@ -31,7 +31,7 @@ package struct ConversationDraft: Sendable {
 extension ConversationDraft: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        label = try container.decode(String.self, forKey: .label)
+        label = try container.decodeIfPresent(String.self, forKey: .label)
         members = try container.decodeIfPresent([String].self, forKey: .members) ?? []
         // Left out and null differ: the first is nobody by id and everybody by token, the second everybody by id.
         whiteList = container.contains(.whiteList) ? try container.decode(WhiteList.self, forKey: .whiteList) : nil

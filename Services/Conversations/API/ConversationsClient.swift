@@ -24,6 +24,17 @@ package struct ConversationsClient: Sendable {
         try await service.get(path(token))
     }
 
+    package func delete(_ token: String) async throws {
+        _ = try await service.delete(path(token), as: Removal.self)
+    }
+
+    package func search(_ query: String, limit: Int? = nil, cursor: String? = nil) async throws -> Page<FoundMessage> {
+        var parameters = [("q", query)]
+        if let limit { parameters.append(("limit", "\(limit)")) }
+        if let cursor { parameters.append(("cursor", cursor)) }
+        return try await service.get("/conversations/search", query: parameters)
+    }
+
     @discardableResult
     package func join(_ token: String) async throws -> Conversation {
         try await service.post(path(token, "join"), Nothing())
@@ -41,6 +52,27 @@ package struct ConversationsClient: Sendable {
     @discardableResult
     package func kick(_ user: String, from token: String) async throws -> Conversation {
         try await service.post(path(token, "kick"), Kick(userId: user))
+    }
+
+    @discardableResult
+    package func setPush(_ isEnabled: Bool, in token: String) async throws -> Conversation {
+        isEnabled ? try await service.put(path(token, "push")) : try await service.delete(path(token, "push"))
+    }
+
+    package func blocks(limit: Int? = nil, cursor: String? = nil) async throws -> Page<Block> {
+        var query: [(String, String)] = []
+        if let limit { query.append(("limit", "\(limit)")) }
+        if let cursor { query.append(("cursor", cursor)) }
+        return try await service.get("/blocks", query: query)
+    }
+
+    @discardableResult
+    package func block(_ user: String) async throws -> Block {
+        try await service.put("/blocks/" + ServiceClient.percentEncoded(user))
+    }
+
+    package func unblock(_ user: String) async throws {
+        _ = try await service.delete("/blocks/" + ServiceClient.percentEncoded(user), as: Removal.self)
     }
 
     package func send(_ draft: MessageDraft, to token: String) async throws -> Message {

@@ -17,6 +17,8 @@ struct ConversationsConfiguration: Sendable {
     var maximumMembers = 10_000
     /// `OUTBOX_RETENTION_SECONDS` (600): how long what is to be handed on is kept.
     var outboxRetention = 600.0
+    /// `SEARCH_WALK_SECONDS` (300): from one look at all conversations, for what is not indexed, to the next.
+    var searchWalk = 300.0
 
     init() {}
 
@@ -30,5 +32,6 @@ struct ConversationsConfiguration: Sendable {
         outboxRetention = Double(
             try configuration.number("OUTBOX_RETENTION_SECONDS", default: 600, in: 1...31_536_000)
         )
+        searchWalk = Double(try configuration.number("SEARCH_WALK_SECONDS", default: 300, in: 1...86_400))
     }
 }

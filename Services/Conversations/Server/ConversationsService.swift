@@ -11,6 +11,12 @@ package struct ConversationsService: SuiteService {
     package static let migrations = [
         Migration(name: "V0001_create_conversations", sql: PackageResources.V0001_create_conversations_sql),
         Migration(name: "V0002_amend_messages", sql: PackageResources.V0002_amend_messages_sql),
+        Migration(
+            name: "V0003_direct_conversations_and_blocks",
+            sql: PackageResources.V0003_direct_conversations_and_blocks_sql
+        ),
+        Migration(name: "V0004_delete_conversations", sql: PackageResources.V0004_delete_conversations_sql),
+        Migration(name: "V0005_search", sql: PackageResources.V0005_search_sql),
     ]
 
     /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
@@ -19,19 +25,30 @@ package struct ConversationsService: SuiteService {
 
     private let conversations: Conversations
     private let messages: Messages
+    private let blocks: Blocks
+    private let search: Search
     private let upkeep: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
         let settings = try ConversationsConfiguration(configuration)
+        let users = KnownUsers(auth: AuthClient(try resources.neighbours.client("auth")))
+        blocks = Blocks(database: resources.database, users: users, cursors: resources.cursors)
         conversations = Conversations(
             database: resources.database,
-            users: KnownUsers(auth: AuthClient(try resources.neighbours.client("auth"))),
+            users: users,
             cursors: resources.cursors,
             maximumMembers: settings.maximumMembers
         )
+        let index = SearchIndex(database: resources.database, rest: settings.searchWalk, now: resources.now)
+        search = Search(database: resources.database, cursors: resources.cursors)
         messages = Messages(
             database: resources.database,
-            lanes: WriteLanes(database: resources.database, configuration: settings, logger: resources.logger)
+            lanes: WriteLanes(
+                database: resources.database,
+                configuration: settings,
+                logger: resources.logger,
+                written: index.note
+            )
         )
         let outbox = Outbox(
             database: resources.database,
@@ -39,9 +56,12 @@ package struct ConversationsService: SuiteService {
             now: resources.now
         )
         let statistics = TableStatistics(database: resources.database)
+        let deletions = Deletions(database: resources.database)
         upkeep = [
             Periodic("pruning of the outbox", every: .seconds(10), logger: resources.logger, outbox.prune),
             Periodic("look at table statistics", every: .milliseconds(500), logger: resources.logger, statistics.keep),
+            Periodic("removal of deleted conversations", every: .seconds(1), logger: resources.logger, deletions.clear),
+            Periodic("indexing of messages", every: .milliseconds(250), logger: resources.logger, index.keepUp),
         ]
     }
 
@@ -50,6 +70,8 @@ package struct ConversationsService: SuiteService {
         MemberRoutes(members: Members(conversations: conversations)).add(to: routes)
         MessageRoutes(messages: messages).add(to: routes)
         AmendmentRoutes(messages: messages).add(to: routes)
+        BlockRoutes(blocks: blocks).add(to: routes)
+        SearchRoutes(search: search).add(to: routes)
     }
 
     package var background: [any Service] { upkeep }

@@ -12,10 +12,12 @@ struct Conversations: Sendable {
     let maximumMembers: Int
 
     func create(_ draft: ConversationDraft, by creator: User.ID) async throws -> Conversation {
-        guard draft.type == nil || draft.type == Conversation.Kind.group.rawValue else {
-            throw APIError.invalid("type", "\"type\" must be group")
+        switch draft.type.map(Conversation.Kind.init) {
+        case nil, .some(.group): break
+        case .some(.direct): return try await openDirect(draft, by: creator)
+        case .some(nil): throw APIError.invalid("type", "\"type\" must be group or direct")
         }
-        let label = try DraftRules.label(draft.label)
+        let label = try DraftRules.label(draft.label ?? "")
         let meta = try DraftRules.meta(draft.meta)
         let members = try await known(draft.members, of: creator, field: "members").filter { $0 != creator.user }
         guard members.count < maximumMembers else { throw Self.full }
@@ -57,14 +59,16 @@ struct Conversations: Sendable {
 
     func rename(_ token: ConversationToken, to label: String, by user: User.ID) async throws -> Conversation {
         let label = try DraftRules.label(label)
-        return try await change(token, by: user) { db, _ in
+        return try await change(token, by: user) { db, standing in
+            guard !standing.isBlocked else { throw Self.blocked }
             try await ConversationStore(db: db).set(label: label, of: token.id)
         }
     }
 
     func replaceMeta(_ token: ConversationToken, with meta: JSONValue, by user: User.ID) async throws -> Conversation {
         let compact = try DraftRules.meta(meta)
-        return try await change(token, by: user) { db, _ in
+        return try await change(token, by: user) { db, standing in
+            guard !standing.isBlocked else { throw Self.blocked }
             try await ConversationStore(db: db).set(meta: compact, of: token.id)
             try await HeadStore(db: db).append(.metaUpdated(meta), to: token.id)
         }
@@ -91,10 +95,17 @@ struct Conversations: Sendable {
         }
     }
 
+    /// Whether `user` is notified of messages here.
+    func setPush(_ isEnabled: Bool, in token: ConversationToken, for user: User.ID) async throws -> Conversation {
+        try await change(token, by: user) { db, _ in
+            try await MemberStore(db: db).set(pushEnabled: isEnabled, user.user, in: token.id)
+        }
+    }
+
     static let notFound = APIError(.notFound, "conversation_not_found", "there is no such conversation")
     static let full = APIError(.unprocessable, "too_many_members", "the conversation has no room for more members")
 
-    private static func seen(_ conversation: Conversation?) throws -> Conversation {
+    static func seen(_ conversation: Conversation?) throws -> Conversation {
         guard let conversation else { throw notFound }
         return conversation
     }
@@ -104,17 +115,20 @@ struct Conversations: Sendable {
 extension Conversations {
     /// Runs `body` under the conversation's lock for a member of it, and answers with the conversation as it is then.
     ///
-    /// - Throws: `notFound` for who is no member, `forbidden` for who is no admin where one is asked for.
+    /// - Throws: `notFound` for who is no member, `unprocessable` for what is done in groups alone, `forbidden` for who
+    ///   is no admin where one is asked for.
     func change(
         _ token: ConversationToken,
         by user: User.ID,
         asAdmin: Bool = false,
+        inGroup: Bool = false,
         seenBy renewed: ConversationToken? = nil,
         _ body: (PostgresTransaction, Standing) async throws -> Void
     ) async throws -> Conversation {
         try await database.transaction { db in
             let standing = try await standing(token, of: user, on: db)
             guard let isAdmin = standing.isAdmin else { throw Self.notFound }
+            guard !standing.isDirect || !(inGroup || asAdmin) else { throw Self.notOnDirect }
             guard isAdmin || !asAdmin else { throw Self.adminsOnly }
             try await body(db, standing)
             let store = ConversationStore(db: db)
@@ -133,7 +147,8 @@ extension Conversations {
     /// A look ahead, without a lock: so that who may not do something learns nothing else.
     func requireAdmin(_ token: ConversationToken, _ user: User.ID) async throws {
         let standing = try await ConversationStore(db: database.reads).standing(token, of: user)
-        guard let isAdmin = standing?.isAdmin else { throw Self.notFound }
+        guard let standing, let isAdmin = standing.isAdmin else { throw Self.notFound }
+        guard !standing.isDirect else { throw Self.notOnDirect }
         guard isAdmin else { throw Self.adminsOnly }
     }
 

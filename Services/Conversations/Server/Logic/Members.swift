@@ -25,7 +25,7 @@ struct Members: Sendable {
     }
 
     func leave(_ token: ConversationToken, _ user: User.ID) async throws -> Conversation {
-        try await conversations.change(token, by: user) { db, _ in
+        try await conversations.change(token, by: user, inGroup: true) { db, _ in
             _ = try await MemberStore(db: db).remove(user.user, from: token.id)
             try await MemberStore(db: db).keepAnAdmin(in: token.id)
             try await HeadStore(db: db).append(.left(user.user), to: token.id)

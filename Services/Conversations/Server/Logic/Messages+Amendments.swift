@@ -61,7 +61,7 @@ extension Messages {
     static let notFound = APIError(.notFound, "message_not_found", "there is no such message")
 }
 
-extension AmendmentRefusal {
+extension LaneRefusal {
     fileprivate func error(for action: Amendment.Action) -> APIError {
         switch self {
         case .missing: Messages.notFound
@@ -72,6 +72,7 @@ extension AmendmentRefusal {
             } else {
                 APIError(.forbidden, "not_yours", "only who sent a message edits it")
             }
+        case .blocked: Conversations.blocked
         case .deleted: APIError(.unprocessable, "message_deleted", "the message is deleted")
         case .file: APIError(.unprocessable, "not_a_text", "a file cannot be edited")
         case .full:

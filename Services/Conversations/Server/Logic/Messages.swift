@@ -24,7 +24,8 @@ struct Messages: Sendable {
         switch try await lanes.write(.message(message)) {
         case .written(let written): return Message(message, meta: draft.meta, written)
         case .known(let seq): return try await known(seq, of: token, to: sender)
-        case .marked, .amended, .refused, .nobody: throw Conversations.notFound
+        case .refused: throw Conversations.blocked
+        case .marked, .amended, .nobody: throw Conversations.notFound
         }
     }
 

@@ -11,10 +11,13 @@ struct ConversationRoutes {
         routes.user.post("conversations/create", use: create)
         routes.user.get("conversations", use: list)
         routes.user.get("conversations/:token", use: show)
+        routes.user.delete("conversations/:token", use: delete)
         routes.user.post("conversations/:token/token", use: renewToken)
         routes.user.put("conversations/:token/label", use: replaceLabel)
         routes.user.put("conversations/:token/meta", use: replaceMeta)
         routes.user.put("conversations/:token/whiteList", use: replaceWhiteList)
+        routes.user.put("conversations/:token/push", use: enablePush)
+        routes.user.delete("conversations/:token/push", use: disablePush)
     }
 
     func create(request: Request, context: UserContext) async throws -> Reply<Conversation> {
@@ -30,6 +33,10 @@ struct ConversationRoutes {
         Reply(try await conversations.show(context.conversation(), to: context.user))
     }
 
+    func delete(request: Request, context: UserContext) async throws -> Reply<Removal> {
+        Reply(try await conversations.delete(context.conversation(), by: context.user))
+    }
+
     func renewToken(request: Request, context: UserContext) async throws -> Reply<Conversation> {
         Reply(try await conversations.renewToken(context.conversation(), by: context.user))
     }
@@ -42,6 +49,14 @@ struct ConversationRoutes {
     func replaceMeta(request: Request, context: UserContext) async throws -> Reply<Conversation> {
         let meta = try await request.decode(as: MetaReplacement.self, context: context).meta
         return Reply(try await conversations.replaceMeta(context.conversation(), with: meta, by: context.user))
+    }
+
+    func enablePush(request: Request, context: UserContext) async throws -> Reply<Conversation> {
+        Reply(try await conversations.setPush(true, in: context.conversation(), for: context.user))
+    }
+
+    func disablePush(request: Request, context: UserContext) async throws -> Reply<Conversation> {
+        Reply(try await conversations.setPush(false, in: context.conversation(), for: context.user))
     }
 
     func replaceWhiteList(request: Request, context: UserContext) async throws -> Reply<Conversation> {

@@ -40,7 +40,8 @@ extension ConversationStore {
         try await db.all(
             """
             WITH mine AS MATERIALIZED (
-                SELECT members.conversation_id, members.read_spoken, heads.last_seq, heads.last_spoken,
+                SELECT members.conversation_id, members.user_id, members.read_spoken, members.push_enabled,
+                       heads.last_seq, heads.last_spoken,
                        CASE WHEN heads.last_at > \(cursor?.asOf) THEN coalesce(
                            (SELECT messages.created_at FROM messages
                             WHERE messages.conversation_id = heads.conversation_id
@@ -53,7 +54,7 @@ extension ConversationStore {
                 JOIN heads ON heads.conversation_id = members.conversation_id
                 WHERE members.application_id = \(user.application) AND members.user_id = \(user.user)
             ), listed AS MATERIALIZED (
-                SELECT conversation_id, read_spoken, last_seq, last_spoken, active_at
+                SELECT conversation_id, user_id, read_spoken, push_enabled, last_seq, last_spoken, active_at
                 FROM mine
                 WHERE active_at IS NOT NULL AND (
                     \(cursor == nil)
@@ -87,7 +88,7 @@ extension ConversationStore {
         conversations.conversation_id, conversations.secret, conversations.label, conversations.type,
         conversations.white_list, conversations.join_by_token, conversations.meta AS conversation_meta,
         conversations.member_count,
-        everybody.members, everybody.admins, everybody.readers,
+        everybody.members, everybody.admins, everybody.readers, everybody.is_blocked_by_me, mine.push_enabled,
         heads.last_spoken - mine.read_spoken AS unread
         """
     }
@@ -100,7 +101,8 @@ extension ConversationStore {
             SELECT array_agg(people.user_id ORDER BY people.place) AS members,
                    array_agg(people.user_id ORDER BY people.place) FILTER (WHERE people.is_admin) AS admins,
                    array_agg(people.user_id ORDER BY people.place)
-                       FILTER (WHERE people.read_seq >= heads.last_seq) AS readers
+                       FILTER (WHERE people.read_seq >= heads.last_seq) AS readers,
+                   bool_or(people.is_blocked) FILTER (WHERE people.user_id <> mine.user_id) AS is_blocked_by_me
             FROM members AS people
             WHERE people.conversation_id = conversations.conversation_id AND \(condition)
         ) AS everybody ON TRUE
@@ -134,8 +136,10 @@ extension Conversation {
             whiteList: try row.decodeIfPresent("white_list"),
             joinByToken: try row.bool("join_by_token"),
             meta: try row.optionalString("conversation_meta").map(JSONValue.init(compact:)),
+            pushEnabled: try row.optionalBool("push_enabled") ?? true,
             unreadCount: try row.optionalInt("unread") ?? 0,
-            lastMessage: lastMessage
+            lastMessage: lastMessage,
+            isBlockedByMe: try row.optionalBool("is_blocked_by_me") ?? false
         )
     }
 }

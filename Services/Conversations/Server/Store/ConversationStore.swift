@@ -7,7 +7,7 @@ import Wire
 struct ConversationStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Makes a conversation of users who are known, in their order; the first is its creator and admin.
+    /// Makes a conversation of users who are known, in their order; the first is its creator, and a group's admin.
     func insert(_ new: NewConversation) async throws -> ConversationToken {
         let id: Conversation.ID = try await db.one(
             """
@@ -24,7 +24,7 @@ struct ConversationStore<Executor: PostgresExecutor> {
             ), joined AS (
                 INSERT INTO members (conversation_id, application_id, user_id, user_number, place, is_admin)
                 SELECT made.conversation_id, users.application_id, users.user_id, users.user_number,
-                       listed.n - \(new.members.count), listed.n = 1
+                       listed.n - \(new.members.count), listed.n = 1 AND \(new.type == .group)
                 FROM made
                 CROSS JOIN unnest(\(new.members)) WITH ORDINALITY AS listed (user_id, n)
                 JOIN users ON users.application_id = \(new.creator.application) AND users.user_id = listed.user_id
@@ -40,8 +40,8 @@ struct ConversationStore<Executor: PostgresExecutor> {
     func standing(_ token: ConversationToken, of user: User.ID) async throws -> Standing? {
         try await db.first(
             """
-            SELECT conversations.creator_id, conversations.white_list, conversations.join_by_token,
-                   conversations.member_count, members.is_admin,
+            SELECT conversations.creator_id, conversations.type, conversations.white_list,
+                   conversations.join_by_token, conversations.member_count, members.is_admin, members.is_blocked,
                    EXISTS (
                        SELECT FROM kicks
                        WHERE kicks.conversation_id = conversations.conversation_id AND kicks.user_id = \(user.user)
@@ -90,15 +90,20 @@ struct NewConversation: Sendable {
 /// How a user stands to a conversation, member or not.
 struct Standing: Sendable {
     let creator: String
+    let isDirect: Bool
     let whiteList: [String]?
     let joinByToken: Bool
     let memberCount: Int
+    /// By the other of a direct conversation.
+    let isBlocked: Bool
     /// Nil: no member.
     let isAdmin: Bool?
     let wasKicked: Bool
 
     fileprivate init(row: PostgresRow) throws {
         creator = try row.string("creator_id")
+        isDirect = try row.string("type") == Conversation.Kind.direct.rawValue
+        isBlocked = try row.optionalBool("is_blocked") ?? false
         whiteList = try row.decodeIfPresent("white_list")
         joinByToken = try row.bool("join_by_token")
         memberCount = try row.int("member_count")

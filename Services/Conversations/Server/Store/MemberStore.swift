@@ -75,6 +75,25 @@ struct MemberStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
+    /// For a direct conversation: whether the other one has blocked `user`.
+    func set(blocked isBlocked: Bool, _ user: String, in conversation: Conversation.ID) async throws {
+        try await db.run(
+            """
+            UPDATE members SET is_blocked = \(isBlocked)
+            WHERE conversation_id = \(conversation) AND user_id = \(user)
+            """
+        )
+    }
+
+    func set(pushEnabled isEnabled: Bool, _ user: String, in conversation: Conversation.ID) async throws {
+        try await db.run(
+            """
+            UPDATE members SET push_enabled = \(isEnabled)
+            WHERE conversation_id = \(conversation) AND user_id = \(user)
+            """
+        )
+    }
+
     /// Null: is no member.
     func isAdmin(_ user: String, in conversation: Conversation.ID) async throws -> Bool? {
         try await db.first(

@@ -1,9 +1,22 @@
+import ConversationsAPI
 import Foundation
 import Postgres
+import Wire
 
 /// The table `outbox`: what was written and is to be handed on.
 struct OutboxStore<Executor: PostgresExecutor> {
     let db: Executor
+
+    /// Leaves word of what others are to hear of, with what is to be said about it.
+    func tell(_ kind: String, of conversation: Conversation.ID? = nil, _ body: JSONValue) async throws {
+        try await db.run(
+            """
+            INSERT INTO outbox (kind, conversation_id, body, written_at)
+            VALUES (\(kind), \(conversation), \(String(decoding: try body.compact(), as: UTF8.self)),
+                    clock_timestamp())
+            """
+        )
+    }
 
     /// Removes the oldest that are older than `moment`; returns how many.
     func prune(before moment: Date, limit: Int) async throws -> Int {

@@ -11,7 +11,7 @@ final class TableStatistics: Sendable {
     private static let smallest = 65_536
     private static let grown = 1 << 30
 
-    private static let tables = ["conversations", "heads", "members", "messages"]
+    private static let tables = ["conversations", "heads", "members", "messages", "search_entries"]
 
     private let database: PostgresPool
     /// Each table's size at the last look.

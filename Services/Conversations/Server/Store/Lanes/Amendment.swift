@@ -26,8 +26,8 @@ struct Amendment: Sendable {
     }
 }
 
-/// Why a message stays as it is; the raw value is the database's word for it.
-enum AmendmentRefusal: String, Sendable {
+/// Why nothing was written, or a message stays as it is; the raw value is the database's word for it.
+enum LaneRefusal: String, Sendable {
     case missing
     /// The suite itself said it.
     case system
@@ -38,4 +38,6 @@ enum AmendmentRefusal: String, Sendable {
     case file
     /// It has as many reactions as it may.
     case full
+    /// The other of a direct conversation does not want to hear of it.
+    case blocked
 }

@@ -88,9 +88,16 @@ enum LaneOutcome: Sendable {
     case marked(ReadMark)
     /// The message is as was asked for, by this write or since before it.
     case amended
-    case refused(AmendmentRefusal)
+    case refused(LaneRefusal)
     /// There is no such conversation, or the user is no member of it.
     case nobody
+
+    var changesMessages: Bool {
+        switch self {
+        case .written, .amended: true
+        case .known, .marked, .refused, .nobody: false
+        }
+    }
 }
 
 /// What the database gave a new message.

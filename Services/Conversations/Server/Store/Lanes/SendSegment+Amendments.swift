@@ -34,6 +34,7 @@ extension SendSegment {
                        WHEN messages.mime = \(SystemEvent.mime) THEN 'system'
                        WHEN asked.action IN ('edit', 'delete') AND messages.sender_id IS DISTINCT FROM asked.user_id
                            AND NOT (asked.action = 'delete' AND members.is_admin) THEN 'not_yours'
+                       WHEN members.is_blocked AND asked.action IN ('edit', 'react') THEN 'blocked'
                        WHEN messages.deleted_at IS NOT NULL THEN
                            CASE WHEN asked.action IN ('delete', 'unreact') THEN 'same' ELSE 'deleted' END
                        WHEN asked.action = 'edit' AND messages.encoding = 'url' THEN 'file'
@@ -104,7 +105,7 @@ extension SendSegment {
     /// Takes apart a row of `amend`.
     static func amendment(_ row: PostgresRow) throws -> (place: Int, LaneOutcome) {
         let verdict: String = try row.decode(at: 1)
-        return (try row.decode(at: 0) - 1, AmendmentRefusal(rawValue: verdict).map(LaneOutcome.refused) ?? .amended)
+        return (try row.decode(at: 0) - 1, LaneRefusal(rawValue: verdict).map(LaneOutcome.refused) ?? .amended)
     }
 }
 

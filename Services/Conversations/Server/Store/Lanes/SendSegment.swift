@@ -85,7 +85,8 @@ struct SendSegment: Sendable {
     private static func message(_ row: PostgresRow) throws -> (place: Int, LaneOutcome) {
         let place: Int = try row.decode(at: 0) - 1
         guard let change: Int64 = try row.decodeIfPresent(at: 2) else {
-            return (place, .known(seq: try row.decode(at: 1)))
+            let seq: Int64? = try row.decodeIfPresent(at: 1)
+            return (place, seq.map(LaneOutcome.known) ?? .refused(.blocked))
         }
         return (
             place,

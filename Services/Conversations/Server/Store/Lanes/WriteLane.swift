@@ -1,3 +1,4 @@
+import ConversationsAPI
 import Logging
 import Metrics
 import Postgres
@@ -18,6 +19,7 @@ final class WriteLane: Sendable {
     private let segment: SendSegment
     private let patience: Duration
     private let logger: Logger
+    private let written: @Sendable (Set<Conversation.ID>) -> Void
     private let state: Mutex<State>
     private let batchSizes = Recorder(label: "roost_conversations_batch_writes")
     private let batchTimes = Metrics.Timer(label: "roost_conversations_batch_duration_seconds")
@@ -29,10 +31,19 @@ final class WriteLane: Sendable {
     ///   - maximumBytes: how much text may wait.
     ///   - patience: how long a caller waits before being told that the outcome is unknown.
     ///   - logger: told of batches that are run again.
-    init(segment: SendSegment, capacity: Int, maximumBytes: Int, patience: Duration, logger: Logger) {
+    ///   - written: told in which conversations messages were written or changed.
+    init(
+        segment: SendSegment,
+        capacity: Int,
+        maximumBytes: Int,
+        patience: Duration,
+        logger: Logger,
+        written: @escaping @Sendable (Set<Conversation.ID>) -> Void
+    ) {
         self.segment = segment
         self.patience = patience
         self.logger = logger
+        self.written = written
         state = Mutex(State(queue: LaneQueue(capacity: capacity, maximumBytes: maximumBytes)))
     }
 
@@ -81,6 +92,7 @@ final class WriteLane: Sendable {
                 batchTimes.record(duration: start.duration(to: .now))
                 batchSizes.record(batch.count)
                 for (entry, outcome) in zip(batch, outcomes) { entry.answer.resume(returning: outcome) }
+                written(Set(zip(batch, outcomes).filter(\.1.changesMessages).map(\.0.write.conversation)))
                 return
             } catch {
                 retries.increment()

@@ -7,14 +7,25 @@ import Wire
 struct WriteLanes: Sendable {
     private let lanes: [WriteLane]
 
-    init(database: PostgresPool, configuration: ConversationsConfiguration, logger: Logger) {
+    /// - Parameters:
+    ///   - database: what is written to.
+    ///   - configuration: how many lanes there are, and their limits.
+    ///   - logger: told of batches that are run again.
+    ///   - written: told which conversations changed, once they have; must be quick.
+    init(
+        database: PostgresPool,
+        configuration: ConversationsConfiguration,
+        logger: Logger,
+        written: @escaping @Sendable (Set<Conversation.ID>) -> Void = { _ in }
+    ) {
         lanes = (0..<configuration.lanes).map { _ in
             WriteLane(
                 segment: SendSegment(database: database, statementTimeout: configuration.laneTimeout),
                 capacity: configuration.laneQueue,
                 maximumBytes: configuration.laneQueueBytes,
                 patience: configuration.sendDeadline,
-                logger: logger
+                logger: logger,
+                written: written
             )
         }
     }

@@ -1,0 +1,43 @@
+import Wire
+
+/// A message that a search found, with the conversation it is in.
+package struct FoundMessage: Hashable, Sendable, Listed {
+    package static let pluralName = "messages"
+
+    package var message: Message
+    package var conversation: Place
+
+    /// What a client needs to show where it was said, and to go there.
+    package struct Place: Codable, Hashable, Sendable {
+        package var token: String
+        package var label: String
+        package var type: Conversation.Kind
+
+        package init(token: String, label: String, type: Conversation.Kind) {
+            self.token = token
+            self.label = label
+            self.type = type
+        }
+    }
+
+    package init(_ message: Message, in conversation: Place) {
+        self.message = message
+        self.conversation = conversation
+    }
+}
+
+extension FoundMessage: Codable {
+    private enum CodingKeys: CodingKey { case conversation }
+
+    /// On the wire a message with one field more.
+    package init(from decoder: any Decoder) throws {
+        message = try Message(from: decoder)
+        conversation = try decoder.container(keyedBy: CodingKeys.self).decode(Place.self, forKey: .conversation)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        try message.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(conversation, forKey: .conversation)
+    }
+}

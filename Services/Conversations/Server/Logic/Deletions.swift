@@ -1,0 +1,39 @@
+import ConversationsAPI
+import Postgres
+import Wire
+
+/// What deleted conversations left, removed a little at a time however much it is.
+struct Deletions: Sendable {
+    let database: PostgresPool
+    var batch = 5_000
+
+    /// Until nothing is left that nobody else is at.
+    func clear() async throws {
+        var hasMore = true
+        while hasMore {
+            hasMore = try await database.transaction { db in
+                let store = DeletionStore(db: db)
+                guard let conversation = try await store.next() else { return false }
+                if try await !store.removeSome(of: conversation, limit: batch) { try await store.delete(conversation) }
+                return true
+            }
+        }
+    }
+}
+
+extension Conversations {
+    /// For the creator; from then on it is nobody's.
+    func delete(_ token: ConversationToken, by user: User.ID) async throws -> Removal {
+        try await database.transaction { db in
+            let standing = try await standing(token, of: user, on: db)
+            guard standing.isAdmin != nil else { throw Self.notFound }
+            guard standing.creator == user.user else {
+                throw APIError(.forbidden, "creator_only", "only who made a conversation deletes it")
+            }
+            try await DeletionStore(db: db).insert(token.id)
+            let body = JSONValue.object(["applicationId": .string(user.application)])
+            try await OutboxStore(db: db).tell("conversation.deleted", of: token.id, body)
+            return Removal()
+        }
+    }
+}

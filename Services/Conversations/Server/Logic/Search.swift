@@ -1,0 +1,79 @@
+import ConversationsAPI
+import Foundation
+import Postgres
+import ServiceHost
+import Wire
+
+/// Finds what was said in somebody's conversations: messages that have all the words, newest first.
+struct Search: Sendable {
+    let database: PostgresPool
+    let cursors: CursorSigner
+
+    private static let list = "search"
+    /// In characters, and in words.
+    private static let maximumQuery = 255
+    private static let maximumTerms = 32
+    /// How many stretches times terms are asked for at once.
+    private static let maximumOperands = 4_096
+
+    func find(_ query: String?, by user: User.ID, limit: Int, cursor: String?) async throws -> Page<FoundMessage> {
+        let terms = try Self.terms(query)
+        // A cursor goes on with the search it came from.
+        let list = "\(Self.list) \(terms.map { "\($0.word)\($0.isPrefix ? "*" : "")" }.joined(separator: " "))"
+        let start = try cursor.map { try cursors.position($0, of: list, for: user, as: SearchPlace.self) }
+        let store = SearchStore(db: database.reads)
+
+        let marks = try await store.unindexed(of: user)
+        var places: Set<SearchPlace> = []
+        if !marks.isEmpty {
+            let texts = try await store.texts(since: marks, before: start)
+            places.formUnion(texts.filter { Self.has(terms, $0.text) }.prefix(limit + 1).map(\.place))
+        }
+        try await addIndexed(to: &places, terms, by: user, before: start, limit: limit + 1)
+
+        let page = places.sorted(by: >).prefix(limit)
+        // Some may have been edited since they were indexed.
+        let found = try await store.messages(at: Array(page), for: user).filter { Self.has(terms, $0.message.data) }
+        guard places.count > limit, let last = page.last else { return Page(found) }
+        return Page(found, next: try cursors.sign(last, of: list, for: user))
+    }
+
+    /// Goes from the latest stretches back, and the farther the more at once, until nothing newer can come.
+    private func addIndexed(
+        to places: inout Set<SearchPlace>,
+        _ terms: [SearchWords.Term],
+        by user: User.ID,
+        before start: SearchPlace?,
+        limit: Int
+    ) async throws {
+        let store = SearchStore(db: database.reads)
+        var stretches = try await store.stretches(of: user, before: start?.at)[...]
+        var count = 2
+        while let next = stretches.first {
+            let newer = places.count { $0.at > next.lastAt }
+            guard newer < limit else { return }
+            let some = stretches.prefix(count)
+            places.formUnion(try await store.places(of: terms, in: some, before: start, limit: limit))
+            stretches = stretches.dropFirst(count)
+            count = min(count * 4, Self.maximumOperands / terms.count)
+        }
+    }
+
+    private static func terms(_ query: String?) throws -> [SearchWords.Term] {
+        guard let query, !query.isEmpty else { throw APIError.missing("q") }
+        guard query.unicodeScalars.count <= maximumQuery else {
+            throw APIError.invalid("q", "\"q\" may have \(maximumQuery) characters", code: "too_long")
+        }
+        let terms = SearchWords.terms(of: query)
+        guard !terms.isEmpty else { throw APIError.invalid("q", "\"q\" has no word to look for") }
+        guard terms.count <= maximumTerms else {
+            throw APIError.invalid("q", "\"q\" may have \(maximumTerms) words", code: "too_many_words")
+        }
+        return terms
+    }
+
+    private static func has(_ terms: [SearchWords.Term], _ text: String) -> Bool {
+        let words = SearchWords.words(in: text)
+        return terms.allSatisfy { $0.isAmong(words) }
+    }
+}

@@ -1,0 +1,48 @@
+import ConversationsAPI
+import Postgres
+
+/// The table `deletions`: conversations that are gone for everybody, and whose messages go little by little.
+struct DeletionStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// Under the head's lock: the conversation is gone, with its members, its token and its place in every list.
+    func insert(_ conversation: Conversation.ID) async throws {
+        try await db.run(
+            """
+            WITH gone AS (
+                DELETE FROM conversations WHERE conversation_id = \(conversation)
+                RETURNING conversation_id
+            )
+            INSERT INTO deletions (conversation_id, deleted_at) SELECT conversation_id, clock_timestamp() FROM gone
+            """
+        )
+    }
+
+    /// One that nobody else is at, locked until the transaction ends.
+    func next() async throws -> Conversation.ID? {
+        try await db.first(
+            "SELECT conversation_id FROM deletions ORDER BY conversation_id LIMIT 1 FOR UPDATE SKIP LOCKED",
+            as: { try $0.decode("conversation_id") }
+        )
+    }
+
+    /// Removes some of what it left; false when nothing was left.
+    func removeSome(of conversation: Conversation.ID, limit: Int) async throws -> Bool {
+        for table in ["search_entries", "reactions", "messages"] {
+            let removed = try await db.run(
+                """
+                DELETE FROM \(identifier: table)
+                WHERE ctid = ANY (ARRAY(
+                    SELECT ctid FROM \(identifier: table) WHERE conversation_id = \(conversation) LIMIT \(limit)
+                ))
+                """
+            )
+            if removed > 0 { return true }
+        }
+        return false
+    }
+
+    func delete(_ conversation: Conversation.ID) async throws {
+        try await db.run("DELETE FROM deletions WHERE conversation_id = \(conversation)")
+    }
+}

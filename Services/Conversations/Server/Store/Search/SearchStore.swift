@@ -1,0 +1,158 @@
+import ConversationsAPI
+import Foundation
+import Postgres
+import Wire
+
+/// What is searched: the index, and what has not come there yet.
+struct SearchStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// What is searched as it stands, at most: so many messages, the newest, and so many bytes of them.
+    private static var maximumUnindexed: Int { 2_000 }
+    private static var maximumUnindexedBytes: Int { 4_194_304 }
+
+    /// The user's conversations that have changed since they were indexed, with the change up to which they were.
+    func unindexed(of user: User.ID) async throws -> [(conversation: Conversation.ID, change: Int64)] {
+        try await db.all(
+            """
+            SELECT members.conversation_id, coalesce(search_marks.indexed_change, 0) AS indexed_change
+            FROM members
+            JOIN heads ON heads.conversation_id = members.conversation_id
+            LEFT JOIN search_marks ON search_marks.conversation_id = members.conversation_id
+            WHERE members.application_id = \(user.application) AND members.user_id = \(user.user)
+                AND heads.last_change > coalesce(search_marks.indexed_change, 0)
+            """,
+            as: { (try $0.decode("conversation_id"), try $0.int64("indexed_change")) }
+        )
+    }
+
+    /// The texts that changed since then and stand before `place`, newest first.
+    func texts(
+        since marks: [(conversation: Conversation.ID, change: Int64)],
+        before place: SearchPlace?
+    ) async throws -> [(place: SearchPlace, text: String)] {
+        try await db.all(
+            """
+            SELECT conversation_id, seq, created_at, data FROM (
+                SELECT conversation_id, seq, created_at, data,
+                       sum(octet_length(data)) OVER (ORDER BY created_at DESC, conversation_id DESC, seq DESC) AS total
+                FROM (
+                    SELECT messages.conversation_id, messages.seq, messages.created_at, messages.data
+                    FROM unnest(\(marks.map(\.conversation.rawValue)), \(marks.map(\.change)))
+                        AS marks (conversation_id, change)
+                    JOIN messages ON messages.conversation_id = marks.conversation_id
+                        AND messages.change > marks.change
+                    WHERE \(unsafe: Self.isText) AND (
+                        \(place == nil) OR (messages.created_at, messages.conversation_id, messages.seq)
+                            < (\(place?.at), \(place?.conversation), \(place?.seq))
+                    )
+                    ORDER BY messages.created_at DESC, messages.conversation_id DESC, messages.seq DESC
+                    LIMIT \(Self.maximumUnindexed)
+                ) AS newest
+            ) AS measured
+            WHERE total <= \(Self.maximumUnindexedBytes)
+            ORDER BY created_at DESC, conversation_id DESC, seq DESC
+            """,
+            as: { (try SearchPlace(row: $0), try $0.string("data")) }
+        )
+    }
+
+    /// The stretches of the user's conversations that have something before `moment`, the latest first.
+    func stretches(of user: User.ID, before moment: Date?) async throws -> [SearchStretch] {
+        try await db.all(
+            """
+            SELECT stretches.conversation_id, stretches.stretch, stretches.first_at, stretches.last_at
+            FROM members
+            JOIN search_stretches AS stretches ON stretches.conversation_id = members.conversation_id
+            WHERE members.application_id = \(user.application) AND members.user_id = \(user.user)
+                AND (\(moment == nil) OR stretches.first_at <= \(moment))
+            ORDER BY stretches.last_at DESC
+            """,
+            as: { row in
+                SearchStretch(
+                    conversation: try row.decode("conversation_id"),
+                    number: try row.int64("stretch"),
+                    firstAt: try row.date("first_at"),
+                    lastAt: try row.date("last_at")
+                )
+            }
+        )
+    }
+
+    /// Those of the index that have all terms, newest first; some may have changed since.
+    func places(
+        of terms: [SearchWords.Term],
+        in stretches: some Collection<SearchStretch>,
+        before place: SearchPlace?,
+        limit: Int
+    ) async throws -> [SearchPlace] {
+        try await db.all(
+            """
+            SELECT conversation_id, seq, created_at
+            FROM unnest(\(SearchStretch.queries(terms, in: stretches))) AS queries (query)
+            JOIN search_entries ON words @@ query::tsquery
+            WHERE (\(place == nil) OR (created_at, conversation_id, seq)
+                    < (\(place?.at), \(place?.conversation), \(place?.seq)))
+            ORDER BY created_at DESC, conversation_id DESC, seq DESC
+            LIMIT \(limit)
+            """,
+            as: SearchPlace.init(row:)
+        )
+    }
+
+    /// The messages at these places that the user sees and that are there still, in this order.
+    func messages(at places: [SearchPlace], for user: User.ID) async throws -> [FoundMessage] {
+        let limit = ConversationStore<Executor>.readsLimit
+        let rows = try await db.execute(
+            """
+            SELECT \(unsafe: MessageRow.columns("messages")), conversations.conversation_id, conversations.secret,
+                   conversations.label, conversations.type,
+                   CASE WHEN conversations.member_count <= \(limit) THEN ARRAY(
+                       SELECT people.user_id FROM members AS people
+                       WHERE people.conversation_id = messages.conversation_id AND people.read_seq >= messages.seq
+                       ORDER BY people.place
+                   ) END AS readers
+            FROM unnest(\(places.map(\.conversation.rawValue)), \(places.map(\.seq)))
+                WITH ORDINALITY AS places (conversation_id, seq, n)
+            JOIN messages ON messages.conversation_id = places.conversation_id AND messages.seq = places.seq
+            JOIN conversations ON conversations.conversation_id = places.conversation_id
+            JOIN members ON members.conversation_id = places.conversation_id
+                AND members.application_id = \(user.application) AND members.user_id = \(user.user)
+            WHERE \(unsafe: Self.isText)
+            ORDER BY places.n
+            """
+        )
+        return try rows.compactMap(FoundMessage.init(row:))
+    }
+
+    /// What is searched of the table `messages`: what people wrote, and did not take back.
+    static var isText: String {
+        "messages.deleted_at IS NULL AND messages.encoding = 'utf8' AND messages.mime LIKE 'text/%'"
+    }
+}
+
+extension SearchPlace {
+    fileprivate init(row: PostgresRow) throws {
+        self.init(
+            at: try row.date("created_at"),
+            conversation: try row.decode("conversation_id"),
+            seq: try row.int64("seq")
+        )
+    }
+}
+
+extension FoundMessage {
+    fileprivate init?(row: PostgresRow) throws {
+        let id: Conversation.ID = try row.decode("conversation_id")
+        let readers: [String]? = try row.decodeIfPresent("readers")
+        guard let message = try MessageRow(row)?.message(in: id, readers: { _ in readers }) else { return nil }
+        self.init(
+            message,
+            in: Place(
+                token: ConversationToken(id: id, secret: try row.string("secret")).description,
+                label: try row.string("label"),
+                type: Conversation.Kind(rawValue: try row.string("type")) ?? .group
+            )
+        )
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+
+/// The words of a text, as they are searched: without case, accents and width, in any script.
+///
+/// Where a script puts no spaces between its words (Han, kana, Thai …), every two neighbours are a word, and the last of
+/// a run is one by itself; so whatever is looked for begins one of them. An emoji is a word.
+enum SearchWords {
+    /// In scalars; what is longer is cut, here and in what is looked for.
+    private static let longest = 64
+
+    static func words(in text: String) -> Set<String> {
+        var words: Set<String> = []
+        for run in runs(in: text) {
+            guard run.isUnspaced else {
+                words.insert(run.word)
+                continue
+            }
+            let scalars = Array(run.word.unicodeScalars)
+            for index in scalars.indices {
+                words.insert(String(String.UnicodeScalarView(scalars[index..<min(index + 2, scalars.count)])))
+            }
+        }
+        return words
+    }
+
+    /// What is looked for: each must be there, and the last may go on.
+    static func terms(of query: String) -> [Term] {
+        var terms: [Term] = []
+        let runs = runs(in: query)
+        for (index, run) in runs.enumerated() {
+            let scalars = Array(run.word.unicodeScalars)
+            if run.isUnspaced, scalars.count > 1 {
+                for index in scalars.indices.dropLast() {
+                    terms.append(Term(String(String.UnicodeScalarView(scalars[index...index + 1])), isPrefix: false))
+                }
+            } else {
+                let isLast = index == runs.count - 1 && run.endsText
+                terms.append(Term(run.word, isPrefix: run.isUnspaced || isLast))
+            }
+        }
+        var seen: Set<Term> = []
+        return terms.filter { seen.insert($0).inserted }
+    }
+
+    struct Term: Hashable, Sendable {
+        let word: String
+        let isPrefix: Bool
+
+        init(_ word: String, isPrefix: Bool) {
+            self.word = word
+            self.isPrefix = isPrefix
+        }
+
+        func isAmong(_ words: Set<String>) -> Bool {
+            words.contains(word) || isPrefix && words.contains { $0.utf8.starts(with: word.utf8) }
+        }
+    }
+
+    /// Letters that follow one another without a break.
+    private struct Run {
+        var word: String
+        let isUnspaced: Bool
+        /// Nothing stands behind it, not even a space.
+        var endsText = false
+    }
+
+    private enum Kind {
+        case spaced, unspaced, emoji, gap
+    }
+
+    private static func runs(in text: String) -> [Run] {
+        var runs: [Run] = []
+        var current = String.UnicodeScalarView()
+        var kind = Kind.gap
+        func end() {
+            if !current.isEmpty {
+                let word = kind == .spaced ? String(String.UnicodeScalarView(current.prefix(longest))) : String(current)
+                runs.append(Run(word: word, isUnspaced: kind == .unspaced))
+            }
+            current = String.UnicodeScalarView()
+        }
+        for scalar in folded(text).unicodeScalars {
+            let next = Self.kind(of: scalar)
+            if next != kind || next == .emoji { end() }
+            kind = next
+            if next != .gap { current.append(scalar) }
+        }
+        end()
+        if kind != .gap, !runs.isEmpty { runs[runs.count - 1].endsText = true }
+        return runs
+    }
+
+    private static func kind(of scalar: Unicode.Scalar) -> Kind {
+        if scalar.isASCII {
+            return switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9": .spaced
+            default: .gap
+            }
+        }
+        switch scalar.properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
+            .nonspacingMark, .spacingMark, .decimalNumber, .letterNumber, .otherNumber:
+            return isUnspaced(scalar.value) ? .unspaced : .spaced
+        default:
+            // A colour is no word of its own.
+            return scalar.properties.isEmoji && !scalar.properties.isEmojiModifier ? .emoji : .gap
+        }
+    }
+
+    /// Thai, Lao, Myanmar, Khmer, kana, Han.
+    private static func isUnspaced(_ value: UInt32) -> Bool {
+        switch value {
+        case 0x0E00...0x0EFF, 0x1000...0x109F, 0x1780...0x17FF, 0x3005...0x3007, 0x3040...0x30FF, 0x31F0...0x31FF,
+            0x3400...0x4DBF, 0x4E00...0x9FFF, 0xF900...0xFAFF, 0x20000...0x3FFFF:
+            true
+        default: false
+        }
+    }
+
+    private static func folded(_ text: String) -> String {
+        if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
+        var folded = String.UnicodeScalarView()
+        for scalar in text.decomposedStringWithCompatibilityMapping.unicodeScalars {
+            // Accents, and what is not seen.
+            if (0x300...0x36F).contains(scalar.value) || (0xFE00...0xFE0F).contains(scalar.value) { continue }
+            if scalar.value == 0xAD || scalar.value == 0x200C { continue }
+            // Upper-cased first, since that brings together what lower-casing leaves apart: ß and ss, ς and σ.
+            for upper in scalar.properties.uppercaseMapping.unicodeScalars {
+                folded.append(contentsOf: upper.properties.lowercaseMapping.unicodeScalars)
+            }
+        }
+        return String(folded).precomposedStringWithCanonicalMapping
+    }
+}

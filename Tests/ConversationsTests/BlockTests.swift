@@ -1,0 +1,171 @@
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import Postgres
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+@testable import ConversationsServer
+
+/// Whom one does not want to hear from.
+@Suite struct BlockTests {
+    @Test func whoIsBlockedSaysNothingMoreToWhoBlockedHim() async throws {
+        try await withConversation { scene in
+            let direct = try await scene.ann.openDirect(with: "bob")
+            let path = "/conversations/\(direct.token)"
+            let said = try await scene.bob.say("before", in: direct.token)
+            let retried = MessageDraft(data: "retried", clientMessageId: "1")
+            let known = try await scene.bob.conversations.send(retried, to: direct.token)
+
+            try await scene.ann.conversations.block("bob")
+
+            for (method, path, body) in [
+                (.post, "\(path)/messages", #"{"data": "x"}"#),
+                (.patch, "\(path)/messages/\(said.id)", #"{"data": "x"}"#),
+                (.put, "\(path)/messages/\(said.id)/reactions/%F0%9F%91%8D", nil),
+                (.put, "\(path)/meta", #"{"meta": {"a": 1}}"#), (.put, "\(path)/label", #"{"label": "x"}"#),
+            ] as [(HTTPRequest.Method, String, String?)] {
+                let answer = try await scene.bob.ask(method, path, body)
+                #expect(answer.status == 403 && answer.problem?.code == "blocked", "\(method) \(path) \(answer.text)")
+            }
+            #expect(try await scene.bob.conversations.send(retried, to: direct.token) == known)
+            #expect(try await scene.ann.conversations.conversation(direct.token).isBlockedByMe == true)
+            #expect(try await scene.ann.conversations.list().things.first?.isBlockedByMe == true)
+            #expect(try await scene.bob.conversations.conversation(direct.token).isBlockedByMe == false)
+            // She may, he may read, and take back what he said; and in a group both go on.
+            try await scene.ann.say("after", in: direct.token)
+            try await scene.bob.conversations.markRead(said.id, in: direct.token)
+            try await scene.bob.conversations.delete(said.id, in: direct.token)
+            try await scene.bob.say("in the group", in: scene.token)
+
+            try await scene.ann.conversations.unblock("bob")
+            #expect(try await scene.bob.say("again", in: direct.token).seq == 4)
+            #expect(try await scene.ann.conversations.conversation(direct.token).isBlockedByMe == false)
+        }
+    }
+
+    @Test func eachBlocksForHimselfAlone() async throws {
+        try await withConversation { scene in
+            let direct = try await scene.ann.openDirect(with: "bob")
+            let path = "/conversations/\(direct.token)/messages"
+            try await scene.ann.conversations.block("bob")
+            try await scene.bob.conversations.block("ann")
+            #expect(try await scene.ann.ask(.post, path, #"{"data": "x"}"#).status == 403)
+            #expect(try await scene.bob.ask(.post, path, #"{"data": "x"}"#).status == 403)
+
+            try await scene.ann.conversations.unblock("bob")
+            #expect(try await scene.ann.ask(.post, path, #"{"data": "x"}"#).status == 403)
+            #expect(try await scene.bob.ask(.post, path, #"{"data": "x"}"#).status == 200)
+        }
+    }
+
+    @Test func aBlockFromBeforeHoldsInANewConversation() async throws {
+        try await withConversation { scene in
+            try await scene.ann.conversations.block("bob")
+            let refused = try await scene.bob.ask(
+                .post,
+                "/conversations/create",
+                #"{"type": "direct", "members": ["ann"]}"#
+            )
+            #expect(refused.status == 403 && refused.problem?.code == "blocked")
+
+            let direct = try await scene.ann.openDirect(with: "bob")
+            #expect(direct.isBlockedByMe)
+            let path = "/conversations/\(direct.token)/messages"
+            #expect(try await scene.bob.ask(.post, path, #"{"data": "x"}"#).status == 403)
+            #expect(try await scene.bob.openDirect(with: "ann").id == direct.id)
+        }
+    }
+
+    @Test func blockingIsIdempotentAndTellsOthersOnce() async throws {
+        try await withConversation { scene in
+            let first = try await scene.ann.conversations.block("bob")
+            #expect(try await scene.ann.conversations.block("bob") == first)
+            try await scene.ann.conversations.unblock("bob")
+            try await scene.ann.conversations.unblock("bob")
+            try await scene.ann.conversations.unblock("nobody ever")
+            #expect(try await scene.ann.conversations.blocks().things.isEmpty)
+
+            let told = try await scene.service.database.pool.all(
+                "SELECT kind, body FROM outbox WHERE kind LIKE 'user.%' ORDER BY outbox_id",
+                as: { "\(try $0.string("kind")) \(try $0.string("body"))" }
+            )
+            let body = #"{"applicationId":"other","blockedId":"bob","userId":"ann"}"#
+            #expect(told == ["user.blocked \(body)", "user.unblocked \(body)"])
+        }
+    }
+
+    @Test func theListIsPagedAndOnesOwn() async throws {
+        try await withConversation { scene in
+            let names = (1...7).map { "user/\($0)" } + ["ünï"]
+            for name in names { try await scene.ann.conversations.block(name) }
+            var (found, cursor): ([String], String?) = ([], nil)
+            repeat {
+                let page = try await scene.ann.conversations.blocks(limit: 3, cursor: cursor)
+                found += page.things.map(\.userId)
+                cursor = page.next
+            } while cursor != nil
+            #expect(found == names)
+
+            let anns = try #require(try await scene.ann.conversations.blocks(limit: 3).next)
+            #expect(try await scene.bob.conversations.blocks().things.isEmpty)
+            #expect(try await scene.bob.ask(.get, "/blocks?cursor=\(anns)").problem?.field == "cursor")
+            let twin = try await scene.person("ann", application: RoostApplication.id)
+            #expect(try await twin.conversations.blocks().things.isEmpty)
+        }
+    }
+
+    @Test func roostsUsersMustExistToBeBlocked() async throws {
+        try await withConversation { scene in
+            let known = "0e9fb3a4-5f2c-4f7b-9a68-3d2b1c0f7e55"
+            scene.auth.accounts.change { $0 = [known] }
+            let ann = try await scene.person("22222222-5f2c-4f7b-9a68-3d2b1c0f7e55", application: RoostApplication.id)
+            #expect(try await ann.conversations.block(known.uppercased()).userId == known)
+            #expect(try await ann.ask(.put, "/blocks/11111111-5f2c-4f7b-9a68-3d2b1c0f7e55").problem?.field == "userId")
+            #expect(try await ann.ask(.put, "/blocks/bob").problem?.code == "unknown_user")
+            #expect(try await ann.ask(.delete, "/blocks/bob").status == 200)
+        }
+    }
+
+    @Test func anotherServiceLearnsWhomToKeepApart() async throws {
+        try await withConversation { scene in
+            try await scene.ann.conversations.block("eve")
+            try await scene.bob.conversations.block("ann")
+            try await scene.ann.conversations.block("bob")
+            let photos = BlocksClient(try scene.service.neighbour("photos", callee: "conversations"))
+
+            #expect(try await photos.keptApart(from: scene.ann.id) == KeptApart(userIds: ["bob", "eve"], more: false))
+            #expect(try await photos.keptApart(from: scene.ann.id, after: "bob").userIds == ["eve"])
+            #expect(try await photos.keptApart(from: scene.eve.id).userIds == ["ann"])
+            let foreign = User.ID(application: "another", user: "ann")
+            #expect(try await photos.keptApart(from: foreign).userIds.isEmpty)
+            #expect(try await scene.ann.ask(.get, "/internal/blocks?application=other&userId=bob").status != 200)
+        }
+    }
+
+    /// However blocking, opening and sending fall together, the list and the conversation say the same in the end.
+    @Test func theListAndTheConversationAgreeWhateverHappensAtOnce() async throws {
+        try await withConversation { scene in
+            for round in 0..<6 {
+                let other = try await scene.person("other \(round)")
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    tasks.addTask { _ = try await scene.ann.openDirect(with: "other \(round)") }
+                    tasks.addTask { try await scene.ann.conversations.block("other \(round)") }
+                    tasks.addTask {
+                        // Refused where the block was there first.
+                        let body = #"{"type": "direct", "members": ["ann"]}"#
+                        let status = try await other.ask(.post, "/conversations/create", body).status
+                        #expect([200, 403].contains(status))
+                    }
+                    try await tasks.waitForAll()
+                }
+                let direct = try await scene.ann.openDirect(with: "other \(round)")
+                #expect(direct.isBlockedByMe)
+                let path = "/conversations/\(direct.token)/messages"
+                #expect(try await other.ask(.post, path, #"{"data": "x"}"#).status == 403)
+            }
+        }
+    }
+}

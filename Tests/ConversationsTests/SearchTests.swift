@@ -1,0 +1,256 @@
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import Postgres
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+@testable import ConversationsServer
+
+/// What was said is found again.
+@Suite struct SearchTests {
+    /// Text, what finds it, and what does not.
+    static let texts: [(text: String, finds: [String], misses: [String])] = [
+        (
+            "The Quick brown fox", ["quick", "QUICK fox", "fox the", "bro", "Quick, brown!"],
+            ["uick", "quick bro fox", "foxes", "qui brown "]
+        ),
+        ("Größe und Straße, élan vital", ["grosse", "GRÖSSE", "strasse", "elan", "é"], ["stras und", "vita élan"]),
+        ("Καλημέρα κόσμος", ["καλημερα", "ΚΌΣΜΟΣ", "κόσμο"], ["οσμος"]),
+        ("Привет, как дела?", ["ПРИВЕТ", "дела прив"], ["ривет"]),
+        ("今天天气很好，我们去散步吧", ["天气", "散步", "今天天气", "吧", "天", "我们 天气"], ["下雨", "天去"]),
+        ("東京タワーに行きました", ["東京", "タワー", "行きました"], ["大阪"]),
+        ("สวัสดีครับ วันนี้อากาศดี", ["สวัสดี", "อากาศ"], ["ฝนตก"]),
+        ("مَرْحَبًا بالعالم", ["بالعالم", "بال"], ["عالم"]),
+        ("नमस्ते दुनिया", ["नमस्ते", "दुनि"], ["निया"]),
+        ("안녕하세요 세계", ["안녕", "세계"], ["하세요"]),
+        ("party 🎉 at 10:30, room B-12", ["🎉", "10 30", "b 12", "party 🎉"], ["🎈", "part 🎉"]),
+        ("ﬁne ｆｕｌｌ ①", ["fine", "full", "1"], ["2"]),
+    ]
+
+    @Test func wordsAreFoundInAnyScriptIndexedOrNot() async throws {
+        try await withConversation { scene in
+            for (text, _, _) in Self.texts { try await scene.bob.say(text, in: scene.token) }
+            for _ in 0..<2 {
+                for (text, finds, misses) in Self.texts {
+                    for query in finds {
+                        #expect(try await scene.texts(query).contains(text), "\(query)")
+                    }
+                    for query in misses {
+                        #expect(try await !scene.texts(query).contains(text), "\(query)")
+                    }
+                }
+                try await scene.indexAll()
+            }
+        }
+    }
+
+    @Test func aMessageIsAnsweredAsItIsEverywhere() async throws {
+        try await withConversation { scene in
+            let said = try await scene.bob.say("hello there", in: scene.token)
+            try await scene.ann.conversations.react("👍", to: said.id, in: scene.token)
+            _ = try await scene.bob.conversations.send(.init(data: "hello back", replyTo: said.id), to: scene.token)
+            let history = try await scene.ann.conversations.messages(scene.token)
+
+            let found = try await scene.ann.conversations.search("hello").things
+            #expect(found.map(\.message) == history)
+            #expect(found[0].conversation == .init(token: scene.token, label: "Walks", type: .group))
+            try await scene.indexAll()
+            #expect(try await scene.ann.conversations.search("hello").things == found)
+        }
+    }
+
+    @Test func whatIsEditedOrDeletedFollowsAtOnce() async throws {
+        try await withConversation { scene in
+            for isIndexed in [false, true] {
+                let edited = try await scene.bob.say("a zebra", in: scene.token)
+                let deleted = try await scene.bob.say("another zebra", in: scene.token)
+                if isIndexed { try await scene.indexAll() }
+                #expect(try await scene.texts("zebra") == ["another zebra", "a zebra"])
+
+                try await scene.bob.conversations.edit(edited.id, in: scene.token, to: .init(data: "a giraffe"))
+                try await scene.bob.conversations.delete(deleted.id, in: scene.token)
+
+                for _ in 0..<2 {
+                    #expect(try await scene.texts("zebra").isEmpty)
+                    #expect(try await scene.texts("giraffe") == ["a giraffe"])
+                    if isIndexed { try await scene.indexAll() }
+                }
+                try await scene.bob.conversations.delete(edited.id, in: scene.token)
+            }
+            // Nor does the index know any more what they said.
+            let known = try await scene.service.database.pool.all(
+                "SELECT words::text AS words FROM search_entries",
+                as: { try $0.string("words") }
+            )
+            #expect(known.allSatisfy { !$0.contains("zebra") })
+        }
+    }
+
+    @Test func nobodyFindsWhatIsNotHis() async throws {
+        try await withConversation { scene in
+            try await scene.ann.say("the secret", in: scene.token)
+            let mine = try await scene.eve.conversations.create(.init(label: "Mine"))
+            try await scene.eve.say("my secret", in: mine.token)
+            for _ in 0..<2 {
+                #expect(try await scene.eve.conversations.search("secret").things.map(\.message.data) == ["my secret"])
+                let twin = try await scene.person("ann", application: RoostApplication.id)
+                #expect(try await twin.conversations.search("secret").things.isEmpty)
+                try await scene.indexAll()
+            }
+            try await scene.eve.conversations.join(scene.token)
+            #expect(try await scene.eve.conversations.search("secret").things.count == 2)
+            try await scene.ann.conversations.kick("eve", from: scene.token)
+            #expect(try await scene.eve.conversations.search("secret").things.count == 1)
+            try await scene.bob.conversations.leave(scene.token)
+            #expect(try await scene.bob.conversations.search("secret").things.isEmpty)
+        }
+    }
+
+    @Test func onlyTextsAreSearched() async throws {
+        try await withConversation { scene in
+            try await scene.eve.conversations.join(scene.token)
+            for draft in [
+                MessageDraft(data: #"{"word": "needle"}"#, encoding: "json"),
+                MessageDraft(data: "needle", mime: "application/x-note"),
+                MessageDraft(data: "needle", mime: "text/markdown"),
+            ] { _ = try await scene.ann.conversations.send(draft, to: scene.token) }
+            for _ in 0..<2 {
+                let found = try await scene.ann.conversations.search("needle").things
+                #expect(found.map(\.message.mime) == ["text/markdown"])
+                #expect(try await scene.texts("joined").isEmpty)
+                try await scene.indexAll()
+            }
+        }
+    }
+
+    @Test func nothingIsSkippedOrRepeatedWhileOthersWrite() async throws {
+        try await withConversation { scene in
+            let tokens = try await scene.manyConversations(8)
+            for number in 0..<120 { try await scene.bob.say("needle \(number)", in: tokens[number % 8]) }
+            let isOver = Shared(false)
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask {
+                    while !isOver.value {
+                        guard let token = tokens.randomElement() else { return }
+                        try await scene.bob.say("another needle", in: token)
+                    }
+                }
+                tasks.addTask {
+                    let index = SearchIndex(database: scene.service.database.pool, rest: 0, now: { Date() })
+                    while !isOver.value { try await index.advance() }
+                }
+                tasks.addTask {
+                    for limit in [3, 7, 100] {
+                        let found = try await scene.walk("needle", limit: limit)
+                        let numbered = found.filter { $0.message.data.hasPrefix("needle") }
+                        #expect(numbered.map(\.message.data) == (0..<120).reversed().map { "needle \($0)" })
+                        #expect(Set(found.map(\.message.id)).count == found.count)
+                        let dates = found.map(\.message.createdAt)
+                        #expect(dates == dates.sorted(by: >))
+                    }
+                    isOver.change { $0 = true }
+                }
+                try await tasks.waitForAll()
+            }
+        }
+    }
+
+    @Test func aLongConversationIsFoundThrough() async throws {
+        try await withConversation { scene in
+            try await scene.write(9_000) { "case when n % 1000 = 0 then 'rare ' else '' end || 'common ' || n" }
+            try await scene.indexAll()
+
+            #expect(try await scene.walk("rare", limit: 4).map(\.message.seq) == (1...9).reversed().map { $0 * 1_000 })
+            let common = try await scene.ann.conversations.search("common", limit: 100).things.map(\.message.seq)
+            #expect(common == Array((8_901...9_000).reversed()))
+            #expect(try await scene.texts("common 4095 ") == ["common 4095"])
+            #expect(try await scene.texts("common 899").count == 11)
+            #expect(try await scene.texts("absent common").isEmpty)
+        }
+    }
+
+    @Test func aCursorGoesOnWithItsOwnSearchAlone() async throws {
+        try await withConversation { scene in
+            for _ in 0..<3 { try await scene.ann.say("one two", in: scene.token) }
+            let cursor = try #require(try await scene.ann.conversations.search("one", limit: 1).next)
+            #expect(try await scene.ann.conversations.search("ONE", limit: 1, cursor: cursor).things.count == 1)
+            for (person, query) in [(scene.ann, "two"), (scene.bob, "one")] {
+                let answer = try await person.ask(.get, "/conversations/search?q=\(query)&cursor=\(cursor)")
+                #expect(answer.status == 400 && answer.problem?.field == "cursor")
+            }
+        }
+    }
+
+    @Test func twoThatIndexAtOnceIndexEverythingOnce() async throws {
+        try await withConversation { scene in
+            let tokens = try await scene.manyConversations(20)
+            for number in 0..<100 { try await scene.bob.say("needle \(number)", in: tokens[number % 20]) }
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for _ in 0..<3 { tasks.addTask { try await scene.indexAll() } }
+                try await tasks.waitForAll()
+            }
+            try await scene.indexAll()
+            let pool = scene.service.database.pool
+            let counts = try await pool.one(
+                """
+                SELECT (SELECT count(*) FROM search_entries) AS entries, (
+                    SELECT count(*) FROM heads JOIN search_marks USING (conversation_id)
+                    WHERE last_change > indexed_change
+                ) AS left_over
+                """,
+                as: { [try $0.int("entries"), try $0.int("left_over")] }
+            )
+            #expect(counts == [100, 0])
+        }
+    }
+}
+
+extension Scene {
+    fileprivate func texts(_ query: String) async throws -> [String] {
+        try await ann.conversations.search(query, limit: 100).things.map(\.message.data)
+    }
+
+    /// All pages.
+    fileprivate func walk(_ query: String, limit: Int) async throws -> [FoundMessage] {
+        var (found, cursor): ([FoundMessage], String?) = ([], nil)
+        repeat {
+            let page = try await ann.conversations.search(query, limit: limit, cursor: cursor)
+            #expect(page.things.count <= limit)
+            found += page.things
+            cursor = page.next
+        } while cursor != nil
+        return found
+    }
+
+    fileprivate func manyConversations(_ count: Int) async throws -> [String] {
+        var tokens: [String] = []
+        for number in 0..<count {
+            tokens.append(try await ann.conversations.create(.init(label: "\(number)", members: ["bob"])).token)
+        }
+        return tokens
+    }
+
+    /// So many messages of Bob's, a millisecond apart, as sends would have left them.
+    fileprivate func write(_ count: Int, text: () -> String) async throws {
+        let pool = service.database.pool
+        _ = try await pool.execute(
+            """
+            INSERT INTO messages (conversation_id, seq, change, spoken, sender_id, sender_number, client_message_id,
+                                  data, mime, encoding, created_at)
+            SELECT conversation_id, n, n, n, 'bob', 1, n::text, \(unsafe: text()), 'text/plain', 'utf8',
+                   last_at + n * interval '1 millisecond'
+            FROM heads, generate_series(1, \(count)) AS n WHERE conversation_id = \(conversation.id)
+            """
+        )
+        _ = try await pool.execute(
+            """
+            UPDATE heads SET last_seq = \(count), last_change = \(count), last_spoken = \(count),
+                last_at = last_at + \(count) * interval '1 millisecond'
+            WHERE conversation_id = \(conversation.id)
+            """
+        )
+    }
+}
