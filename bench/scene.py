@@ -18,6 +18,11 @@ def fill(postgres, database, conversation, messages):
     _insert(postgres, database, "messages.sql", conversation=conversation, messages=messages)
 
 
+def fill_searched(postgres, database, first, conversations, messages):
+    """Writes so many messages, of words as people use them, into `conversations` that follow the first, in turns."""
+    _insert(postgres, database, "search.sql", first=first, conversations=conversations, messages=messages)
+
+
 def _insert(postgres, database, script, **values):
     text = (SQL / script).read_text()
     for name, value in values.items():

@@ -50,8 +50,8 @@ class Suite:
     def start_auth(self):
         return self._start("auth", {"LOGIN_FAILURES": "0", "LOGIN_FAILURES_ADDRESS": "0"})
 
-    def start_conversations(self):
-        return self._start("conversations")
+    def start_conversations(self, **settings):
+        return self._start("conversations", settings)
 
     def start_gateway(self, event_loops=0, settings=None, **upstreams):
         """`event_loops` 0 is one a core, as an operator gets it; `upstreams` names other instances than ours."""
