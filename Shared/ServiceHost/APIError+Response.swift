@@ -15,7 +15,7 @@ extension APIError: HTTPResponseError {
         problem(requestID: nil)
     }
 
-    func problem(requestID: String?) -> Response {
+    package func problem(requestID: String?) -> Response {
         let body = Problem(self, requestID: requestID).encoded()
         var headers: HTTPFields = [
             .contentType: Problem.mediaType, .contentLength: "\(body.count)", .cacheControl: "no-store",

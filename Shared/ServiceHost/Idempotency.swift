@@ -28,13 +28,8 @@ struct Idempotency: RouterMiddleware {
             throw APIError.invalid("Idempotency-Key", "an Idempotency-Key has 1 to 255 characters")
         }
         var request = request
-        let body = try await request.collectBody(upTo: context.maxUploadSize)
-        let entry = IdempotencyStore.Entry(
-            user: context.user,
-            key: key,
-            fingerprint: Self.fingerprint(request, body),
-            at: now()
-        )
+        let fingerprint = try await Self.fingerprint(&request, limit: context.maxUploadSize)
+        let entry = IdempotencyStore.Entry(user: context.user, key: key, fingerprint: fingerprint, at: now())
         switch try await store.begin(entry) {
         case .running:
             throw APIError(.conflict, "still_running", "the first request with this Idempotency-Key is still running")
@@ -87,10 +82,19 @@ struct Idempotency: RouterMiddleware {
         ["/auth/", "/1/", "/applications"].contains { path.hasPrefix($0) }
     }
 
-    private static func fingerprint(_ request: Request, _ body: ByteBuffer) -> [UInt8] {
+    /// What makes two requests the same: the target and the body; of a file, which is not held in memory, its size and
+    /// kind, since a form has another boundary each time.
+    private static func fingerprint(_ request: inout Request, limit: Int) async throws -> [UInt8] {
         var hash = SHA256()
         hash.update(data: Data("\(request.method) \(request.uri.string)\n".utf8))
-        hash.update(data: Data(body.readableBytesView))
+        let type = (request.headers[.contentType] ?? "application/json").prefix { $0 != ";" && $0 != " " }.lowercased()
+        let length = request.headers[.contentLength] ?? ""
+        let isSmall = Int(length).map { $0 <= limit } ?? true
+        if isSmall, type.hasSuffix("json") || type == "application/x-www-form-urlencoded" {
+            hash.update(data: Data(try await request.collectBody(upTo: limit).readableBytesView))
+        } else {
+            hash.update(data: Data("\(type) \(length)".utf8))
+        }
         return Array(hash.finalize())
     }
 }

@@ -95,6 +95,7 @@ package enum ServiceHost {
                 neighbours: neighbours,
                 credentials: verifier,
                 cursors: CursorSigner(secret: secret),
+                links: LinkSigner(secret: secret),
                 logger: logger,
                 publicURL: publicURL,
                 now: now

@@ -52,6 +52,7 @@ package struct ServiceResources: Sendable {
     package let neighbours: Neighbours
     package let credentials: CredentialVerifier
     package let cursors: CursorSigner
+    package let links: LinkSigner
     package let logger: Logger
     /// Where clients reach the suite, without a slash at the end; the issuer of its tokens.
     package let publicURL: String
@@ -62,6 +63,7 @@ package struct ServiceResources: Sendable {
         neighbours: Neighbours,
         credentials: CredentialVerifier,
         cursors: CursorSigner,
+        links: LinkSigner,
         logger: Logger,
         publicURL: String,
         now: @escaping @Sendable () -> Date
@@ -70,6 +72,7 @@ package struct ServiceResources: Sendable {
         self.neighbours = neighbours
         self.credentials = credentials
         self.cursors = cursors
+        self.links = links
         self.logger = logger
         self.publicURL = publicURL
         self.now = now
