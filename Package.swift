@@ -236,7 +236,7 @@ let package = Package(
         )
         // The suite: who may call whom.
         + service("Auth", adding: ["CArgon2", .crypto, .jwtKit, .nioPosix])
-        + service("Conversations", calls: ["Auth"], adding: [.collections])
+        + service("Conversations", calls: ["Auth"], adding: ["Blobs", "Multipart", .collections])
         + gateway()
 )
 

@@ -4,7 +4,7 @@ import Testing
 /// Conversations' routes are those that `docs/openapi.yaml` describes.
 @Suite struct RouteTests {
     @Test func everyRouteIsDescribedAndEveryDescriptionIsServed() async throws {
-        let described = try PublicRoute.below("conversations", "blocks")
+        let described = try PublicRoute.below("conversations", "blocks", "media")
         try await withConversation { scene in
             #expect(scene.service.publicRoutes.sorted() == described.map(\.description).sorted())
         }

@@ -80,6 +80,7 @@ struct StoreScene: Sendable {
             database: pool,
             users: KnownUsers(auth: AuthStandIn.nobody),
             cursors: CursorSigner(secret: "cursors"),
+            links: FileLinks(signer: LinkSigner(secret: "links"), publicURL: "http://roost.test", now: { Date() }),
             maximumMembers: 10_000
         )
     }

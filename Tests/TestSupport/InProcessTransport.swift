@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 package import Logging
-import NIOCore
+package import NIOCore
 import NIOEmbedded
 package import ServiceClient
 package import ServiceHost
@@ -19,17 +19,31 @@ package struct InProcessTransport: Transport {
     }
 
     package func send(_ request: ServiceRequest) async throws -> ServiceResponse {
-        var headers = request.headers
-        if let body = request.body, headers[.contentLength] == nil { headers[.contentLength] = "\(body.count)" }
+        var request = request
+        if let body = request.body, request.headers[.contentLength] == nil {
+            request.headers[.contentLength] = "\(body.count)"
+        }
+        return try await send(request, RequestBody(buffer: ByteBuffer(bytes: request.body ?? Data())))
+    }
+
+    /// The same with a body that comes piece by piece, each when it is asked for.
+    package func send<Body: AsyncSequence & Sendable>(
+        _ request: ServiceRequest,
+        streaming body: Body
+    ) async throws -> ServiceResponse where Body.Element == ByteBuffer, Body.AsyncIterator: SendableMetatype {
+        try await send(request, RequestBody(asyncSequence: body))
+    }
+
+    private func send(_ request: ServiceRequest, _ body: RequestBody) async throws -> ServiceResponse {
         let incoming = Request(
             head: HTTPRequest(
                 method: request.method,
                 scheme: "http",
                 authority: "localhost",
                 path: request.path,
-                headerFields: headers
+                headerFields: request.headers
             ),
-            body: RequestBody(buffer: ByteBuffer(bytes: request.body ?? Data()))
+            body: body
         )
         let channel = NIOAsyncTestingChannel()
         let context = SuiteContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))

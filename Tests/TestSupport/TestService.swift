@@ -49,6 +49,10 @@ package struct TestService: Sendable {
         _ body: (TestService) async throws -> Value
     ) async throws -> Value {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let blobs = NSTemporaryDirectory() + "roost-test-\(UUID().uuidString)"
+        // Silence: most tests keep no files.
+        defer { try? FileManager.default.removeItem(atPath: blobs) }
+        let settings = ["BLOBS_PATH": blobs].merging(settings) { $1 }
         let tokens = try ServiceTokens(secret: secret, name: Service.name)
         let assembled = try await ServiceHost.assemble(
             type,

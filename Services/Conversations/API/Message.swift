@@ -17,6 +17,8 @@ package struct Message: Hashable, Sendable, Listed {
     package var data: String
     package var mime: String
     package var encoding: String
+    /// Where `encoding` is `url`: what the file is called, and its size; `data` is a link to it.
+    package var file: File?
     package var meta: JSONValue?
     /// Never goes back along `seq`; to the millisecond.
     package var createdAt: Date
@@ -32,6 +34,18 @@ package struct Message: Hashable, Sendable, Listed {
     package var reactions: [String: [String]]
     /// The message of the same conversation that this one answers.
     package var replyTo: ID?
+
+    /// A file that was sent.
+    package struct File: Hashable, Sendable {
+        package var name: String?
+        /// In bytes.
+        package var size: Int64
+
+        package init(name: String?, size: Int64) {
+            self.name = name
+            self.size = size
+        }
+    }
 
     /// Who sent a message.
     package struct Sender: Hashable, Sendable {
@@ -95,6 +109,7 @@ extension Message: Codable {
         try container.encode(data, forKey: .data)
         try container.encode(mime, forKey: .mime)
         try container.encode(encoding, forKey: .encoding)
+        try container.encodeIfPresent(file, forKey: .file)
         try container.encode(meta, forKey: .meta)
         try container.encode(createdAt, forKey: .createdAt)
         try container.encode(senderUser, forKey: .senderUser)
@@ -104,6 +119,14 @@ extension Message: Codable {
         try container.encodeIfPresent(deletedAt, forKey: .deletedAt)
         try container.encode(reactions, forKey: .reactions)
         try container.encodeIfPresent(replyTo, forKey: .replyTo)
+    }
+}
+
+extension Message.File: Codable {
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(size, forKey: .size)
     }
 }
 

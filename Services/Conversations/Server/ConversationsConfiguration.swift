@@ -1,3 +1,4 @@
+import Blobs
 import Configuration
 import ServiceHost
 
@@ -20,6 +21,15 @@ struct ConversationsConfiguration: Sendable {
     /// `SEARCH_WALK_SECONDS` (300): from one look at all conversations, for what is not indexed, to the next.
     var searchWalk = 300.0
 
+    /// `BLOBS_PATH` (.roost/blobs): the folder of all services' files; ours are in `conversations` below it.
+    var blobsPath = ".roost/blobs"
+    /// `FILE_LIMIT` (20,971,520): how large a file in a conversation may be, in bytes.
+    var fileLimit = 20_971_520
+    /// `UPLOADS_MAX` (256): how many files may be on their way at once before 503.
+    var maximumUploads = 256
+    /// `UPLOADS_MAX_USER` (8): of one user, before 429.
+    var maximumUploadsOfUser = 8
+
     init() {}
 
     init(_ configuration: ConfigReader) throws {
@@ -28,10 +38,29 @@ struct ConversationsConfiguration: Sendable {
         laneQueueBytes = try configuration.number("LANE_QUEUE_BYTES", default: laneQueueBytes, in: 131_072...(1 << 40))
         laneTimeout = .milliseconds(try configuration.number("LANE_TIMEOUT_MS", default: 1_000, in: 10...60_000))
         sendDeadline = .milliseconds(try configuration.number("SEND_DEADLINE_MS", default: 5_000, in: 10...60_000))
+        blobsPath = configuration.text("BLOBS_PATH", default: blobsPath)
+        fileLimit = try configuration.number("FILE_LIMIT", default: fileLimit, in: 1...(1 << 40))
+        maximumUploads = try configuration.number("UPLOADS_MAX", default: maximumUploads, in: 1...100_000)
+        maximumUploadsOfUser = try configuration.number(
+            "UPLOADS_MAX_USER",
+            default: maximumUploadsOfUser,
+            in: 1...100_000
+        )
         maximumMembers = try configuration.number("MEMBERS_MAX", default: maximumMembers, in: 1...1_000_000)
         outboxRetention = Double(
             try configuration.number("OUTBOX_RETENTION_SECONDS", default: 600, in: 1...31_536_000)
         )
         searchWalk = Double(try configuration.number("SEARCH_WALK_SECONDS", default: 300, in: 1...86_400))
+    }
+}
+
+extension ConversationsConfiguration {
+    /// Where files are kept.
+    func blobs() throws -> any BlobStore {
+        do {
+            return try FolderBlobStore(path: "\(blobsPath)/conversations")
+        } catch {
+            throw SettingError("BLOBS_PATH", "is \"\(blobsPath)\", which cannot be written to: \(error)")
+        }
     }
 }

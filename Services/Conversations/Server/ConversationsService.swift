@@ -1,4 +1,5 @@
 import AuthAPI
+import Blobs
 package import Configuration
 package import Postgres
 package import ServiceHost
@@ -17,6 +18,7 @@ package struct ConversationsService: SuiteService {
         ),
         Migration(name: "V0004_delete_conversations", sql: PackageResources.V0004_delete_conversations_sql),
         Migration(name: "V0005_search", sql: PackageResources.V0005_search_sql),
+        Migration(name: "V0010_create_files", sql: PackageResources.V0010_create_files_sql),
     ]
 
     /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
@@ -27,16 +29,19 @@ package struct ConversationsService: SuiteService {
     private let messages: Messages
     private let blocks: Blocks
     private let search: Search
+    private let files: Files
     private let upkeep: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
         let settings = try ConversationsConfiguration(configuration)
         let users = KnownUsers(auth: AuthClient(try resources.neighbours.client("auth")))
         blocks = Blocks(database: resources.database, users: users, cursors: resources.cursors)
+        let links = FileLinks(signer: resources.links, publicURL: resources.publicURL, now: resources.now)
         conversations = Conversations(
             database: resources.database,
             users: users,
             cursors: resources.cursors,
+            links: links,
             maximumMembers: settings.maximumMembers
         )
         let index = SearchIndex(database: resources.database, rest: settings.searchWalk, now: resources.now)
@@ -48,7 +53,17 @@ package struct ConversationsService: SuiteService {
                 configuration: settings,
                 logger: resources.logger,
                 written: index.note
-            )
+            ),
+            links: links
+        )
+        files = Files(
+            database: resources.database,
+            blobs: try settings.blobs(),
+            messages: messages,
+            links: links,
+            slots: UploadSlots(capacity: settings.maximumUploads, ofUser: settings.maximumUploadsOfUser),
+            limit: Int64(settings.fileLimit),
+            logger: resources.logger
         )
         let outbox = Outbox(
             database: resources.database,
@@ -59,6 +74,7 @@ package struct ConversationsService: SuiteService {
         let deletions = Deletions(database: resources.database)
         upkeep = [
             Periodic("pruning of the outbox", every: .seconds(10), logger: resources.logger, outbox.prune),
+            Periodic("sweep of files", every: .seconds(2), logger: resources.logger, files.sweep),
             Periodic("look at table statistics", every: .milliseconds(500), logger: resources.logger, statistics.keep),
             Periodic("removal of deleted conversations", every: .seconds(1), logger: resources.logger, deletions.clear),
             Periodic("indexing of messages", every: .milliseconds(250), logger: resources.logger, index.keepUp),
@@ -68,10 +84,11 @@ package struct ConversationsService: SuiteService {
     package func addRoutes(to routes: SuiteRoutes) {
         ConversationRoutes(conversations: conversations).add(to: routes)
         MemberRoutes(members: Members(conversations: conversations)).add(to: routes)
-        MessageRoutes(messages: messages).add(to: routes)
+        MessageRoutes(messages: messages, files: files).add(to: routes)
         AmendmentRoutes(messages: messages).add(to: routes)
         BlockRoutes(blocks: blocks).add(to: routes)
         SearchRoutes(search: search).add(to: routes)
+        FileRoutes(files: files).add(to: routes)
     }
 
     package var background: [any Service] { upkeep }

@@ -36,7 +36,7 @@ extension Conversations {
             var token = try await DirectStore(db: db).conversation(of: pair)
             if token == nil { token = try await insert(new, of: pair, with: other, on: db) }
             guard let token else { throw Self.notFound }
-            return try await Self.seen(ConversationStore(db: db).view(token, for: user))
+            return try await seen(ConversationStore(db: db).view(token, for: user))
         }
     }
 

@@ -9,6 +9,7 @@ struct Conversations: Sendable {
     let database: PostgresPool
     let users: KnownUsers
     let cursors: CursorSigner
+    let links: FileLinks
     let maximumMembers: Int
 
     func create(_ draft: ConversationDraft, by creator: User.ID) async throws -> Conversation {
@@ -36,7 +37,7 @@ struct Conversations: Sendable {
         return try await database.transaction { db in
             try await MemberStore(db: db).introduce(new.members, of: creator.application)
             let store = ConversationStore(db: db)
-            return try await Self.seen(store.view(try await store.insert(new), for: creator))
+            return try await seen(store.view(try await store.insert(new), for: creator))
         }
     }
 
@@ -50,11 +51,11 @@ struct Conversations: Sendable {
         if found.count > limit, let last = page.last {
             next = try cursors.sign(ConversationCursor(after: page, last: last, of: position), of: list, for: user)
         }
-        return Page(page.map(\.conversation), next: next)
+        return Page(page.map { links.signed($0.conversation) }, next: next)
     }
 
     func show(_ token: ConversationToken, to user: User.ID) async throws -> Conversation {
-        try await Self.seen(ConversationStore(db: database.reads).view(token, for: user))
+        try await seen(ConversationStore(db: database.reads).view(token, for: user))
     }
 
     func rename(_ token: ConversationToken, to label: String, by user: User.ID) async throws -> Conversation {
@@ -105,9 +106,10 @@ struct Conversations: Sendable {
     static let notFound = APIError(.notFound, "conversation_not_found", "there is no such conversation")
     static let full = APIError(.unprocessable, "too_many_members", "the conversation has no room for more members")
 
-    static func seen(_ conversation: Conversation?) throws -> Conversation {
-        guard let conversation else { throw notFound }
-        return conversation
+    /// As it goes out; not found for who does not see it.
+    func seen(_ conversation: Conversation?) throws -> Conversation {
+        guard let conversation else { throw Self.notFound }
+        return links.signed(conversation)
     }
 }
 
@@ -132,7 +134,7 @@ extension Conversations {
             guard isAdmin || !asAdmin else { throw Self.adminsOnly }
             try await body(db, standing)
             let store = ConversationStore(db: db)
-            return try await Self.seen(store.view(renewed ?? token, for: user, evenAsNonMember: true))
+            return try await seen(store.view(renewed ?? token, for: user, evenAsNonMember: true))
         }
     }
 

@@ -18,9 +18,7 @@ struct Members: Sendable {
                 }
                 try await add(user, to: token, standing, pardoned: false, on: db)
             }
-            let view = try await ConversationStore(db: db).view(token, for: user)
-            guard let view else { throw Conversations.notFound }
-            return view
+            return try conversations.seen(await ConversationStore(db: db).view(token, for: user))
         }
     }
 

@@ -7,22 +7,29 @@ import Wire
 struct Messages: Sendable {
     let database: PostgresPool
     let lanes: WriteLanes
+    let links: FileLinks
 
-    func send(_ draft: MessageDraft, to token: ConversationToken, by sender: User.ID) async throws -> Message {
+    /// Says the draft's text, or a file in its place.
+    func send(
+        _ draft: MessageDraft,
+        file: FileContent? = nil,
+        to token: ConversationToken,
+        by sender: User.ID
+    ) async throws -> Message {
         let replyTo = try await answered(draft.replyTo, in: token, by: sender)
         let message = MessageWrite(
             conversation: token,
             sender: sender,
             clientMessageID: try DraftRules.clientMessageID(draft.clientMessageId),
-            data: try DraftRules.text(draft.data),
-            mime: try DraftRules.mime(draft.mime),
-            encoding: try DraftRules.encoding(draft.encoding),
+            data: try file?.reference.stored ?? DraftRules.text(draft.data),
+            mime: try file?.mediaType ?? DraftRules.mime(draft.mime),
+            encoding: try file == nil ? DraftRules.encoding(draft.encoding) : FileReference.encoding,
             meta: try DraftRules.meta(draft.meta),
             push: try DraftRules.push(draft),
             replyTo: replyTo
         )
         switch try await lanes.write(.message(message)) {
-        case .written(let written): return Message(message, meta: draft.meta, written)
+        case .written(let written): return links.signed(Message(message, meta: draft.meta, written))
         case .known(let seq): return try await known(seq, of: token, to: sender)
         case .refused: throw Conversations.blocked
         case .marked, .amended, .nobody: throw Conversations.notFound
@@ -33,7 +40,7 @@ struct Messages: Sendable {
         guard let messages = try await MessageStore(db: database.reads).history(token, for: user, span) else {
             throw Conversations.notFound
         }
-        return messages
+        return links.signed(messages)
     }
 
     func changes(
@@ -46,7 +53,7 @@ struct Messages: Sendable {
         guard let changes = try await store.changes(token, for: user, after: change, limit: limit) else {
             throw Conversations.notFound
         }
-        return changes
+        return links.signed(changes)
     }
 
     /// Marks this message and all before it as read.

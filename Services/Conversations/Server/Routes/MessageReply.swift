@@ -57,6 +57,13 @@ extension JSONWriter {
         string(message.mime)
         raw(",\"encoding\":")
         string(message.encoding)
+        if let file = message.file {
+            raw(",\"file\":{\"name\":")
+            if let name = file.name { string(name) } else { raw("null") }
+            raw(",\"size\":")
+            number(file.size)
+            raw("}")
+        }
         raw(",\"meta\":")
         try value(message.meta ?? .null)
         raw(",\"createdAt\":")

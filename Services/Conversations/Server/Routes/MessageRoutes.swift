@@ -6,6 +6,7 @@ import Wire
 /// Serves what is said in a conversation, read in it, and was missed of it.
 struct MessageRoutes {
     let messages: Messages
+    let files: Files
 
     func add(to routes: SuiteRoutes) {
         routes.user.get("conversations/:token/messages", use: list)
@@ -20,8 +21,7 @@ struct MessageRoutes {
     }
 
     func send(request: Request, context: UserContext) async throws -> MessageReply {
-        let draft = try await request.decode(as: MessageDraft.self, context: context)
-        return MessageReply(try await messages.send(draft, to: context.conversation(), by: context.user))
+        MessageReply(try await MessageIntake(messages: messages, files: files).send(request, context: context))
     }
 
     func markMessageRead(request: Request, context: UserContext) async throws -> Reply<ReadMark> {

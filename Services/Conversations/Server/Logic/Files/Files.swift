@@ -1,0 +1,161 @@
+import Blobs
+import ConversationsAPI
+import Foundation
+import Logging
+import NIOCore
+import Postgres
+import Wire
+
+/// The rules of files: members send them as messages, and who has a link reads them.
+///
+/// A row in `files` comes before the first byte and goes after the last, and a message takes its file in the transaction
+/// that writes it. Whatever breaks off in between leaves a file that is due, and ``sweep()`` removes it.
+struct Files: Sendable {
+    /// Of a file that comes as base64 inside of JSON.
+    static let maximumBase64: Int64 = 5_242_880
+    /// How long a file may be on its way, in seconds.
+    private static let patience: TimeInterval = 86_400
+    private static let sweepBatch = 20
+
+    let database: PostgresPool
+    let blobs: any BlobStore
+    let messages: Messages
+    let links: FileLinks
+    let slots: UploadSlots
+    /// For bodies of JSON with a file in them, which are in memory as a whole: some 40 MB each.
+    let textSlots = UploadSlots(capacity: 8, ofUser: 2)
+    /// In bytes.
+    let limit: Int64
+    let logger: Logger
+
+    /// Says a file in a conversation; `receive` puts its bytes where it is told to, and answers with what goes with it.
+    ///
+    /// Where an earlier attempt has said it, the answer is that message, and these bytes are not kept.
+    func send(
+        to token: ConversationToken,
+        by sender: User.ID,
+        _ receive: (FileIntake) async throws -> ReceivedFile
+    ) async throws -> Message {
+        try await slots.use(sender) {
+            let key = FileKey(blob: .random(), conversation: token.id)
+            guard try await FileStore(db: database).note(key.blob, in: token, by: sender, patience: Self.patience)
+            else {
+                throw Conversations.notFound
+            }
+            do {
+                let file = try await receive(FileIntake(key: key.blob, blobs: blobs, limit: limit))
+                guard file.stored.size > 0 else { throw APIError.missing("file") }
+                let content = FileContent(
+                    reference: FileReference(key: key.blob, size: file.stored.size, name: FileName.cleaned(file.name)),
+                    mediaType: file.stored.mediaType
+                )
+                let message = try await messages.send(file.draft, file: content, to: token, by: sender)
+                await withdraw(key)
+                return message
+            } catch {
+                await withdraw(key)
+                throw Self.told(error, limit: limit)
+            }
+        }
+    }
+
+    /// Says a file that came as base64, as diuit's clients send theirs.
+    func send(base64 draft: MessageDraft, to token: ConversationToken, by sender: User.ID) async throws -> Message {
+        guard !draft.data.isEmpty else { throw APIError.missing("data") }
+        let maximum = min(Self.maximumBase64, limit)
+        let text = draft.data.utf8.filter { !" \t\r\n".utf8.contains($0) }
+        guard text.count <= (maximum + 2) / 3 * 4 else { throw Self.tooLarge(maximum, field: "data") }
+        guard text.count.isMultiple(of: 4), let bytes = Data(base64Encoded: Data(text)) else {
+            throw APIError.invalid("data", "\"data\" must be base64", code: "malformed_field")
+        }
+        guard bytes.count <= maximum else { throw Self.tooLarge(maximum, field: "data") }
+        return try await send(to: token, by: sender) { intake in
+            let stored = try await intake.keep { sink in try await sink.write(ByteBuffer(bytes: bytes)) }
+            return ReceivedFile(draft: draft, name: nil, stored: stored)
+        }
+    }
+
+    /// The file of a link.
+    func open(_ key: FileKey) async throws -> OpenedFile {
+        let notFound = APIError(.notFound, "file_not_found", "the file is no longer there")
+        guard let content = try await FileStore(db: database.reads).find(key) else { throw notFound }
+        guard let blob = try await blobs.open(key.blob) else {
+            logger.error("a file that a message has is missing", metadata: ["key": "\(key)"])
+            throw notFound
+        }
+        return OpenedFile(key: key, content: content, blob: blob)
+    }
+
+    /// Removes files that nobody has any more: their messages are gone, or they never had one.
+    ///
+    /// Not while a backup is taken: what its database knows of, it must find.
+    func sweep() async throws {
+        while try await !FileStore(db: database.reads).due(limit: 1).isEmpty {
+            let isFree = try await database.transaction { db in
+                let store = FileStore(db: db)
+                guard try await store.lockDeletion() else { return false }
+                for key in try await store.due(limit: Self.sweepBatch) {
+                    try await blobs.delete(key.blob)
+                    try await store.forget(key)
+                }
+                return true
+            }
+            guard isFree else { return }
+        }
+    }
+
+    /// Removes a file unless a message has it; what fails is left to the sweep.
+    private func withdraw(_ key: FileKey) async {
+        // A task of its own: that the sender has gone is no reason to leave anything.
+        await Task {
+            do {
+                let store = FileStore(db: database)
+                guard try await store.withdraw(key) else { return }
+                try await blobs.delete(key.blob)
+                try await store.forget(key)
+            } catch {
+                logger.warning("a file is left to the sweep", metadata: ["error": "\(error)"])
+            }
+        }.value
+    }
+
+    private static func told(_ error: any Error, limit: Int64) -> any Error {
+        switch error as? BlobError {
+        case .tooLarge: tooLarge(limit, field: "file")
+        case .noSpace: APIError(.insufficientStorage, "no_space", "there is no space left for files")
+        case .failed, nil: error
+        }
+    }
+
+    static func tooLarge(_ limit: Int64, field: String) -> APIError {
+        APIError(.tooLarge, "file_too_large", "a file may have \(limit) bytes here", field: field)
+    }
+}
+
+/// Where the bytes of one file go.
+struct FileIntake: Sendable {
+    fileprivate let key: BlobKey
+    fileprivate let blobs: any BlobStore
+    fileprivate let limit: Int64
+
+    /// Once for each intake.
+    func keep(_ fill: (any BlobSink) async throws -> Void) async throws -> StoredBlob {
+        try await blobs.put(key, limit: limit, fill)
+    }
+}
+
+/// A file whose bytes are kept, and the message that it is to be.
+struct ReceivedFile: Sendable {
+    /// Its `data` is not looked at.
+    let draft: MessageDraft
+    /// As the sender gave it.
+    let name: String?
+    let stored: StoredBlob
+}
+
+/// A file that is being read.
+struct OpenedFile: Sendable {
+    let key: FileKey
+    let content: FileContent
+    let blob: any Blob
+}

@@ -1,0 +1,21 @@
+import Hummingbird
+import ServiceHost
+import Wire
+
+/// Serves the links of files: `/media/conversations/{key}`, without a credential.
+struct FileRoutes {
+    let files: Files
+
+    func add(to routes: SuiteRoutes) {
+        routes.open.get("media/conversations/:key", use: show)
+    }
+
+    func show(request: Request, context: SuiteContext) async throws -> Response {
+        let (key, life) = try files.links.opened(
+            context.path("key"),
+            expires: request.query("expires"),
+            signature: request.query("signature")
+        )
+        return FileReply(file: try await files.open(key), life: life).response(to: request, context: context)
+    }
+}

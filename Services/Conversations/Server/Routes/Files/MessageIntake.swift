@@ -1,0 +1,54 @@
+import ConversationsAPI
+import Hummingbird
+import ServiceHost
+import Wire
+
+/// Takes in what is said, in whichever form it comes: text, or a file in one of three ways.
+struct MessageIntake {
+    /// Of a body in JSON with a file as base64 in it, in bytes: each slash may be escaped, and lines end now and then.
+    private static let maximumJSON = 8_388_608
+
+    let messages: Messages
+    let files: Files
+
+    func send(_ request: Request, context: UserContext) async throws -> Message {
+        let token = try context.conversation()
+        let reader = UploadReader(request: request, limit: files.limit)
+        try reader.checkLength()
+        switch try Upload(request) {
+        case .json: return try await send(text: request, to: token, context)
+        case .form(let boundary):
+            return try await files.send(to: token, by: context.user) {
+                try await reader.form(boundary: boundary, into: $0)
+            }
+        case .file:
+            let fields = try reader.queryFields()
+            return try await files.send(to: token, by: context.user) {
+                try await reader.file(into: $0, fields: fields)
+            }
+        }
+    }
+
+    /// A text, or a file as base64, which may be larger than bodies are elsewhere.
+    private func send(
+        text request: Request,
+        to token: ConversationToken,
+        _ context: UserContext
+    ) async throws -> Message {
+        guard request.headers[.contentLength].flatMap({ Int($0) }) ?? 0 > context.maxUploadSize else {
+            let draft = try await request.decode(as: MessageDraft.self, context: context)
+            return try await send(draft, to: token, by: context.user)
+        }
+        return try await files.textSlots.use(context.user) {
+            var request = request
+            let body = try await request.collectBody(upTo: Self.maximumJSON)
+            let draft = try WireJSON.decode(MessageDraft.self, from: body.readableBytesView)
+            return try await send(draft, to: token, by: context.user)
+        }
+    }
+
+    private func send(_ draft: MessageDraft, to token: ConversationToken, by sender: User.ID) async throws -> Message {
+        guard draft.encoding == "base64" else { return try await messages.send(draft, to: token, by: sender) }
+        return try await files.send(base64: draft, to: token, by: sender)
+    }
+}

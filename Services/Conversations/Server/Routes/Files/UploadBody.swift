@@ -1,0 +1,46 @@
+import Hummingbird
+import NIOCore
+import Wire
+
+/// A request's body as it comes in, which is whole or an error.
+///
+/// A connection that breaks off looks like the end of a body that came in chunks or without a length; what was promised
+/// is counted here.
+struct UploadBody: AsyncSequence {
+    typealias Element = ByteBuffer
+
+    private let body: RequestBody
+    private let length: Int?
+
+    init(_ request: Request) {
+        body = request.body
+        length = request.headers[.contentLength].flatMap { Int($0) }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(body: body.makeAsyncIterator(), length: length) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        fileprivate var body: RequestBody.AsyncIterator
+        fileprivate let length: Int?
+        private var received = 0
+
+        fileprivate init(body: RequestBody.AsyncIterator, length: Int?) {
+            self.body = body
+            self.length = length
+        }
+
+        mutating func next() async throws -> ByteBuffer? {
+            let bytes: ByteBuffer?
+            do {
+                bytes = try await body.next()
+            } catch {
+                throw Self.incomplete
+            }
+            received += bytes?.readableBytes ?? 0
+            guard bytes != nil || length == nil || received == length else { throw Self.incomplete }
+            return bytes
+        }
+
+        private static let incomplete = APIError(.invalid, "incomplete_body", "the body ends before its end")
+    }
+}

@@ -1,0 +1,27 @@
+import Blobs
+import ConversationsAPI
+import Wire
+
+/// A file's name in links: the key of its blob, then its conversation's id.
+///
+/// So a file is looked up by the primary key, and says by itself which shard knows of it.
+struct FileKey: Hashable, Sendable, CustomStringConvertible {
+    let blob: BlobKey
+    let conversation: Conversation.ID
+
+    init(blob: BlobKey, conversation: Conversation.ID) {
+        self.blob = blob
+        self.conversation = conversation
+    }
+
+    /// Nil for what can be no file's.
+    init?(_ text: String) {
+        let number = text.dropFirst(BlobKey.length)
+        guard let blob = BlobKey(text.prefix(BlobKey.length)), let id = Int64(number), id > 0, "\(id)" == number else {
+            return nil
+        }
+        self.init(blob: blob, conversation: Conversation.ID(id))
+    }
+
+    var description: String { "\(blob)\(conversation)" }
+}

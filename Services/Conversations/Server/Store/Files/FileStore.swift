@@ -1,0 +1,94 @@
+import Blobs
+import ConversationsAPI
+import Foundation
+import Postgres
+import Wire
+
+/// The table `files`: which blobs there are, and which of them nobody has any more.
+struct FileStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// Notes a file that a member is about to send; false where the sender sees no such conversation.
+    ///
+    /// Unless a message takes it within `patience` seconds, it is due.
+    func note(
+        _ key: BlobKey,
+        in token: ConversationToken,
+        by sender: User.ID,
+        patience: TimeInterval
+    ) async throws -> Bool {
+        try await db.run(
+            """
+            INSERT INTO files (conversation_id, key, due_at)
+            SELECT conversations.conversation_id, \(key.description),
+                   clock_timestamp() + \(patience)::float8 * interval '1 second'
+            FROM conversations
+            JOIN members ON members.conversation_id = conversations.conversation_id
+                AND members.user_id = \(sender.user) AND members.application_id = \(sender.application)
+            WHERE conversations.conversation_id = \(token.id) AND conversations.secret = \(token.secret)
+            """
+        ) == 1
+    }
+
+    /// Makes a file that no message has due at once; false where a message has it.
+    func withdraw(_ key: FileKey) async throws -> Bool {
+        try await db.run(
+            """
+            UPDATE files SET due_at = clock_timestamp()
+            WHERE conversation_id = \(key.conversation) AND key = \(key.blob.description) AND due_at IS NOT NULL
+            """
+        ) == 1
+    }
+
+    /// Files that are due, the longest first.
+    func due(limit: Int) async throws -> [FileKey] {
+        try await db.all(
+            """
+            SELECT conversation_id, key FROM files WHERE due_at <= clock_timestamp() ORDER BY due_at LIMIT \(limit)
+            """,
+            as: { row in
+                guard let blob = BlobKey(try row.string("key")) else { return nil }
+                return FileKey(blob: blob, conversation: try row.decode("conversation_id"))
+            }
+        ).compactMap { (key: FileKey?) in key }
+    }
+
+    /// Until the transaction's end, files of messages may be deleted; false while a backup copies them.
+    ///
+    /// `roost backup` takes the same lock, shared.
+    func lockDeletion() async throws -> Bool {
+        try await db.one(
+            "SELECT pg_try_advisory_xact_lock(hashtext('roost files')) AS is_free",
+            as: { try $0.bool("is_free") }
+        )
+    }
+
+    /// Strikes off files whose blobs are gone.
+    func forget(_ key: FileKey) async throws {
+        try await db.run(
+            """
+            DELETE FROM files
+            WHERE conversation_id = \(key.conversation) AND key = \(key.blob.description)
+                AND due_at <= clock_timestamp()
+            """
+        )
+    }
+
+    /// A file that a message has.
+    func find(_ key: FileKey) async throws -> FileContent? {
+        try await db.first(
+            """
+            SELECT messages.data, messages.mime
+            FROM files
+            JOIN conversations ON conversations.conversation_id = files.conversation_id
+            JOIN messages ON messages.conversation_id = files.conversation_id AND messages.seq = files.seq
+            WHERE files.conversation_id = \(key.conversation) AND files.key = \(key.blob.description)
+                AND files.due_at IS NULL
+            """,
+            as: { row in
+                guard let reference = FileReference(stored: try row.string("data")) else { return nil }
+                return FileContent(reference: reference, mediaType: try row.string("mime"))
+            }
+        ) ?? nil
+    }
+}

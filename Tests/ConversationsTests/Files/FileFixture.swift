@@ -1,0 +1,126 @@
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import NIOCore
+import Postgres
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+/// A conversation in a service whose files are in a folder of the test's own.
+struct FileScene: Sendable {
+    let scene: Scene
+    let folder: String
+
+    var ann: Person { scene.ann }
+    var bob: Person { scene.bob }
+    var eve: Person { scene.eve }
+    var token: String { scene.token }
+    var path: String { "/conversations/\(token)/messages" }
+
+    /// The names of all files that are kept or on their way.
+    var files: [String] {
+        let found =
+            FileManager.default.enumerator(atPath: "\(folder)/conversations")?.compactMap { $0 as? String } ?? []
+        return found.filter { $0.utf8.count > 10 }.sorted()
+    }
+
+    /// How many files are noted.
+    func noted() async throws -> Int {
+        try await scene.service.database.pool.one("SELECT count(*) AS count FROM files", as: { try $0.int("count") })
+    }
+
+    /// Nothing is kept, nothing noted, nothing said.
+    func expectNothing(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        #expect(files.isEmpty, sourceLocation: sourceLocation)
+        #expect(try await noted() == 0, sourceLocation: sourceLocation)
+        let said = try await ann.conversations.messages(token).filter { $0.senderUser != nil }
+        #expect(said.isEmpty, sourceLocation: sourceLocation)
+    }
+}
+
+func withFiles(settings: [String: String] = [:], _ body: (FileScene) async throws -> Void) async throws {
+    let folder = NSTemporaryDirectory() + "files-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await withConversation(settings: ["BLOBS_PATH": folder].merging(settings) { $1 }) { scene in
+        try await body(FileScene(scene: scene, folder: settings["BLOBS_PATH"] ?? folder))
+    }
+}
+
+/// A form, as a browser would write it.
+struct Form {
+    static let boundary = "----RoostFormBoundary7MA4YWxkTrZu0gW"
+    static let contentType = "multipart/form-data; boundary=\(boundary)"
+
+    private(set) var bytes: [UInt8] = []
+
+    mutating func add(_ name: String, _ text: String) {
+        add("name=\"\(name)\"", Array(text.utf8))
+    }
+
+    mutating func add(file bytes: [UInt8], named name: String, type: String = "application/octet-stream") {
+        add("name=\"file\"; filename=\"\(name)\"", bytes, "Content-Type: \(type)\r\n")
+    }
+
+    mutating func add(_ parameters: String, _ content: [UInt8], _ header: String = "") {
+        bytes += "--\(Self.boundary)\r\nContent-Disposition: form-data; \(parameters)\r\n\(header)\r\n".utf8
+        bytes += content
+        bytes += "\r\n".utf8
+    }
+
+    /// With its end.
+    var whole: [UInt8] { bytes + "--\(Self.boundary)--\r\n".utf8 }
+}
+
+extension Person {
+    func upload(
+        _ bytes: [UInt8],
+        as type: String = "application/octet-stream",
+        to path: String,
+        headers: HTTPFields = [:]
+    ) async throws -> TestAnswer {
+        TestAnswer(try await service.transport.send(request(path, type, headers, Data(bytes))))
+    }
+
+    /// A body that comes piece by piece, without a length.
+    func upload<Body: AsyncSequence & Sendable>(
+        streaming body: Body,
+        as type: String = "application/octet-stream",
+        to path: String,
+        headers: HTTPFields = [:]
+    ) async throws -> TestAnswer where Body.Element == ByteBuffer, Body.AsyncIterator: SendableMetatype {
+        TestAnswer(try await service.transport.send(request(path, type, headers, nil), streaming: body))
+    }
+
+    /// What a link gives, to somebody who is nobody.
+    func fetch(
+        _ link: String?,
+        _ method: HTTPRequest.Method = .get,
+        headers: HTTPFields = [:]
+    ) async throws -> TestAnswer {
+        let link = try #require(link)
+        let path = try #require(link.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).last)
+        return try await service.send(method, "/\(path)", headers: headers)
+    }
+
+    private func request(_ path: String, _ type: String, _ headers: HTTPFields, _ body: Data?) -> ServiceRequest {
+        var headers = headers
+        headers[.authorization] = "Bearer \(token)"
+        headers[.contentType] = type
+        return ServiceRequest(method: .post, path: path, headers: headers, body: body)
+    }
+}
+
+enum Sample {
+    static let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0, 0, 0x10] + "JFIF".utf8 + [UInt8](repeating: 0x55, count: 2_000)
+    static let svg = Array(#"<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>"#.utf8)
+    static let html = Array("<!DOCTYPE html><script>alert(document.cookie)</script>".utf8)
+    static let zip: [UInt8] = [0x50, 0x4B, 0x03, 0x04] + [UInt8](repeating: 0, count: 100)
+}
+
+extension HTTPField.Name {
+    // A name of RFC 9110's token characters alone always parses.
+    // swift-format-ignore: NeverForceUnwrap
+    static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+}

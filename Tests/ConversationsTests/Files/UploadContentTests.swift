@@ -1,0 +1,137 @@
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import NIOCore
+import TestSupport
+import Testing
+import Wire
+
+/// What files are, what they are called, and how large they may be.
+@Suite struct UploadContentTests {
+    /// Whatever is claimed of them, files are what their bytes are, and nothing that a browser runs.
+    @Test(
+        arguments: zip(
+            [Sample.zip, Sample.svg, Sample.html, [0xFF, 0xFE, 0x3C, 0x00], Array(Sample.jpeg.prefix(20))],
+            ["application/zip", "text/plain", "text/plain", "application/octet-stream", "image/jpeg"]
+        )
+    )
+    func theBytesSayWhatItIs(bytes: [UInt8], expected: String) async throws {
+        try await withFiles { scene async throws in
+            for claimed in ["image/jpeg", "text/html", "image/svg+xml", "application/javascript", "a/b; c=\"d\""] {
+                var form = Form()
+                form.add("mime", "image/jpeg")
+                form.add(file: bytes, named: "photo.jpg", type: claimed)
+                let sent = [
+                    try await scene.bob.upload(form.whole, as: Form.contentType, to: scene.path),
+                    try await scene.bob.upload(bytes, as: claimed, to: scene.path),
+                ]
+                for answer in sent {
+                    #expect(answer.json["mime"].string == expected, "\(claimed): \(answer.text)")
+                    let fetched = try await scene.bob.fetch(answer.json["data"].string)
+                    let type = expected == "text/plain" ? "text/plain; charset=utf-8" : expected
+                    #expect(fetched.headers[.contentType] == type)
+                    #expect(fetched.headers[.xContentTypeOptions] == "nosniff")
+                    #expect(fetched.headers[.contentSecurityPolicy]?.hasPrefix("default-src 'none'") == true)
+                    #expect(fetched.headers[.contentSecurityPolicy]?.hasSuffix("sandbox") == true)
+                    let isShown = ["image/jpeg", "text/plain"].contains(expected)
+                    let disposition = fetched.headers[.contentDisposition]
+                    #expect(disposition?.hasPrefix(isShown ? "inline;" : "attachment;") == true)
+                }
+            }
+        }
+    }
+
+    private static let names: [(given: String, name: String?, header: String)] = [
+        ("../../etc/passwd", "passwd", #"filename="passwd""#),
+        (#"C:\Users\bob\me.jpg"#, "me.jpg", #"filename="me.jpg""#),
+        ("photo\u{202E}gpj.exe", "photogpj.exe", #"filename="photogpj.exe""#),
+        ("a%22b%0D%0AX: 1.txt", "a\"bX: 1.txt", #"filename="a_bX: 1.txt"; filename*=UTF-8''a%22bX%3A%201.txt"#),
+        ("ünï 🎈.png", "ünï 🎈.png", "filename=\"_n_ _.png\"; filename*=UTF-8''%C3%BCn%C3%AF%20%F0%9F%8E%88.png"),
+        ("  ..hidden.. ", "hidden", #"filename="hidden""#),
+        ("..", nil, #"filename="file""#), ("/", nil, #"filename="file""#), ("", nil, #"filename="file""#),
+        ("\u{200F}\u{FEFF}", nil, #"filename="file""#),
+        (
+            String(repeating: "é", count: 300) + ".jpeg", String(repeating: "é", count: 125) + ".jpeg",
+            "filename*=UTF-8''%C3"
+        ),
+    ]
+
+    @Test func namesAreMadeFit() async throws {
+        try await withFiles { scene async throws in
+            for (given, name, header) in Self.names {
+                var form = Form()
+                form.add(file: [1], named: given)
+                let answer = try await scene.bob.upload(form.whole, as: Form.contentType, to: scene.path)
+                #expect(answer.json["file"]["name"].string == name, "\(answer.text)")
+                let disposition = try #require(
+                    try await scene.bob.fetch(answer.json["data"].string).headers[.contentDisposition]
+                )
+                #expect(disposition.contains(header), "\(disposition)")
+                #expect(disposition.unicodeScalars.allSatisfy { (0x20..<0x7F) ~= $0.value })
+            }
+        }
+    }
+
+    @Test func theLimitHoldsByLengthAndWhileBytesCome() async throws {
+        try await withFiles(settings: ["FILE_LIMIT": "100000"]) { scene in
+            let most = [UInt8](repeating: 0, count: 100_000)
+            #expect(try await scene.bob.upload(most, to: scene.path).status == 200)
+            let (before, noted) = (scene.files, try await scene.noted())
+            let announced = try await scene.bob.upload(most + [0], to: scene.path)
+            var form = Form()
+            form.add(file: most + [0], named: "a")
+            let inForm = try await scene.bob.upload(form.whole, as: Form.contentType, to: scene.path)
+            let source = Pieces(count: 1_000, of: ByteBuffer(repeating: 0, count: 1_000))
+            let inChunks = try await scene.bob.upload(streaming: source, to: scene.path)
+            for answer in [announced, inForm, inChunks] {
+                #expect(answer.status == 413, "\(answer.text)")
+                #expect(answer.problem?.code == "file_too_large")
+                #expect(answer.problem?.field == "file")
+            }
+            #expect(source.given.value == 101)
+            #expect(scene.files == before)
+            #expect(try await scene.noted() == noted)
+        }
+    }
+
+    /// Whatever is sent, no more of it is in memory than what the store gathers and the piece that is just coming.
+    @Test func nextToNothingIsHeldInMemory() async throws {
+        try await withFiles { scene async throws in
+            let piece = 10_000
+            let folder = scene.folder
+            let most = Shared(0)
+            let source = Pieces(count: 1_000, of: ByteBuffer(repeating: 1, count: piece)) { given in
+                let incoming = "\(folder)/conversations/incoming"
+                // Silence: before the first byte there is no file.
+                guard let name = try? FileManager.default.contentsOfDirectory(atPath: incoming).first,
+                    let size = try? FileManager.default.attributesOfItem(atPath: "\(incoming)/\(name)")[.size] as? Int
+                else { return }
+                most.change { $0 = max($0, given * piece - size) }
+            }
+            let answer = try await scene.bob.upload(streaming: source, to: scene.path)
+            #expect(answer.json["file"]["size"].int == 10_000_000)
+            #expect((1...131_072).contains(most.value), "\(most.value)")
+        }
+    }
+
+    @Test func aBodyThatBreaksOffLeavesNothing() async throws {
+        try await withFiles { scene async throws in
+            let source = Pieces(count: 100, of: ByteBuffer(repeating: 1, count: 10_000), thenFails: true)
+            let broken = try await scene.bob.upload(streaming: source, to: scene.path)
+            #expect(broken.status == 400)
+            let short = try await scene.bob.upload(
+                [UInt8](repeating: 1, count: 10),
+                to: scene.path,
+                headers: [.contentLength: "11"]
+            )
+            #expect(short.status == 400)
+            #expect(short.problem?.code == "incomplete_body")
+            var form = Form()
+            form.add(file: Sample.jpeg, named: "a.jpg")
+            let cut = try await scene.bob.upload(form.bytes, as: Form.contentType, to: scene.path)
+            #expect(cut.status == 400)
+            #expect(cut.problem?.code == "incomplete_body")
+            try await scene.expectNothing()
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import NIOCore
+import TestSupport
+import Testing
+import Wire
+
+/// Files that are sent: as a form, as they are, and as base64.
+@Suite struct UploadTests {
+    @Test func aFormIsAMessageWithALink() async throws {
+        try await withFiles { scene async throws in
+            var form = Form()
+            form.add("meta", #"{"album": 7}"#)
+            form.add("clientMessageId", "c-1")
+            form.add("pushMessage", "a photo")
+            form.add(file: Sample.jpeg, named: "Ferien am Meer – 海.jpg", type: "text/html")
+            form.add("badge", "3")
+            form.add("mime", "text/html")
+            let answer = try await scene.bob.upload(form.whole, as: Form.contentType, to: scene.path)
+
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer.json["mime"].string == "image/jpeg")
+            #expect(answer.json["encoding"].string == "url")
+            #expect(
+                answer.json["file"] == .object(["name": .string("Ferien am Meer – 海.jpg"), "size": .integer(2_010)])
+            )
+            #expect(answer.json["meta"]["album"].int == 7)
+            #expect(answer.json["clientMessageId"].string == "c-1")
+            #expect(scene.files.count == 1)
+            let link = answer.json["data"].string
+            #expect(link?.hasPrefix("http://127.0.0.1:8080/media/conversations/") == true)
+            let fetched = try await scene.eve.fetch(link)
+            #expect(fetched.status == 200)
+            #expect(fetched.body == Data(Sample.jpeg))
+        }
+    }
+
+    @Test func aFileAsItIsTakesItsFieldsFromTheQuery() async throws {
+        try await withFiles { scene async throws in
+            let query = "?clientMessageId=c%201&meta=%7B%22a%22%3Atrue%7D&name=a%2Fb.jpg"
+            let answer = try await scene.bob.upload(Sample.jpeg, as: "image/png", to: scene.path + query)
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer.json["mime"].string == "image/jpeg")
+            #expect(answer.json["file"]["name"].string == "b.jpg")
+            #expect(answer.json["clientMessageId"].string == "c 1")
+            #expect(answer.json["meta"]["a"].bool == true)
+
+            let named = try await scene.bob.upload(
+                Sample.jpeg,
+                as: "image/jpeg",
+                to: scene.path,
+                headers: [.contentDisposition: #"attachment; filename="photo.jpg""#]
+            )
+            #expect(named.json["file"]["name"].string == "photo.jpg")
+            let unnamed = try await scene.bob.upload(Sample.jpeg, as: "image/jpeg", to: scene.path)
+            #expect(unnamed.json["file"]["name"] == .null)
+        }
+    }
+
+    @Test func base64IsAFileLikeAnyOther() async throws {
+        try await withFiles { scene async throws in
+            let lines = Data(Sample.jpeg).base64EncodedString(options: [.lineLength76Characters, .endLineWithLineFeed])
+            let text = lines.replacing("/", with: "\\/").replacing("\n", with: "\\n")
+            let answer = try await scene.bob.ask(
+                .post,
+                scene.path,
+                #"{"data": "\#(text)", "encoding": "base64", "mime": "image/png", "clientMessageId": "c-1"}"#
+            )
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer.json["mime"].string == "image/jpeg")
+            #expect(answer.json["encoding"].string == "url")
+            #expect(try await scene.ann.fetch(answer.json["data"].string).body == Data(Sample.jpeg))
+        }
+    }
+
+    @Test func base64MayHaveFiveMegabytesAndNoMore() async throws {
+        try await withFiles { scene async throws in
+            let most = Data(count: 5_242_880).base64EncodedString()
+            let draft = { (data: String) in #"{"encoding": "base64", "data": "\#(data)"}"# }
+            let taken = try await scene.bob.ask(.post, scene.path, draft(most))
+            #expect(taken.status == 200, "\(taken.text.prefix(200))")
+            #expect(taken.json["file"]["size"].int == 5_242_880)
+            let refused = try await scene.bob.ask(
+                .post,
+                scene.path,
+                draft(Data(count: 5_242_881).base64EncodedString())
+            )
+            #expect(refused.status == 413)
+            #expect(refused.problem?.field == "data")
+            let huge = try await scene.bob.ask(.post, scene.path, draft(String(repeating: "A", count: 9_000_000)))
+            #expect(huge.status == 413)
+            #expect(scene.files.count == 1)
+            for text in ["", "?", "AAA", "AAAA=", "data:image/png;base64,AAAA"] {
+                let answer = try await scene.bob.ask(.post, scene.path, draft(text))
+                #expect(answer.status == 400, "\(text)")
+                #expect(answer.problem?.field == "data")
+            }
+            let text = try await scene.bob.ask(
+                .post,
+                scene.path,
+                #"{"data": "\#(String(repeating: "A", count: 70_000))"}"#
+            )
+            #expect(text.status == 413)
+        }
+    }
+
+    /// Whatever is claimed of them, files are what their bytes are, and nothing that a browser runs.
+    private static let file = ("name=\"file\"; filename=\"a\"", "1")
+    private static let flaws: [(field: String, parts: [(String, String)])] = [
+        ("file", [("name=meta", "{}")]),
+        ("file", [("name=file; filename=empty", "")]),
+        ("file", [file, file]),
+        ("meta", [file, ("name=meta", "{")]),
+        ("meta", [file, ("name=meta", "[]")]),
+        ("meta", [file, ("name=meta", "{}"), ("name=meta", "{}")]),
+        ("badge", [file, ("name=badge", "many")]),
+        ("clientMessageId", [file, ("name=clientMessageId", "a\0b")]),
+        ("clientMessageId", [("name=clientMessageId", String(repeating: "x", count: 256)), file]),
+        ("encoding", [file, ("name=encoding", "base64")]),
+        ("mime", [file, ("name=mime", "nothing")]),
+        ("mime", [file, ("name=mime", "application/diuit-chat-sys-message")]),
+    ]
+
+    @Test(arguments: flaws.indices)
+    func whatIsWrongInAFormIsNamed(number: Int) async throws {
+        try await withFiles { scene async throws in
+            var form = Form()
+            for (parameters, content) in Self.flaws[number].parts { form.add(parameters, Array(content.utf8)) }
+            let answer = try await scene.bob.upload(form.whole, as: Form.contentType, to: scene.path)
+            #expect(answer.status == 400, "\(answer.text)")
+            #expect(answer.problem?.field == Self.flaws[number].field)
+            try await scene.expectNothing()
+        }
+    }
+
+    @Test func formsThatAreNoneAreRefused() async throws {
+        try await withFiles { scene async throws in
+            var many = Form()
+            for number in 0..<100_000 { many.add("f\(number)", "1") }
+            var large = Form()
+            large.add("pushMessage", String(repeating: "x", count: 140_000))
+            var huge = Form()
+            huge.add("name=\"file\"; filename=\"\(String(repeating: "x", count: 10_000))\"", [1])
+            let bodies: [(Int, [UInt8])] = [
+                (400, many.whole), (413, large.whole), (400, huge.whole), (400, []), (400, Array("no form".utf8)),
+            ]
+            for (status, body) in bodies {
+                let answer = try await scene.bob.upload(body, as: Form.contentType, to: scene.path)
+                #expect(answer.status == status, "\(answer.text)")
+            }
+            let types = [
+                ("multipart/form-data", 400), ("multipart/form-data; boundary=\"\"", 400), ("multipart/mixed", 415),
+                ("application/x-www-form-urlencoded", 415), ("nothing", 415), ("a/b; c", 415),
+            ]
+            for (type, status) in types {
+                #expect(try await scene.bob.upload([1], as: type, to: scene.path).status == status, "\(type)")
+            }
+            let packed = try await scene.bob.upload([1], to: scene.path, headers: [.contentEncoding: "gzip"])
+            #expect(packed.status == 415)
+            #expect(try await scene.bob.upload([], as: "image/png", to: scene.path).problem?.field == "file")
+            try await scene.expectNothing()
+        }
+    }
+}
