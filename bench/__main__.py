@@ -15,7 +15,7 @@ from bench import table
 from bench.postgres import Postgres
 from bench.suite import Suite
 
-KINDS = ["gateway", "tls", "connections", "sends", "history", "search", "logins", "idle"]
+KINDS = ["gateway", "tls", "connections", "sends", "history", "search", "uploads", "logins", "idle"]
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -87,6 +87,16 @@ class Program:
     def rss_bytes(self):
         return sum(_kilobytes(f"/proc/{pid}/status", "VmRSS:") for pid in self.pids()) * 1024
 
+    def reset_peak(self):
+        """Begins to watch for the largest resident memory anew; returns what it is now."""
+        for pid in self.pids():
+            Path(f"/proc/{pid}/clear_refs").write_text("5")
+        return self.rss_bytes()
+
+    def peak_bytes(self):
+        """The largest resident memory since `reset_peak`."""
+        return sum(_kilobytes(f"/proc/{pid}/status", "VmHWM:") for pid in self.pids()) * 1024
+
     def pss_bytes(self):
         """Resident memory with what is shared counted in equal parts."""
         return sum(_kilobytes(f"/proc/{pid}/smaps_rollup", "Pss:") for pid in self.pids()) * 1024

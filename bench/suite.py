@@ -82,6 +82,7 @@ class Suite:
             "PORT": str(port),
             "PUBLIC_URL": self.public_url,
             "LOG_LEVEL": "warning",
+            "BLOBS_PATH": str(self.directory / "blobs"),
             "DATABASE_URL": self.database_url,
             "RATE_USER": "0",
             "RATE_ADDRESS": "0",

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 import ssl
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
@@ -55,6 +56,15 @@ def answers(url, path="/"):
         return False
     finally:
         connection.close()
+
+
+def listens(port):
+    """Whether somebody takes connections there."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    except OSError:
+        return False
 
 
 def in_parallel(work, items, workers=8):

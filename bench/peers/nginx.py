@@ -51,6 +51,23 @@ PROXY = """
 """
 
 
+STORE = """
+    server {{
+        listen 127.0.0.1:{port};
+        root {directory}/files;
+        location / {{ dav_methods PUT; create_full_put_path on; client_max_body_size 32m; }}
+    }}
+"""
+
+
+def store(directory, port):
+    """Takes files by PUT."""
+    (directory / "files").mkdir()
+    directory.chmod(0o777)
+    (directory / "files").chmod(0o777)
+    return _start(directory, "nginx-store", STORE.format(port=port, directory=directory))
+
+
 def service(directory, port, document, auth):
     """Answers `/conversations` and one open route of auth's with the document; the rest goes to the real auth."""
     return _start(directory, f"nginx-service-{port}", SERVICE.format(port=port, document=document, auth=auth))
