@@ -1,7 +1,7 @@
 # One image for the whole suite: `docker build --tag roost .`, then `docker run roost auth`, `… gateway`, and so on.
 #
 # All programs share one image because they share most of what is in it: linked to Swift's libraries as they are here,
-# they and those libraries take 190 MB; each with the libraries linked into it, and alone in an image, takes 90 MB of its
+# they and those libraries take 200 MB; each with the libraries linked into it, and alone in an image, takes 90 MB of its
 # own. The image has nothing else in it: no shell, no package manager, nobody who is root.
 
 FROM docker.io/library/swift:6.3-bookworm AS build
