@@ -18,7 +18,7 @@ package struct ConversationsService: SuiteService {
         ),
         Migration(name: "V0004_delete_conversations", sql: PackageResources.V0004_delete_conversations_sql),
         Migration(name: "V0005_search", sql: PackageResources.V0005_search_sql),
-        Migration(name: "V0010_create_files", sql: PackageResources.V0010_create_files_sql),
+        Migration(name: "V0006_create_files", sql: PackageResources.V0006_create_files_sql),
     ]
 
     /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,

@@ -43,7 +43,6 @@ extension FrontHandler {
         guard exchange.answerBegan else {
             // A body that goes on is no late answer; one that the service does not take is.
             if exchange.bodyAwaited == nil, now - exchange.lastSent > limits.answerTimeout {
-                loop.counters.upstreamFailures.increment()
                 // An instance that was asked only towards the end is not to blame.
                 if now - exchange.attemptBegan + (now - exchange.attemptBegan) > limits.answerTimeout {
                     exchange.upstream?.pool.failed(.unanswered, began: exchange.attemptBegan)

@@ -46,7 +46,6 @@ extension FrontHandler {
             case .success(let upstream) where isWanted: attach(upstream)
             case .success(let upstream): pool.release(upstream)
             case .failure:
-                loop.counters.upstreamFailures.increment()
                 pool.failed(.unanswered, began: began)
                 if isWanted { connectElsewhere(than: pool) }
             }

@@ -17,7 +17,6 @@ extension FrontHandler {
             // The answer is not whole, and must not look so.
             reset()
         } else if !tryAgain(besides: upstream.pool, orThere: upstream.isUsed, loop.balancers[service].retries.broken) {
-            loop.counters.upstreamFailures.increment()
             refuse(Refusal.brokenAnswer)
         }
         settle()

@@ -15,7 +15,6 @@ final class LoopCounters {
     let http2Violations = Counter(label: "roost_gateway_http2_violations_total")
     let failedHandshakes = Counter(label: "roost_gateway_failed_handshakes_total")
     let upstreamConnections = Counter(label: "roost_gateway_upstream_connections_total")
-    let upstreamFailures = Counter(label: "roost_gateway_upstream_failures_total")
 
     init(routes: [Route]) {
         self.routes = routes
