@@ -24,6 +24,9 @@ PASSWORD = "correct horse battery staple"
 # They have a run of their own, each with an account of its own.
 PARTING = ["logout", "endOtherSessions", "endSession", "leaveConversation", "renewConversationToken"]
 
+# What counts as having refused what the document forbids: a text that is too long is 413 here.
+REFUSALS = ["400", "403", "404", "405", "406", "409", "413", "415", "422", "429"]
+
 
 class Suite:
     """Enough of a client to set a scene."""
@@ -74,6 +77,7 @@ class Scene:
         }
         lines = [f'[headers]\nAuthorization = "Bearer {self.me["jwt"]}"']
         lines += [f"[dictionaries.{name}]\nvalues = {json.dumps(values)}" for name, values in known.items()]
+        lines.append(f"[checks.negative_data_rejection]\nexpected-statuses = {json.dumps(REFUSALS)}")
         lines.append(f"[parameters]\n{_mostly('path.token', 'tokens')}\n{_mostly('path.userId', 'users')}")
         for operation, parameter, dictionary in (
             ("markMessageRead", "path.id", "messages"),

@@ -44,6 +44,16 @@ package struct LoopbackPort: Hashable, Sendable {
         throw ProcessError("no free port between 20000 and 32000")
     }
 
+    /// So many free ports, each another.
+    package static func free(_ count: Int) throws -> [LoopbackPort] {
+        var ports: [LoopbackPort] = []
+        while ports.count < count {
+            let port = try free()
+            if !ports.contains(port) { ports.append(port) }
+        }
+        return ports
+    }
+
     /// The process that listens there, if it may be seen.
     package var listener: ProcessIdentity? {
         // The tables are handed out a page at a time, and skip sockets where others close in between: looked at again.

@@ -16,7 +16,7 @@ extension SuiteTests {
         private static let senders = 8
 
         @Test func restartingAllInstancesOneAfterAnotherFailsNobody() async throws {
-            let ports = try (0..<4).map { _ in try LoopbackPort.free().number }
+            let ports = try LoopbackPort.free(4).map(\.number)
             let settings = [
                 "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0",
                 "AUTH_URL": "http://127.0.0.1:\(ports[0]),http://127.0.0.1:\(ports[1])",

@@ -29,10 +29,8 @@ final class RunningSuite: Sendable {
     private init(settings: [String: String]) throws {
         directory = "\(NSTemporaryDirectory())/roost-suite-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        gatewayPort = try LoopbackPort.free().number
-        authPort = try LoopbackPort.free().number
-        conversationsPort = try LoopbackPort.free().number
-        managementPort = try LoopbackPort.free().number
+        let ports = try LoopbackPort.free(4).map(\.number)
+        (gatewayPort, authPort, conversationsPort, managementPort) = (ports[0], ports[1], ports[2], ports[3])
         var environment = ProcessInfo.processInfo.environment
         for key in ["DATABASE_URL", "TEST_DATABASE_URL", "PUBLIC_URL"] {
             environment[key] = nil
