@@ -35,9 +35,9 @@ import Testing
         }
     }
 
-    /// Whether the first instance of conversations is.
-    private func isReady(_ scene: GatewayScene) -> Bool {
-        scene.gateway.edge.fleets[1].instances[0].standing.isReady
+    /// Whether an instance of conversations is, the first unless told.
+    private func isReady(_ scene: GatewayScene, _ number: Int = 0) -> Bool {
+        scene.gateway.edge.fleets[1].instances[number].standing.isReady
     }
 
     private func circuit(_ scene: GatewayScene) -> InstanceHealth.Circuit {
@@ -236,6 +236,28 @@ import Testing
             while services[0].requests.count == before {
                 #expect(try await scene.get("/conversations").status == 200)
             }
+        }
+    }
+
+    @Test func whoComesBackIsAskedBeforeWhoIsAboutToStop() async throws {
+        let moods = [Mood(), Mood()]
+        try await withGateway(
+            instances: moods.map(\.script),
+            settings: { configuration in
+                configuration.healthInterval = .milliseconds(20)
+                configuration.healthRules.returnTime = .minutes(10)
+            }
+        ) { scene, services async throws in
+            moods[0].turn("503 Service Unavailable")
+            try await eventually { !isReady(scene) }
+            moods[0].turn("200 OK")
+            try await eventually { isReady(scene) }
+            moods[1].turn("503 Service Unavailable")
+            try await eventually { !isReady(scene, 1) }
+            let before = services[1].requests.count
+            // Its share is a tenth, but the other's is nothing.
+            #expect(try await scene.load(40) == [200: 40])
+            #expect(services[1].requests.count == before)
         }
     }
 

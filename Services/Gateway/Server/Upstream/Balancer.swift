@@ -8,8 +8,9 @@ import NIOCore
 /// stands against either, that is all there is to it; otherwise the choice is made with care, among
 ///
 /// 1. those in turn: ready, not ejected, circuit closed or with a probe to spare,
-/// 2. if there are none, all whose circuit is not open (to pass over everybody would serve nobody),
-/// 3. and if every circuit is open, none.
+/// 2. if there are none, those that are coming back, whatever their share,
+/// 3. then all whose circuit is not open (to pass over everybody would serve nobody),
+/// 4. and if every circuit is open, none.
 final class Balancer {
     enum Choice {
         case pool(UpstreamPool)
@@ -63,17 +64,22 @@ final class Balancer {
         let now = NIODeadline.now()
         var soonest: NIODeadline?
         var inTurn: [UpstreamPool] = []
+        var returning: [UpstreamPool] = []
         var others: [UpstreamPool] = []
         for offset in pools.indices {
             let pool = pools[(turn + offset) % pools.count]
             guard !tried.contains(pool), pool.hasRoom else { continue }
             switch pool.health.admission(now: now, chance: random.chance()) {
             case .inTurn: inTurn.append(pool)
+            // One that drains is about to close its door; one that is coming back is not.
+            case .lastResort where pool.health.standing.isInTurn: returning.append(pool)
             case .lastResort: others.append(pool)
             case .refused(let until): soonest = min(until, soonest ?? until)
             }
         }
-        while let pool = Self.least(of: &inTurn, asTunnel: asTunnel) ?? Self.least(of: &others, asTunnel: asTunnel) {
+        while let pool = Self.least(of: &inTurn, asTunnel: asTunnel)
+            ?? Self.least(of: &returning, asTunnel: asTunnel) ?? Self.least(of: &others, asTunnel: asTunnel)
+        {
             // The last probe of a half-open circuit may have gone to another loop.
             if pool.health.enter(now: now) { return .pool(pool) }
         }

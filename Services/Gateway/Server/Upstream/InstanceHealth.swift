@@ -36,6 +36,8 @@ final class InstanceHealth: Sendable {
         var isReady = true
         var isEjected = false
         var circuit = Circuit.closed
+
+        var isInTurn: Bool { isReady && !isEjected }
     }
 
     private struct State {
