@@ -2,21 +2,8 @@
 
 import re
 import subprocess
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class Load:
-    """What a load came to."""
-
-    requests: int
-    seconds: float
-    p50: float
-    p99: float
-
-    @property
-    def rate(self):
-        return self.requests / self.seconds
+from bench.load import Load
 
 
 def run(url, connections, streams, seconds, directory, headers=(), http1=False):

@@ -3,24 +3,11 @@
 import json
 import os
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
+from bench.load import Load
+
 LUA = Path(__file__).parent / "lua"
-
-
-@dataclass(frozen=True)
-class Load:
-    """What a load came to."""
-
-    requests: int
-    seconds: float
-    p50: float
-    p99: float
-
-    @property
-    def rate(self):
-        return self.requests / self.seconds
 
 
 def run(url, connections, seconds, headers=(), script="get.lua", settings=None):

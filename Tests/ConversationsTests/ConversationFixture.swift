@@ -81,3 +81,14 @@ func withConversation(
         try await body(scene)
     }
 }
+
+/// A second instance of the service over the same database, and Bob as its client.
+func withSecondInstance(of scene: Scene, _ body: (Person) async throws -> Void) async throws {
+    try await TestService.with(
+        ConversationsService.self,
+        over: scene.service.database,
+        neighbours: .with(["auth": scene.auth.client])
+    ) { second in
+        try await body(try await Person(scene.bob.id, at: second, scene.auth))
+    }
+}

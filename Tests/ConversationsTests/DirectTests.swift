@@ -29,12 +29,7 @@ import Wire
 
     @Test func bothAtOnceAndOftenMakeOne() async throws {
         try await withConversation { scene in
-            try await TestService.with(
-                ConversationsService.self,
-                over: scene.service.database,
-                neighbours: .with(["auth": scene.auth.client])
-            ) { second in
-                let bob = try await Person(scene.bob.id, at: second, scene.auth)
+            try await withSecondInstance(of: scene) { bob in
                 let ids = try await withThrowingTaskGroup(of: Conversation.ID.self) { tasks in
                     for number in 0..<12 {
                         tasks.addTask {

@@ -10,12 +10,7 @@ import Wire
 @Suite struct InstanceTests {
     @Test func allSeeOneOrderWhereverTheyWrite() async throws {
         try await withConversation { scene in
-            try await TestService.with(
-                ConversationsService.self,
-                over: scene.service.database,
-                neighbours: .with(["auth": scene.auth.client])
-            ) { second in
-                let bob = try await Person(scene.bob.id, at: second, scene.auth)
+            try await withSecondInstance(of: scene) { bob in
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     for writer in 0..<8 {
                         tasks.addTask {
@@ -36,12 +31,7 @@ import Wire
 
     @Test func whatOneChangesHoldsAtTheOtherAtOnce() async throws {
         try await withConversation { scene in
-            try await TestService.with(
-                ConversationsService.self,
-                over: scene.service.database,
-                neighbours: .with(["auth": scene.auth.client])
-            ) { second in
-                let bob = try await Person(scene.bob.id, at: second, scene.auth)
+            try await withSecondInstance(of: scene) { bob in
                 let retried = MessageDraft(data: "once", clientMessageId: "1")
                 let first = try await scene.bob.conversations.send(retried, to: scene.token)
                 #expect(try await bob.conversations.send(retried, to: scene.token) == first)
