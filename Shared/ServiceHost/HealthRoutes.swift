@@ -1,6 +1,7 @@
 import Credentials
 import HTTPTypes
 import Hummingbird
+import Logging
 import NIOCore
 import Postgres
 import Wire
@@ -9,6 +10,12 @@ import Wire
 struct HealthRoutes {
     /// What is asked for over and over by who only wants to know how the service is doing.
     static let paths: Set<String> = ["/health", "/ready", "/metrics"]
+
+    /// How loud the log is about an answer: what the suite asks of itself all the time is told only when it failed.
+    static func level(of route: String, status: Int) -> Logger.Level {
+        let isRoutine = paths.contains(route) || route.hasPrefix("/internal/")
+        return isRoutine && status < 400 ? .debug : .info
+    }
 
     let database: PostgresPool
     let verifier: CredentialVerifier

@@ -49,15 +49,24 @@ extension SuiteTests {
                 #expect(found == load.acknowledged)
 
                 let port = try #require(suite.environment["MANAGEMENT_PORT"].flatMap { Int($0) })
-                let answer = try await suite.client(port: port, jwt: nil).send(.get, "/metrics")
-                let metrics = String(decoding: answer.body, as: UTF8.self)
+                let management = suite.client(port: port, jwt: nil)
                 for port in ports[2...] {
                     let names = #"{service="conversations",instance="127.0.0.1:\#(port)""#
-                    #expect(metrics.contains("roost_gateway_upstream_in_turn\(names)} 1.0"))
-                    #expect(metrics.contains("roost_gateway_upstream_circuit\(names)} 0.0"))
-                    #expect(metrics.contains("roost_gateway_upstream_requests_total\(names),status=\"2xx\"}"))
-                    #expect(metrics.contains("roost_gateway_upstream_answer_seconds_count\(names)}"))
-                    #expect(metrics.contains("roost_gateway_upstream_pool_connections\(names),state=\"idle\"}"))
+                    let expected = [
+                        "roost_gateway_upstream_in_turn\(names)} 1.0",
+                        "roost_gateway_upstream_circuit\(names)} 0.0",
+                        "roost_gateway_upstream_requests_total\(names),status=\"2xx\"}",
+                        "roost_gateway_upstream_answer_seconds_count\(names)}",
+                        "roost_gateway_upstream_pool_connections\(names),state=\"idle\"}",
+                    ]
+                    // An instance that has just come back is in turn once a health check found it ready.
+                    for line in expected {
+                        try await eventually(within: .seconds(10), "\(line)") {
+                            String(decoding: try await management.send(.get, "/metrics").body, as: UTF8.self).contains(
+                                line
+                            )
+                        }
+                    }
                 }
             }
         }

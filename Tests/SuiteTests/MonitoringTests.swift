@@ -51,6 +51,7 @@ extension SuiteTests {
                         #expect(fields["service"] == service)
                         #expect(fields["time"]?.hasSuffix("Z") == true)
                         #expect(fields["level"] != nil && fields["message"] != nil)
+                        #expect(fields["route"] != "/ready" || fields["status"] != "200", "a probe drowns the rest")
                         guard fields["message"] == "request", fields["route"]?.hasPrefix("/conversations") == true
                         else {
                             continue

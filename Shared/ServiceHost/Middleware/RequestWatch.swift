@@ -52,7 +52,8 @@ package struct RequestWatch: RouterMiddleware {
             RequestTimers.Key(method: request.method.rawValue, route: route, status: response.status.code),
             nanoseconds: duration.nanoseconds
         )
-        context.logger.info(
+        context.logger.log(
+            level: HealthRoutes.level(of: route, status: response.status.code),
             "request",
             metadata: [
                 "method": "\(request.method)", "route": "\(route)", "status": "\(response.status.code)",

@@ -240,8 +240,10 @@ extension FrontHandler {
     func finishLog() {
         let duration = NIODeadline.now() - exchange.started
         loop.counters.count(route: exchange.route, status: exchange.status, nanoseconds: duration.nanoseconds)
-        guard edge.logger.logLevel <= .info else { return }
-        edge.logger.info(
+        let level = logLevel
+        guard edge.logger.logLevel <= level else { return }
+        edge.logger.log(
+            level: level,
             "request",
             metadata: [
                 "method": "\(exchange.head.method)",
@@ -255,6 +257,14 @@ extension FrontHandler {
                 "traceId": "\(exchange.traceparent.dropFirst(3).prefix(32))",
             ]
         )
+    }
+
+    /// Who only asks how the gateway is doing is told of only when the answer is bad.
+    private var logLevel: Logger.Level {
+        switch exchange.route?.owner {
+        case .gateway(.health), .gateway(.ready), .gateway(.status): exchange.status < 400 ? .debug : .info
+        default: .info
+        }
     }
 }
 
