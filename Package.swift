@@ -136,7 +136,7 @@ func gateway() -> [Target] {
         ),
         .testTarget(
             name: "GatewayTests",
-            dependencies: dependencies + ["GatewayServer", "TestSupport"],
+            dependencies: dependencies + ["GatewayServer", "TestSupport", .nioEmbedded],
             path: "Tests/GatewayTests",
             swiftSettings: settings
         ),

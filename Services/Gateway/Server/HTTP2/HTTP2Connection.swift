@@ -60,6 +60,7 @@ final class HTTP2Connection: ChannelInboundHandler, Watched {
             stream.eventLoop.makeCompletedFuture { try bound.value.open(stream) }
         }
         let pipeline = channel.pipeline.syncOperations
+        try pipeline.handler(type: RecordFiller.self).gathersTurns = true
         try pipeline.addHandler(meter)
         try pipeline.addHandler(http2)
         try pipeline.addHandler(connection)

@@ -10,6 +10,12 @@ final class RecordFiller: ChannelOutboundHandler {
     private static let record = 16 * 1_024
     private static let smallest = 512
 
+    /// Whether what is flushed waits for the end of the event loop's turn.
+    ///
+    /// The streams of a connection of HTTP/2 flush one after another, each for itself: so they share a record, and a
+    /// call of the kernel.
+    var gathersTurns = false
+    private var isFlushDue = false
     private var gathered = ByteBuffer()
     private var promises: [EventLoopPromise<Void>] = []
 
@@ -31,18 +37,34 @@ final class RecordFiller: ChannelOutboundHandler {
     }
 
     func flush(context: ChannelHandlerContext) {
-        pass(in: context)
-        context.flush()
+        guard gathersTurns else {
+            send(in: context)
+            return
+        }
+        guard !isFlushDue else { return }
+        isFlushDue = true
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        context.eventLoop.execute {
+            let (filler, context) = bound.value
+            if filler.isFlushDue { filler.send(in: context) }
+        }
     }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        pass(in: context)
+        if isFlushDue { send(in: context) } else { pass(in: context) }
         context.close(mode: mode, promise: promise)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
+        isFlushDue = false
         for promise in promises { promise.fail(ChannelError.ioOnClosedChannel) }
         promises.removeAll()
+    }
+
+    private func send(in context: ChannelHandlerContext) {
+        isFlushDue = false
+        pass(in: context)
+        context.flush()
     }
 
     private func pass(in context: ChannelHandlerContext) {
