@@ -40,7 +40,7 @@ import Testing
         scene.gateway.edge.fleets[1].instances[number].standing.isReady
     }
 
-    private func circuit(_ scene: GatewayScene) -> InstanceHealth.Circuit {
+    private func circuit(_ scene: GatewayScene) -> CircuitBreaker.State {
         scene.gateway.edge.fleets[1].instances[0].standing.circuit
     }
 

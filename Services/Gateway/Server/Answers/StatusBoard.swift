@@ -86,7 +86,7 @@ actor StatusBoard {
     }
 }
 
-extension InstanceHealth.Circuit {
+extension CircuitBreaker.State {
     fileprivate var name: String {
         switch self {
         case .closed: "closed"

@@ -10,12 +10,6 @@ import Synchronization
 ///
 /// A request of an instance that is well reads one atomic byte and takes no lock. Every method takes the time as a value.
 final class InstanceHealth: Sendable {
-    enum Circuit: Int, Sendable {
-        case closed
-        case halfOpen
-        case open
-    }
-
     enum Failure {
         /// It could not be connected to, broke off, or did not answer in time.
         case unanswered
@@ -35,7 +29,7 @@ final class InstanceHealth: Sendable {
     struct Standing: Equatable {
         var isReady = true
         var isEjected = false
-        var circuit = Circuit.closed
+        var circuit = CircuitBreaker.State.closed
 
         var isInTurn: Bool { isReady && !isEjected }
     }
@@ -43,26 +37,25 @@ final class InstanceHealth: Sendable {
     private struct State {
         var isReady = true
         var missedChecks = 0
-
-        var failuresInRow = 0
-        var ejections = 0
-        var ejectedUntil: NIODeadline?
-        var lastEjection: NIODeadline?
+        var ejection: Ejection
+        var circuit: CircuitBreaker
+        /// Since when its share grows.
         var returningSince: NIODeadline?
+        var cameBack = NIODeadline.uptimeNanoseconds(0)
 
-        var circuit = Circuit.closed
-        var unansweredInRow = 0
-        var counts = SlidingCounts()
-        var openings = 0
-        var openUntil = NIODeadline.uptimeNanoseconds(0)
-        var probesSince = NIODeadline.uptimeNanoseconds(0)
-        var probes = 0
-        var answeredProbes = 0
+        init(rules: HealthRules) {
+            ejection = Ejection(rules: rules)
+            circuit = CircuitBreaker(rules: rules)
+        }
+
+        var isInTurn: Bool { isReady && ejection.until == nil }
 
         /// When the instance last came back or was sent away; what requests from before tell is old news.
-        var since = NIODeadline.uptimeNanoseconds(0)
+        var since: NIODeadline { max(cameBack, ejection.since, circuit.since) }
 
-        var isInTurn: Bool { isReady && ejectedUntil == nil }
+        var standing: Standing {
+            Standing(isReady: isReady, isEjected: ejection.until != nil, circuit: circuit.state)
+        }
     }
 
     /// Something of the state is not as it is with an instance that is well.
@@ -74,12 +67,13 @@ final class InstanceHealth: Sendable {
     let instance: UpstreamInstance
     let rules: HealthRules
     let meters: InstanceMeters
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let attention = Atomic<UInt8>(0)
 
     init(instance: UpstreamInstance, service: String, rules: HealthRules) {
         self.instance = instance
         self.rules = rules
+        state = Mutex(State(rules: rules))
         meters = InstanceMeters(service: service, instance: instance)
         meters.show(Standing())
     }
@@ -89,25 +83,21 @@ final class InstanceHealth: Sendable {
     /// Whether nothing stands against this instance.
     var isServing: Bool { attention.load(ordering: .relaxed) & Attention.choosing == 0 }
 
-    var standing: Standing { state.withLock { Self.standing($0) } }
+    var standing: Standing { state.withLock(\.standing) }
 
     /// Whether it answers at all, as far as is known.
     var isAnswering: Bool {
-        isServing || state.withLock { $0.circuit != .open && $0.missedChecks < rules.missedChecks }
-    }
-
-    private static func standing(_ state: State) -> Standing {
-        Standing(isReady: state.isReady, isEjected: state.ejectedUntil != nil, circuit: state.circuit)
+        isServing || state.withLock { $0.circuit.state != .open && $0.missedChecks < rules.missedChecks }
     }
 
     private func update<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
         let (value, before, after) = state.withLock { state in
-            let before = Self.standing(state)
+            let before = state.standing
             let value = body(&state)
-            let after = Self.standing(state)
+            let after = state.standing
             var attention: UInt8 = 0
             if after != Standing() || state.returningSince != nil { attention |= Attention.choosing }
-            if state.failuresInRow + state.unansweredInRow > 0 || state.circuit != .closed {
+            if state.ejection.failuresInRow + state.circuit.unansweredInRow > 0 || after.circuit != .closed {
                 attention |= Attention.succeeding
             }
             self.attention.store(attention, ordering: .relaxed)
@@ -126,12 +116,8 @@ final class InstanceHealth: Sendable {
     }
 
     private func advance(_ state: inout State, _ now: NIODeadline) {
-        if state.circuit == .open, now >= state.openUntil { halfOpen(&state, now) }
-        if let until = state.ejectedUntil, now >= until {
-            state.ejectedUntil = nil
-            state.failuresInRow = 0
-            comeBack(&state, until)
-        }
+        state.circuit.advance(now)
+        if let end = state.ejection.advance(now) { comeBack(&state, end) }
         if let since = state.returningSince, now - since >= rules.returnTime { state.returningSince = nil }
     }
 
@@ -139,10 +125,10 @@ final class InstanceHealth: Sendable {
     func admission(now: NIODeadline, chance: Double) -> Admission {
         update { state in
             advance(&state, now)
-            switch state.circuit {
-            case .open: return .refused(until: state.openUntil)
+            switch state.circuit.state {
+            case .open: return .refused(until: state.circuit.openUntil)
             // The probes that are under way may tell at any moment.
-            case .halfOpen where !hasProbe(&state, now): return .refused(until: now)
+            case .halfOpen where !state.circuit.hasProbe(now): return .refused(until: now)
             case .halfOpen, .closed: break
             }
             guard state.isInTurn else { return .lastResort }
@@ -152,23 +138,9 @@ final class InstanceHealth: Sendable {
         }
     }
 
-    private func hasProbe(_ state: inout State, _ now: NIODeadline) -> Bool {
-        if now - state.probesSince >= rules.probeTime {
-            state.probesSince = now
-            state.probes = 0
-        }
-        return state.probes < rules.probes
-    }
-
     /// Sends a request there; false where the last probe was taken meanwhile.
     func enter(now: NIODeadline) -> Bool {
-        isServing
-            || update { state in
-                guard state.circuit == .halfOpen else { return state.circuit == .closed }
-                guard hasProbe(&state, now) else { return false }
-                state.probes += 1
-                return true
-            }
+        isServing || update { $0.circuit.enter(now) }
     }
 
     // MARK: What requests tell
@@ -176,7 +148,7 @@ final class InstanceHealth: Sendable {
     /// Requests were sent, by one event loop since it last told.
     func sent(_ requests: Int, now: NIODeadline) {
         guard requests > 0 else { return }
-        state.withLock { $0.counts.add(requests, now: now) }
+        state.withLock { $0.circuit.sent(requests, now) }
     }
 
     /// A request that was sent at `began` was answered.
@@ -184,8 +156,8 @@ final class InstanceHealth: Sendable {
         guard attention.load(ordering: .relaxed) & Attention.succeeding != 0 else { return }
         let now = now()
         update { state in
-            state.failuresInRow = 0
-            state.unansweredInRow = 0
+            state.ejection.succeeded()
+            state.circuit.wasAnswered()
             answered(&state, began: began, now: now)
         }
     }
@@ -195,78 +167,25 @@ final class InstanceHealth: Sendable {
         meters.failed(failure)
         update { state in
             guard began >= state.since else { return }
-            state.failuresInRow += 1
             switch failure {
-            case .unanswered:
-                state.unansweredInRow += 1
-                state.counts.add(0, marked: 1, now: now)
-                considerOpening(&state, now)
+            case .unanswered: state.circuit.requestWasUnanswered(now)
             case .refusal:
-                state.unansweredInRow = 0
+                state.circuit.wasAnswered()
                 answered(&state, began: began, now: now)
             }
-            if state.failuresInRow >= rules.failuresToEject, state.isInTurn { eject(&state, now) }
+            state.ejection.failed(isInTurn: state.isInTurn, now)
         }
     }
 
     private func answered(_ state: inout State, began: NIODeadline, now: NIODeadline) {
-        guard state.circuit == .halfOpen, began >= state.since else { return }
-        state.answeredProbes += 1
-        guard state.answeredProbes >= rules.probes else { return }
-        state.openings = 0
-        close(&state, now)
-    }
-
-    private func close(_ state: inout State, _ now: NIODeadline) {
-        state.circuit = .closed
-        state.unansweredInRow = 0
-        state.counts = SlidingCounts()
-        comeBack(&state, now)
-    }
-
-    private func considerOpening(_ state: inout State, _ now: NIODeadline) {
-        switch state.circuit {
-        case .open: return
-        case .halfOpen: open(&state, now)
-        case .closed:
-            let (requests, unanswered) = state.counts.sum(now: now)
-            let isMostlyUnanswered =
-                requests >= rules.requestsToOpen && Double(unanswered) >= rules.shareToOpen * Double(requests)
-            if state.unansweredInRow >= rules.failuresToOpen || isMostlyUnanswered { open(&state, now) }
-        }
-    }
-
-    private func open(_ state: inout State, _ now: NIODeadline) {
-        state.circuit = .open
-        state.openings += 1
-        state.unansweredInRow = 0
-        state.openUntil =
-            now + HealthRules.grown(rules.openTime, times: state.openings, longest: rules.longestOpenTime)
-        state.since = now
-    }
-
-    private func halfOpen(_ state: inout State, _ now: NIODeadline) {
-        state.circuit = .halfOpen
-        state.probesSince = now
-        state.probes = 0
-        state.answeredProbes = 0
-        state.since = now
-    }
-
-    private func eject(_ state: inout State, _ now: NIODeadline) {
-        // Who behaved for long enough begins anew.
-        if let last = state.lastEjection, now - last > rules.longestEjection { state.ejections = 0 }
-        state.ejections += 1
-        let until = now + HealthRules.grown(rules.ejection, times: state.ejections, longest: rules.longestEjection)
-        state.ejectedUntil = until
-        state.lastEjection = until
-        state.since = now
+        guard began >= state.since else { return }
+        if state.circuit.probeWasAnswered() { comeBack(&state, now) }
     }
 
     /// From now on its share grows.
     private func comeBack(_ state: inout State, _ now: NIODeadline) {
         if state.isInTurn { state.returningSince = now }
-        state.since = now
+        state.cameBack = now
     }
 
     // MARK: What checks tell
@@ -279,10 +198,11 @@ final class InstanceHealth: Sendable {
             switch verdict {
             case .ready:
                 // One that had vanished and is there again, started anew perhaps, need not wait for its time to pass.
-                if state.missedChecks >= rules.missedChecks, state.circuit != .closed {
-                    close(&state, now)
-                } else if state.missedChecks > 0, state.circuit == .open {
-                    halfOpen(&state, now)
+                if state.missedChecks >= rules.missedChecks, state.circuit.state != .closed {
+                    state.circuit.close()
+                    comeBack(&state, now)
+                } else if state.missedChecks > 0, state.circuit.state == .open {
+                    state.circuit.halfOpen(now)
                 }
                 state.missedChecks = 0
                 guard !state.isReady else { break }
@@ -294,8 +214,7 @@ final class InstanceHealth: Sendable {
             case .noAnswer:
                 state.missedChecks += 1
                 if state.missedChecks >= rules.missedChecks { state.isReady = false }
-                state.unansweredInRow += 1
-                if state.circuit == .closed { considerOpening(&state, now) }
+                state.circuit.checkWasUnanswered(now)
             }
         }
     }
