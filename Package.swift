@@ -212,8 +212,9 @@ let package = Package(
             "ServiceHostTests",
             [
                 "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
-                .configuration, .coreMetrics, .crypto, .httpTypes, .hummingbird, .hummingbirdTesting, .jwtKit, .logging,
-                .nioCore,
+                .configuration, .coreMetrics, .crypto, .httpTypes, .hummingbird, .hummingbirdTesting, .jwtKit,
+                .lifecycle,
+                .logging, .nioCore,
             ]
         )
         + tests("LocalPostgresTests", ["ChildProcesses", "LocalPostgres", .logging])

@@ -89,6 +89,7 @@ package enum ServiceHost {
             applications: applications,
             now: now
         )
+        let subscribers = try EventSubscribers(configuration, types: Service.events, neighbours: neighbours)
         let service = try await Service(
             resources: ServiceResources(
                 database: database,
@@ -96,6 +97,7 @@ package enum ServiceHost {
                 credentials: verifier,
                 cursors: CursorSigner(secret: secret),
                 links: LinkSigner(secret: secret),
+                events: EventOutbox(subscribers: subscribers, now: now),
                 logger: logger,
                 publicURL: publicURL,
                 now: now
@@ -128,6 +130,7 @@ package enum ServiceHost {
             verifier: verifier,
             drain: drain,
             background: service.background + [sweep]
+                + EventRelay.all(to: subscribers, database: database, logger: logger, now: now)
         )
     }
 

@@ -16,6 +16,8 @@ package protocol SuiteService: Sendable {
     static var migrations: [Migration] { get }
     /// PostgreSQL's settings for this service's reads; none of their own unless told.
     static var readSettings: [String: String] { get }
+    /// The types of events that it tells others; one that has any has `EventOutbox`'s table among its migrations.
+    static var events: Set<String> { get }
 
     /// Where keys and revocations come from: auth, over HTTP, but in auth itself.
     static func credentialSource(
@@ -34,6 +36,7 @@ package protocol SuiteService: Sendable {
 
 extension SuiteService {
     package static var readSettings: [String: String] { [:] }
+    package static var events: Set<String> { [] }
 
     package static func credentialSource(
         database: PostgresPool,
@@ -53,6 +56,7 @@ package struct ServiceResources: Sendable {
     package let credentials: CredentialVerifier
     package let cursors: CursorSigner
     package let links: LinkSigner
+    package let events: EventOutbox
     package let logger: Logger
     /// Where clients reach the suite, without a slash at the end; the issuer of its tokens.
     package let publicURL: String
@@ -64,6 +68,7 @@ package struct ServiceResources: Sendable {
         credentials: CredentialVerifier,
         cursors: CursorSigner,
         links: LinkSigner,
+        events: EventOutbox,
         logger: Logger,
         publicURL: String,
         now: @escaping @Sendable () -> Date
@@ -73,6 +78,7 @@ package struct ServiceResources: Sendable {
         self.credentials = credentials
         self.cursors = cursors
         self.links = links
+        self.events = events
         self.logger = logger
         self.publicURL = publicURL
         self.now = now
@@ -92,9 +98,12 @@ package struct Neighbours: Sendable {
     /// Over HTTP, at the URLs that the settings name (`AUTH_URL`, …), with service tokens of this service.
     package static func overHTTP(configuration: ConfigReader, tokens: ServiceTokens) -> Neighbours {
         Neighbours { name in
-            guard let port = ports[name] else { throw SettingError(name, "is no service of the suite") }
             let setting = "\(name.uppercased())_URL"
-            let urls = try configuration.baseURLs(setting, default: "http://127.0.0.1:\(port)")
+            let known = ports[name].map { "http://127.0.0.1:\($0)" }
+            guard let fallback = known ?? configuration.text(setting) else {
+                throw SettingError(setting, "is not set, and \(name) is to be called")
+            }
+            let urls = try configuration.baseURLs(setting, default: fallback)
             return ServiceClient(callee: name, transport: HTTPTransport(baseURLs: urls)) {
                 "Bearer \(try tokens.token(for: name))"
             }

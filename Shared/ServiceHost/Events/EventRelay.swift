@@ -1,0 +1,143 @@
+import Foundation
+import HTTPTypes
+import Logging
+import Metrics
+import Postgres
+import ServiceClient
+import ServiceLifecycle
+import Wire
+
+/// Tells one subscriber what happened, until it has taken it.
+///
+/// Several may run at once, in as many instances: each claims its own events. A claim that its holder did not live to
+/// settle ends by itself, and the event is told again; so it arrives at least once, and the subscriber's inbox makes that
+/// once. While nobody answers there, nothing is told for up to five seconds; an event that is refused waits longer each
+/// time, and those after it of the same key with it.
+struct EventRelay: Service {
+    private static let batch = 32
+    /// How long a claim holds; longer than a batch takes.
+    private static let claim = 15.0
+    private static let timeout: Duration = .seconds(5)
+    private static let pollInterval: Duration = .milliseconds(250)
+    private static let lagInterval: Duration = .seconds(5)
+    private static let retention: TimeInterval = 30 * 86_400
+    private static let away: Set<APIError.Kind> = [
+        .unavailable, .badGateway, .gatewayTimeout, .timedOut, .rateLimited,
+    ]
+
+    private enum Outcome: Sendable { case taken, away, refused }
+
+    private let subscriber: String
+    private let client: ServiceClient
+    private let database: PostgresPool
+    private let logger: Logger
+    private let delivered: Counter
+    private let failures: [Outcome: Counter]
+    private let waiting: Gauge
+    private let oldest: Gauge
+
+    init(to subscriber: String, client: ServiceClient, database: PostgresPool, logger: Logger) {
+        self.subscriber = subscriber
+        self.client = client
+        self.database = database
+        self.logger = logger
+        let dimensions = [("subscriber", subscriber)]
+        delivered = Counter(label: "roost_events_delivered_total", dimensions: dimensions)
+        failures = [
+            .away: Counter(label: "roost_events_failures_total", dimensions: dimensions + [("reason", "away")]),
+            .refused: Counter(label: "roost_events_failures_total", dimensions: dimensions + [("reason", "refused")]),
+        ]
+        waiting = Gauge(label: "roost_events_waiting", dimensions: dimensions)
+        oldest = Gauge(label: "roost_events_oldest_age_seconds", dimensions: dimensions)
+    }
+
+    /// What keeps telling all subscribers, and gives up on what one of them has not taken for thirty days.
+    static func all(
+        to subscribers: EventSubscribers,
+        database: PostgresPool,
+        logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) -> [any Service] {
+        guard !subscribers.clients.isEmpty else { return [] }
+        let relays = subscribers.clients.map { EventRelay(to: $0, client: $1, database: database, logger: logger) }
+        let sweep = Periodic("sweep of events", every: .seconds(600), logger: logger) {
+            let store = EventOutboxStore(db: database)
+            let lost = try await store.delete(writtenBefore: now().addingTimeInterval(-retention))
+            if lost > 0 { logger.error("events given up", metadata: ["count": "\(lost)"]) }
+        }
+        return relays + [sweep]
+    }
+
+    func run() async {
+        var absences = 0
+        var lagShown: ContinuousClock.Instant?
+        // A round that has begun is finished, so that no claim is left behind.
+        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+            var pause = Self.pollInterval
+            do {
+                if lagShown.map({ $0 + Self.lagInterval < .now }) ?? true {
+                    try await showLag()
+                    lagShown = .now
+                }
+                let outcomes = try await round()
+                let isAway = !outcomes.isEmpty && outcomes.allSatisfy { $0 == .away }
+                if isAway, absences == 0 {
+                    logger.warning("nobody takes events", metadata: ["subscriber": "\(subscriber)"])
+                } else if !outcomes.isEmpty, !isAway, absences > 0 {
+                    logger.info("events are taken again", metadata: ["subscriber": "\(subscriber)"])
+                }
+                absences = isAway ? absences + 1 : outcomes.isEmpty ? absences : 0
+                if isAway { pause = .milliseconds(min(100 << min(absences - 1, 6), 5_000)) }
+                // Behind what was taken, the next of the same key may wait.
+                if outcomes.contains(.taken) { continue }
+            } catch {
+                logger.warning("events not told", metadata: ["subscriber": "\(subscriber)", "error": "\(error)"])
+                pause = .seconds(1)
+            }
+            // Cut short at shutdown, which the condition above sees.
+            await cancelWhenGracefulShutdown { [pause] in try? await Task.sleep(for: pause) }
+        }
+    }
+
+    /// Claims what is due, tells it all at once, and notes what came of it.
+    private func round() async throws -> [Outcome] {
+        let claimed = try await EventOutboxStore(db: database)
+            .claim(for: subscriber, limit: Self.batch, seconds: Self.claim)
+        guard !claimed.isEmpty else { return [] }
+        let outcomes = await withTaskGroup(of: (Int64, Outcome).self) { group in
+            for one in claimed { group.addTask { (one.row, await tell(one.event)) } }
+            return await group.reduce(into: [Outcome: [Int64]]()) { $0[$1.1, default: []].append($1.0) }
+        }
+        let store = EventOutboxStore(db: database)
+        if let rows = outcomes[.taken] { try await store.delete(rows) }
+        if let rows = outcomes[.away] { try await store.release(rows) }
+        if let rows = outcomes[.refused] { try await store.postpone(rows) }
+        for (outcome, rows) in outcomes { (failures[outcome] ?? delivered).increment(by: rows.count) }
+        return outcomes.flatMap { outcome, rows in rows.map { _ in outcome } }
+    }
+
+    private func tell(_ event: Event) async -> Outcome {
+        do {
+            let body = try WireJSON.encoder().encode(event)
+            _ = try await client.send(.post, "/internal/events", body: body, timeout: Self.timeout)
+            return .taken
+        } catch let error as APIError where !Self.away.contains(error.kind) {
+            logger.error(
+                "event refused",
+                metadata: [
+                    "subscriber": "\(subscriber)", "type": "\(event.type)", "event": "\(event.id)",
+                    "code": "\(error.code)",
+                ]
+            )
+            return .refused
+        } catch {
+            return .away
+        }
+    }
+
+    private func showLag() async throws {
+        let lag = try await EventOutboxStore(db: database.reads).lag(of: subscriber)
+        waiting.record(lag.waiting)
+        oldest.record(lag.oldest)
+    }
+}

@@ -1,0 +1,8 @@
+-- The events of others that were acted on, in the transaction that did it: one that comes again does nothing.
+CREATE TABLE event_inbox (
+    event_id uuid NOT NULL,
+    taken_at timestamptz NOT NULL,
+    CONSTRAINT event_inbox_pkey PRIMARY KEY (event_id)
+);
+
+CREATE INDEX event_inbox_taken_at_idx ON event_inbox (taken_at);
