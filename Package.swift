@@ -20,6 +20,7 @@ extension Target.Dependency {
     static let collections = product(name: "DequeModule", package: "swift-collections")
     static let configuration = product(name: "Configuration", package: "swift-configuration")
     static let crypto = product(name: "Crypto", package: "swift-crypto")
+    static let cryptoExtras = product(name: "CryptoExtras", package: "swift-crypto")
     static let httpTypes = product(name: "HTTPTypes", package: "swift-http-types")
     static let hummingbird = product(name: "Hummingbird", package: "hummingbird")
     static let hummingbirdCore = product(name: "HummingbirdCore", package: "hummingbird")
@@ -236,7 +237,7 @@ let package = Package(
             ]
         )
         // The suite: who may call whom.
-        + service("Auth", adding: ["CArgon2", .crypto, .jwtKit, .nioPosix])
+        + service("Auth", adding: ["CArgon2", .crypto, .cryptoExtras, .jwtKit, .nioPosix])
         + service("Conversations", calls: ["Auth"], adding: ["Blobs", "Multipart", .collections])
         + gateway()
 )

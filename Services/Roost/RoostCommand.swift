@@ -8,8 +8,8 @@ struct RoostCommand: AsyncParsableCommand {
         commandName: "roost",
         abstract: "Runs Roost on this machine and looks after it.",
         subcommands: [
-            UpCommand.self, DoctorCommand.self, MigrateCommand.self, KeysCommand.self, BackupCommand.self,
-            RestoreCommand.self, ReadyCommand.self, WithPostgresCommand.self,
+            UpCommand.self, DoctorCommand.self, MigrateCommand.self, AdminCommand.self, KeysCommand.self,
+            BackupCommand.self, RestoreCommand.self, ReadyCommand.self, WithPostgresCommand.self,
         ]
     )
 

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Wire
 
 /// A JWS in its compact form, taken apart strictly; nothing in it is trusted yet.
@@ -6,17 +6,19 @@ import Wire
 /// Each part has its one canonical base64url spelling, the header is an object without a name twice, and none of the
 /// fields by which a token brings its own key or asks for extensions (`jwk`, `jku`, `x5u`, `x5c`, `crit`, `zip`, `b64`)
 /// is there.
-struct CompactJWS {
-    let algorithm: String
-    let type: String?
-    let keyID: String?
-    let signingInput: Data
-    let payload: Data
-    let signature: Data
+package struct CompactJWS {
+    package let algorithm: String
+    package let type: String?
+    package let contentType: String?
+    package let keyID: String?
+    package let signingInput: Data
+    package let payload: Data
+    package let signature: Data
 
     private struct Header: Decodable {
         var alg: String
         var typ: String?
+        var cty: String?
         var kid: String?
     }
 
@@ -24,7 +26,7 @@ struct CompactJWS {
         "jwk", "jku", "x5u", "x5c", "x5t", "x5t#S256", "crit", "zip", "b64", "enc",
     ]
 
-    init?(_ token: some StringProtocol, maximumLength: Int) {
+    package init?(_ token: some StringProtocol, maximumLength: Int) {
         guard token.utf8.count <= maximumLength else { return nil }
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3,
@@ -39,6 +41,7 @@ struct CompactJWS {
         else { return nil }
         algorithm = fields.alg
         type = fields.typ
+        contentType = fields.cty
         keyID = fields.kid
         signingInput = Data("\(parts[0]).\(parts[1])".utf8)
         self.payload = payload

@@ -2,9 +2,11 @@ package import HTTPTypes
 import Wire
 
 /// What a request proves itself by, before it is verified.
+///
+/// `Authorization` says who asks where `x-diuit-session-token` is there too. Either may hold a jwt or a session's token.
 package enum Credential: Hashable, Sendable {
     case bearer(String)
-    /// A diuit session, `x-diuit-session-token`.
+    /// `x-diuit-session-token`.
     case session(String)
 
     /// The credential of a request; nil where it has none.
@@ -43,12 +45,10 @@ extension HTTPField.Name {
 extension CredentialVerifier {
     /// The identity of a request.
     ///
-    /// - Throws: as `verify(_:)`; `forbidden` without a credential.
+    /// - Throws: as `identify(_:)`; `forbidden` without a credential.
     package func identity(of headers: HTTPFields) async throws -> Identity {
         switch try Credential(headers) {
-        case .bearer(let token): return try await verify(token)
-        // Sessions are opened by customers' account servers, which no application has yet: none is valid.
-        case .session: throw APIError(.forbidden, "invalid_credential", "no such session")
+        case .bearer(let token), .session(let token): return try await identify(token)
         case nil: throw APIError(.forbidden, "missing_credential", "a credential is needed")
         }
     }

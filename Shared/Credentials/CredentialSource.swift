@@ -7,6 +7,9 @@ package protocol CredentialSource: Sendable {
 
     /// Revocations since `after`, all that still matter without it; waits up to 5 s for one.
     func revocations(after: Int64?) async throws -> RevocationPage
+
+    /// Those sessions that live and whose tokens have these hashes, at most `KnownSessions.maximum`.
+    func sessions(of hashes: [String]) async throws -> [KnownSession]
 }
 
 /// Auth, seen from a neighbour.
@@ -28,5 +31,11 @@ package struct HTTPCredentialSource: CredentialSource {
             query: after.map { [("after", String($0))] } ?? [],
             timeout: .seconds(6)
         )
+    }
+
+    package func sessions(of hashes: [String]) async throws -> [KnownSession] {
+        let query = hashes.map { ("token", $0) }
+        return try await auth.get("/internal/sessions", query: query, timeout: .seconds(2), as: KnownSessions.self)
+            .sessions
     }
 }

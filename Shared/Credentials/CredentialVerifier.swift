@@ -10,7 +10,7 @@ import Wire
 ///
 /// Around jwt-kit it checks what that leaves open: the algorithm is ES256 and no other, the key is the one named by
 /// `kid` and no default, `typ` is `at+jwt`, no extension is asked for, every part has its canonical spelling, and all
-/// claims are there. It follows auth's revocations; run it as a service.
+/// claims are there. Of a session's token it asks auth. It follows auth's revocations; run it as a service.
 package final class CredentialVerifier: Sendable, Service {
     /// How far the issuer's clock may be ahead, in seconds.
     private static let leeway: Int64 = 5
@@ -33,8 +33,9 @@ package final class CredentialVerifier: Sendable, Service {
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let keys = Mutex(Keys())
-    private let verified: VerifiedTokens
-    private let revoked = RevokedSessions()
+    private let verified: RecentValues<Identity>
+    private let sessions: SessionVerifier
+    private let revoked: RevokedSessions
     private let fetching = SingleFlight<VerifyingKeys?>()
     private let feedLosses = Counter(label: "roost_credentials_feed_losses_total")
     /// When auth was last heard, in seconds since 1970; its distance from now is the feed's age.
@@ -44,8 +45,8 @@ package final class CredentialVerifier: Sendable, Service {
     ///   - source: where keys and revocations come from.
     ///   - issuer: the `iss` that tokens must have.
     ///   - logger: hears when keys or revocations cannot be read.
-    ///   - applications: whose people have tokens; customers' applications open sessions instead.
-    ///   - cacheCapacity: how many verified tokens are remembered at most.
+    ///   - applications: whose people have jwts; customers' applications open sessions instead.
+    ///   - cacheCapacity: how many verified jwts are remembered at most, and how many sessions.
     ///   - now: the clock.
     package init(
         source: any CredentialSource,
@@ -60,7 +61,12 @@ package final class CredentialVerifier: Sendable, Service {
         self.applications = applications
         self.logger = logger
         self.now = now
-        verified = VerifiedTokens(capacity: cacheCapacity)
+        verified = RecentValues(capacity: cacheCapacity)
+        let revoked = RevokedSessions()
+        self.revoked = revoked
+        sessions = SessionVerifier(capacity: cacheCapacity, revoked: revoked, now: now) { [source] hashes in
+            try await source.sessions(of: hashes)
+        }
     }
 
     /// Whether keys and revocations were read, so that a verdict can be given.
@@ -78,19 +84,30 @@ package final class CredentialVerifier: Sendable, Service {
         revoked.add(revocations, now: now())
     }
 
-    /// The identity of a token that was verified before, if it still counts; costs a look-up and no more.
-    package func cached(_ token: String) -> Identity? {
-        guard let identity = verified[token] else { return nil }
+    /// The identity of a credential that was verified before, if it still counts; costs a look-up and no more.
+    package func cached(_ credential: String) -> Identity? {
+        guard !SessionToken.isOne(credential) else { return sessions.cached(credential) }
+        guard let identity = verified[credential] else { return nil }
         guard identity.expires > now(), !revoked.contains(identity.session) else {
-            verified.remove(token)
+            verified.remove(credential)
             return nil
         }
         return identity
     }
 
-    /// The identity that a token stands for.
+    /// The identity that a credential of either kind stands for: a jwt, or a session's token.
     ///
-    /// - Throws: `APIError`, `forbidden` for a token that does not count, `unavailable` while that cannot be known.
+    /// - Throws: `APIError`, `forbidden` for one that does not count, `unavailable` while that cannot be known.
+    package func identify(_ credential: String) async throws -> Identity {
+        guard SessionToken.isOne(credential) else { return try await verify(credential) }
+        guard isLoaded else { throw APIError.unavailable("auth") }
+        guard let identity = try await sessions.identity(of: credential) else { throw Self.refusal }
+        return identity
+    }
+
+    /// The identity that a jwt stands for.
+    ///
+    /// - Throws: as `identify(_:)`.
     package func verify(_ token: String) async throws -> Identity {
         if let identity = cached(token) { return identity }
         guard let jws = CompactJWS(token, maximumLength: AccessToken.maximumLength),

@@ -43,6 +43,12 @@ package struct UserContext: ChildRequestContext {
     }
 
     package var user: User.ID { identity.user }
+
+    /// - Throws: `forbidden` for whoever is no administrator.
+    package func requireAdmin() throws {
+        guard identity.isAdmin else { throw APIError(.forbidden, "admin_only", "this is for administrators alone") }
+    }
+
     package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
     package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
     package var maxUploadSize: Int { SuiteLimits.body }

@@ -1,6 +1,8 @@
 import AuthAPI
 import Foundation
 import HTTPTypes
+import Logging
+import ServiceHost
 import Synchronization
 import TestSupport
 import Testing
@@ -88,6 +90,26 @@ struct Auth: Sendable {
 
     func me(_ jwt: String?) async throws -> TestAnswer {
         try await service.send(.get, "/auth/me", token: jwt)
+    }
+
+    /// What tidies up once a minute, to be told when.
+    func housekeeping(by clock: TestClock) -> Housekeeping {
+        let database = service.database.pool
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let feed = RevocationFeed(
+            database: database,
+            lifetime: AuthConfiguration().revocationLifetime,
+            logger: logger,
+            now: { clock.now },
+            tell: { _ in }
+        )
+        return Housekeeping(
+            database: database,
+            ends: SessionEnds(database: database, events: .none, feed: feed, now: { clock.now }),
+            configuration: AuthConfiguration(),
+            logger: logger,
+            now: { clock.now }
+        )
     }
 
     func person(_ answer: TestAnswer, _ username: String) throws -> Person {

@@ -78,12 +78,7 @@ import Wire
         try await withAuth(clock: clock) { auth in
             let roost = AuthClient(try auth.service.neighbour("roost", callee: "auth"))
             let first = try await roost.rotateKeys()
-            let housekeeping = Housekeeping(
-                database: auth.service.database.pool,
-                configuration: AuthConfiguration(),
-                logger: .init(label: "test"),
-                now: { clock.now }
-            )
+            let housekeeping = auth.housekeeping(by: clock)
             clock.advance(seconds: 3_600)
             try await housekeeping.tidy()
             let second = try await roost.rotateKeys()

@@ -165,12 +165,7 @@ import Wire
             _ = try await auth.login("ada", password: "not her password")
 
             let pool = auth.service.database.pool
-            let housekeeping = Housekeeping(
-                database: pool,
-                configuration: AuthConfiguration(),
-                logger: .init(label: "test"),
-                now: { clock.now }
-            )
+            let housekeeping = auth.housekeeping(by: clock)
             func counts() async throws -> [Int] {
                 try await pool.one(
                     """

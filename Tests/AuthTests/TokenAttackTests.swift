@@ -175,12 +175,7 @@ import Wire
             let roost = AuthClient(try auth.service.neighbour("roost", callee: "auth"))
             _ = try await roost.rotateKeys()
             clock.advance(seconds: 4_000)
-            try await Housekeeping(
-                database: auth.service.database.pool,
-                configuration: AuthConfiguration(),
-                logger: .init(label: "test"),
-                now: { clock.now }
-            ).tidy()
+            try await auth.housekeeping(by: clock).tidy()
             let next = try await roost.rotateKeys()
             #expect(!next.previous.contains(scene.kid))
             // The verifier looks again at least once a minute.

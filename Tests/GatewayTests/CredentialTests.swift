@@ -51,6 +51,60 @@ import Wire
         }
     }
 
+    @Test func aSessionsTokenIsACredentialInEitherHeader() async throws {
+        try await withGateway { scene async throws in
+            let user = User.ID(application: "5d0b3c8f1a6e47920c4d8e1f", user: "ana")
+            let token = scene.keys.openSession(of: user, session: "s1")
+            let header = "x-diuit-session-token: \(token)\r\n"
+            #expect(try await verdict(scene, header) == "200 ")
+            #expect(try await verdict(scene, header.uppercased().replacing(token.uppercased(), with: token)) == "200 ")
+            #expect(try await verdict(scene, "authorization: Bearer \(token)\r\n") == "200 ")
+            #expect(try await verdict(scene, "x-diuit-session-token: \(scene.token)\r\n") == "200 ")
+            #expect(scene.keys.askedSessions.count == 1)
+            let answer = try await scene.ask("GET /auth/me HTTP/1.1\r\nhost: a\r\n\(header)\r\n")
+            #expect(scene.seen(answer)["x-diuit-session-token"] == [token])
+
+            #expect(try await verdict(scene, header + header) == "403 invalid_credential")
+            let other = SessionToken.random()
+            #expect(try await verdict(scene, "x-diuit-session-token: \(other)\r\n") == "403 invalid_credential")
+            scene.keys.revoke("s1")
+            try await scene.verifier.load()
+            #expect(try await verdict(scene, header) == "403 invalid_credential")
+        }
+    }
+
+    @Test func whereBothHeadersAreAuthorizationSaysWhoAsks() async throws {
+        try await withGateway { scene async throws in
+            let token = scene.keys.openSession(of: User.ID(application: "acme", user: "bo"))
+            let session = "x-diuit-session-token: \(token)\r\n"
+            let good = "authorization: Bearer \(scene.token)\r\n"
+            let bad = "authorization: Bearer x\r\n"
+            for fields in [good + session, session + good] { #expect(try await verdict(scene, fields) == "200 ") }
+            for fields in [bad + session, session + bad, session + "authorization: Basic YTpi\r\n"] {
+                #expect(try await verdict(scene, fields) == "403 invalid_credential")
+            }
+            #expect(scene.keys.askedSessions.isEmpty)
+        }
+    }
+
+    @Test func aLimitOfAPersonCountsHisSession() async throws {
+        try await withGateway(settings: { $0.userRate = 1 }) { scene in
+            let one = scene.keys.openSession(of: User.ID(application: "one", user: "ana"))
+            let other = scene.keys.openSession(of: User.ID(application: "other", user: "ana"))
+            var statuses: [String: [String]] = [:]
+            for token in [one, other] {
+                for _ in 0..<12 {
+                    statuses[token, default: []]
+                        .append(try await verdict(scene, "x-diuit-session-token: \(token)\r\n"))
+                }
+            }
+            for token in [one, other] {
+                #expect(statuses[token]?.count { $0 == "200 " } ?? 0 >= 10)
+                #expect(statuses[token]?.last?.hasPrefix("429") == true)
+            }
+        }
+    }
+
     @Test func anOpenRouteTakesWhatIsSentAndLetsTheServiceJudge() async throws {
         try await withGateway { scene in
             let request = "POST /auth/login HTTP/1.1\r\nhost: a\r\nauthorization: Bearer x\r\ncontent-length: 0\r\n\r\n"

@@ -1,5 +1,5 @@
 package import Credentials
-import Foundation
+package import Foundation
 package import JWTKit
 import Synchronization
 package import Wire
@@ -11,6 +11,8 @@ package final class TestKeys: CredentialSource {
     package let kid: String
     package let key: ES256PrivateKey
     private let revoked = Mutex<[Revocation]>([])
+    private let opened = Mutex<[String: KnownSession]>([:])
+    private let lookups = Mutex<[[String]]>([])
 
     package init(kid: String = "test-key") {
         self.kid = kid
@@ -31,6 +33,40 @@ package final class TestKeys: CredentialSource {
         }
         let known = revoked.withLock { $0 }
         return RevocationPage(revocations: known, after: Int64(known.count))
+    }
+
+    package func sessions(of hashes: [String]) async throws -> [KnownSession] {
+        lookups.withLock { $0.append(hashes) }
+        return opened.withLock { opened in hashes.compactMap { opened[$0] } }
+    }
+
+    /// The hashes that were asked about, by question.
+    package var askedSessions: [[String]] { lookups.withLock { $0 } }
+
+    /// Opens a session as a customer's account server does; returns its token.
+    package func openSession(
+        of user: User.ID,
+        session: String = UUID().uuidString.lowercased(),
+        device: String? = nil,
+        lifetime: TimeInterval = 3_600
+    ) -> String {
+        let token = SessionToken.random()
+        let hash = Base64URL.encode(SessionToken.hash(token))
+        let known = KnownSession(
+            tokenHash: hash,
+            sessionId: session,
+            applicationId: user.application,
+            userId: user.user,
+            deviceId: device,
+            expiresAt: Date().addingTimeInterval(lifetime)
+        )
+        opened.withLock { $0[hash] = known }
+        return token
+    }
+
+    /// Forgets a session, as auth does when it ends, without saying so by the feed.
+    package func closeSession(_ session: String) {
+        opened.withLock { $0 = $0.filter { $0.value.sessionId != session } }
     }
 
     package func revoke(_ session: String) {

@@ -197,6 +197,9 @@ package struct AuthTransport: Transport {
         case "/internal/revocations":
             let after = request.path.split(separator: "=").dropFirst().first.flatMap { Int64($0) }
             return try answer(try await keys.revocations(after: after))
+        case "/internal/sessions":
+            let hashes = request.path.split(separator: "?").last?.split(separator: "&").map { $0.dropFirst(6) } ?? []
+            return try answer(KnownSessions(sessions: try await keys.sessions(of: hashes.map(String.init))))
         default:
             return try await other(request)
         }

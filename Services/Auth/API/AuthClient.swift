@@ -37,4 +37,19 @@ package struct AuthClient: Sendable {
     package func rotateKeys() async throws -> KeyRotation {
         try await service.post("/internal/keys/rotate", [String: String]())
     }
+
+    /// Lets the tokens of somebody's next sign-ins and refreshes say that he may administer the suite; only `roost` may.
+    package func grantAdministration(to username: String) async throws -> Administrator {
+        try await service.post("/internal/administrators/grant", AdministratorName(username: username))
+    }
+
+    /// Takes that back, and signs him out everywhere.
+    package func revokeAdministration(of username: String) async throws -> Done {
+        try await service.post("/internal/administrators/revoke", AdministratorName(username: username))
+    }
+
+    /// Who may administer the suite.
+    package func administrators() async throws -> [Administrator] {
+        try await service.get("/internal/administrators", as: Page<Administrator>.self).things
+    }
 }

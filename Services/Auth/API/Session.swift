@@ -8,6 +8,8 @@ package struct Session: Codable, Hashable, Sendable, Listed {
     /// A UUID in lower case; the `sid` of the session's access tokens.
     package var id: String
     package var deviceId: String?
+    /// `gcm`, `ios_sandbox` or `ios_production`, where the sign-in said so.
+    package var platform: String?
     /// The `User-Agent` that signed in, cut off at 255 characters.
     package var userAgent: String?
     package var createdAt: Date
@@ -19,6 +21,7 @@ package struct Session: Codable, Hashable, Sendable, Listed {
     package init(
         id: String,
         deviceId: String?,
+        platform: String?,
         userAgent: String?,
         createdAt: Date,
         lastSeenAt: Date,
@@ -26,6 +29,7 @@ package struct Session: Codable, Hashable, Sendable, Listed {
     ) {
         self.id = id
         self.deviceId = deviceId
+        self.platform = platform
         self.userAgent = userAgent
         self.createdAt = createdAt
         self.lastSeenAt = lastSeenAt
@@ -36,6 +40,7 @@ package struct Session: Codable, Hashable, Sendable, Listed {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(id, forKey: .id)
         try container.encode(deviceId, forKey: .deviceId)
+        try container.encode(platform, forKey: .platform)
         try container.encode(userAgent, forKey: .userAgent)
         try container.encode(createdAt, forKey: .createdAt)
         try container.encode(lastSeenAt, forKey: .lastSeenAt)

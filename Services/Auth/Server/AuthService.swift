@@ -17,8 +17,11 @@ package struct AuthService: SuiteService {
         Migration(
             name: "V0001_create_accounts_and_sessions",
             sql: PackageResources.V0001_create_accounts_and_sessions_sql
-        )
+        ),
+        Migration(name: "V0002_create_applications", sql: PackageResources.V0002_create_applications_sql),
+        EventOutbox.migration("V0003_create_event_outbox"),
     ]
+    package static let events: Set = [DeviceRegistered.type, SessionEnded.type, UserDeleted.type]
 
     private let configuration: AuthConfiguration
     private let resources: ServiceResources
@@ -27,6 +30,11 @@ package struct AuthService: SuiteService {
     private let accounts: Accounts
     private let signIns: SignIns
     private let sessions: Sessions
+    private let ends: SessionEnds
+    private let applications: Applications
+    private let applicationLogins: ApplicationLogins
+    private let administrators: Administrators
+    private let source: any CredentialSource
 
     package static func credentialSource(
         database: PostgresPool,
@@ -59,6 +67,29 @@ package struct AuthService: SuiteService {
             tell: resources.credentials.revoke
         )
         try await feed.load()
+        ends = SessionEnds(database: database, events: resources.events, feed: feed, now: now)
+        source = LocalCredentials(
+            database: database,
+            revocationLifetime: settings.revocationLifetime,
+            now: now
+        )
+        applications = Applications(
+            database: database,
+            ends: ends,
+            events: resources.events,
+            cursors: resources.cursors,
+            threads: HashingThreads(count: 1, maximumWaiting: 8),
+            logger: logger,
+            now: now
+        )
+        applicationLogins = ApplicationLogins(
+            database: database,
+            ends: ends,
+            events: resources.events,
+            nonces: Nonces(sealer, now: now),
+            now: now
+        )
+        administrators = Administrators(database: database, ends: ends, logger: logger, now: now)
         let issuer = TokenIssuer(
             keys: keys,
             refreshTokenTags: RefreshTokenTags(sealer),
@@ -82,7 +113,7 @@ package struct AuthService: SuiteService {
         sessions = Sessions(
             database: database,
             issuer: issuer,
-            feed: feed,
+            ends: ends,
             cursors: resources.cursors,
             idleLifetime: settings.sessionIdleLifetime,
             logger: logger,
@@ -93,12 +124,20 @@ package struct AuthService: SuiteService {
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
-        let gateway = configuration.gatewayAddresses
+        let callers = Callers(gateway: configuration.gatewayAddresses)
         AccountRoutes(accounts: accounts, credentials: resources.credentials).add(to: routes)
-        SignInRoutes(signIns: signIns, sessions: sessions, gateway: gateway).add(to: routes)
+        SignInRoutes(signIns: signIns, sessions: sessions, callers: callers).add(to: routes)
         SessionRoutes(sessions: sessions).add(to: routes)
         KeyDocumentRoutes(keys: keys, publicURL: resources.publicURL).add(to: routes)
-        NeighbourRoutes(accounts: accounts, keys: keys, feed: feed).add(to: routes)
+        ApplicationRoutes(applications: applications).add(to: routes)
+        ApplicationLoginRoutes(logins: applicationLogins, callers: callers).add(to: routes)
+        NeighbourRoutes(
+            accounts: accounts,
+            keys: keys,
+            feed: feed,
+            credentials: source,
+            administrators: administrators
+        ).add(to: routes)
     }
 
     package var background: [any Service] {
@@ -106,6 +145,7 @@ package struct AuthService: SuiteService {
             keys, feed,
             Housekeeping(
                 database: resources.database,
+                ends: ends,
                 configuration: configuration,
                 logger: resources.logger,
                 now: resources.now

@@ -1,8 +1,5 @@
 import ArgumentParser
 import AuthAPI
-import Credentials
-import Foundation
-import ServiceClient
 
 /// `roost keys`: the keys that access tokens are signed with.
 struct KeysCommand: AsyncParsableCommand {
@@ -27,21 +24,7 @@ struct RotateKeysCommand: AsyncParsableCommand {
     @OptionGroup var options: WorkspaceOptions
 
     func run() async throws {
-        let settings = try SuiteSettings(workspace: try options.workspace())
-        guard let secret = settings.secret("SERVICE_SECRET") else {
-            throw Workspace.Problem("SERVICE_SECRET is not set and .roost/secrets.env does not have it")
-        }
-        let tokens = try ServiceTokens(secret: secret, name: "roost")
-        let auth = AuthClient(
-            ServiceClient(
-                callee: "auth",
-                transport: HTTPTransport(
-                    baseURLs: SuiteProgram.all.flatMap { $0.name == "auth" ? settings.addresses(of: $0) : [] }
-                ),
-                authorization: { "Bearer \(try tokens.token(for: "auth"))" }
-            )
-        )
-        let rotation = try await auth.rotateKeys()
+        let rotation = try await AuthClient.ofOperator(options).rotateKeys()
         print("signs:     \(rotation.current)")
         print("stands by: \(rotation.standby)")
         print("verifies:  \(rotation.previous.joined(separator: ", "))")

@@ -20,7 +20,7 @@ struct ReadCredential: RouterMiddleware {
         var context = context
         if isRequired {
             context.identity = try await verifier.identity(of: request.headers)
-        } else if request.headers.contains(.authorization) {
+        } else if request.headers.contains(.authorization) || request.headers.contains(.diuitSession) {
             context.identity = try? await verifier.identity(of: request.headers)
         }
         return try await next(request, context)

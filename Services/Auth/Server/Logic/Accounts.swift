@@ -95,7 +95,9 @@ struct Accounts: Sendable {
     }
 
     /// The accounts of exactly these names, in the order asked for; a name that is nobody's is left out.
-    func find(named names: [String]) async throws -> Page<UserSummary> {
+    ///
+    /// To people of a customer's application nobody is there: names are of Roost's own accounts alone.
+    func find(named names: [String], by asking: User.ID) async throws -> Page<UserSummary> {
         guard !names.isEmpty else { throw APIError.missing("username") }
         guard names.count <= Self.maximumLookup else {
             throw APIError.invalid("username", "at most \(Self.maximumLookup) names at a time", code: "too_many")
@@ -104,6 +106,7 @@ struct Accounts: Sendable {
         guard names.allSatisfy({ $0.unicodeScalars.count <= Username.length.upperBound }) else {
             throw APIError.invalid("username", "a username has 1 to 64 characters", code: "username_length")
         }
+        guard asking.isRoosts else { return Page([]) }
         // An @ makes an e-mail address of it, and those are nobody's business.
         let folded = names.map(NameFolding.fold).filter { !$0.contains("@") }
         let found = try await AccountStore(db: database.reads).summaries(named: folded)

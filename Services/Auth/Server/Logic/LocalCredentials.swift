@@ -10,6 +10,7 @@ struct LocalCredentials: CredentialSource {
     let database: PostgresPool
     /// Seconds that a revocation matters.
     let revocationLifetime: Int
+    var now: @Sendable () -> Date = { Date() }
 
     func keyDocument() async throws -> KeyDocument {
         let keys = try await SigningKeyStore(db: database.reads).list()
@@ -26,5 +27,10 @@ struct LocalCredentials: CredentialSource {
             revocations: records.map { Revocation($0, lifetime: TimeInterval(revocationLifetime)) },
             after: max(records.map(\.serial).max() ?? 0, after ?? 0)
         )
+    }
+
+    func sessions(of hashes: [String]) async throws -> [KnownSession] {
+        let hashes = hashes.compactMap { Base64URL.decode($0) }
+        return try await SessionStore(db: database.reads).known(byTokens: hashes, now: now())
     }
 }

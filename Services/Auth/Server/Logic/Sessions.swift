@@ -18,7 +18,7 @@ struct Sessions: Sendable {
 
     let database: PostgresPool
     let issuer: TokenIssuer
-    let feed: RevocationFeed
+    let ends: SessionEnds
     let cursors: CursorSigner
     /// Seconds.
     let idleLifetime: Int
@@ -55,7 +55,7 @@ struct Sessions: Sendable {
         case .continued(let signIn): return signIn
         case .refused: throw Self.refused
         case .reused(let ended):
-            feed.take(ended)
+            ends.announce(ended)
             Counter(label: "roost_auth_refresh_reuses_total").increment()
             logger.warning("refresh token used again, session ended", metadata: ["session": "\(token.session.wire)"])
             throw Self.refused
@@ -72,12 +72,12 @@ struct Sessions: Sendable {
         guard let known = try await store.find(token.hash, in: session.id) else {
             // One that was ours is one forgotten because it would never be taken again.
             guard token.isOurs(issuer.refreshTokenTags) else { return .refused }
-            return .reused(try await RevocationStore(db: db).end(session.id, of: nil, at: now))
+            return .reused(try await ends.end([session.id], in: db))
         }
         if known.usedAt != nil, let successorUsedAt = known.successorUsedAt {
             let isSameDevice = device != nil && device?.text == session.deviceID
             guard isSameDevice, now.timeIntervalSince(successorUsedAt) <= Self.reuseGrace else {
-                return .reused(try await RevocationStore(db: db).end(session.id, of: nil, at: now))
+                return .reused(try await ends.end([session.id], in: db))
             }
         }
         let next = RefreshToken(for: session.id, tags: issuer.refreshTokenTags)
@@ -91,7 +91,7 @@ struct Sessions: Sendable {
                 unusedBeyond: Self.maximumUnusedTokens
             )
         )
-        return .continued(try issuer.tokens(of: session, refreshToken: next))
+        return .continued(try await issuer.tokens(of: session, refreshToken: next, in: db))
     }
 
     /// The devices that a user is signed in on, newest first.
@@ -114,24 +114,19 @@ struct Sessions: Sendable {
     func end(_ id: String, of user: User.ID) async throws {
         let session = UUID(uuidString: id).flatMap { $0.wire == id.lowercased() ? $0 : nil }
         guard let session else { throw Self.notFound }
-        let ended = try await RevocationStore(db: database).end(session, of: user, at: now())
-        guard !ended.isEmpty else { throw Self.notFound }
-        feed.take(ended)
+        guard try await ends.end(session, of: user) else { throw Self.notFound }
     }
 
     /// Ends the session that asks; that it has ended already is no error.
     func logout(_ identity: Identity) async throws {
         guard let session = UUID(uuidString: identity.session) else { return }
-        feed.take(try await RevocationStore(db: database).end(session, of: identity.user, at: now()))
+        _ = try await ends.end(session, of: identity.user)
     }
 
     /// Ends all of a user's sessions but the one that asks.
     func endOthers(of identity: Identity) async throws {
         guard let kept = UUID(uuidString: identity.session) else { return }
-        let ended = try await database.transaction { db in
-            try await RevocationStore(db: db).endAll(of: identity.user, but: kept, at: self.now())
-        }
-        feed.take(ended)
+        try await ends.endAll(of: identity.user, but: kept)
     }
 
     private func idleSince(_ now: Date) -> Date { now.addingTimeInterval(-TimeInterval(idleLifetime)) }
@@ -159,6 +154,7 @@ extension Session {
         self.init(
             id: record.id.wire,
             deviceId: record.deviceID,
+            platform: record.platform,
             userAgent: record.userAgent,
             createdAt: record.createdAt,
             lastSeenAt: record.lastSeenAt,

@@ -28,6 +28,7 @@ struct TokenIssuer: Sendable {
             id: UUID(),
             user: User.ID(application: RoostApplication.id, user: account.wire),
             deviceID: device?.text,
+            platform: nil,
             userAgent: caller.userAgent,
             createdAt: now,
             lastSeenAt: now,
@@ -36,11 +37,16 @@ struct TokenIssuer: Sendable {
         try await SessionStore(db: db).insert(session)
         let first = RefreshToken(for: session.id, tags: refreshTokenTags)
         try await RefreshTokenStore(db: db).insert(first.hash, in: session.id, at: now)
-        return try tokens(of: session, refreshToken: first)
+        return try await tokens(of: session, refreshToken: first, in: db)
     }
 
     /// The answer that a session is used and continued with.
-    func tokens(of session: SessionStore.Record, refreshToken: RefreshToken) throws -> SignIn {
+    func tokens(
+        of session: SessionStore.Record,
+        refreshToken: RefreshToken,
+        in db: any PostgresExecutor
+    ) async throws -> SignIn {
+        let isAdmin = try await isAdministrator(session.user, in: db)
         let issued = Int64(now().timeIntervalSince1970)
         // Never beyond the session's own end.
         let expires = min(issued + Int64(accessTokenLifetime), Int64(session.expiresAt.timeIntervalSince1970))
@@ -50,7 +56,8 @@ struct TokenIssuer: Sendable {
             app: session.user.application,
             sid: session.id.wire,
             iat: issued,
-            exp: expires
+            exp: expires,
+            scope: isAdmin ? "admin" : nil
         )
         return SignIn(
             jwt: try keys.sign(claims),
@@ -58,5 +65,10 @@ struct TokenIssuer: Sendable {
             expiresIn: Int(expires - issued),
             userId: session.user.user
         )
+    }
+
+    private func isAdministrator(_ user: User.ID, in db: any PostgresExecutor) async throws -> Bool {
+        guard let account = user.accountID else { return false }
+        return try await AdministratorStore(db: db).contains(account)
     }
 }

@@ -35,7 +35,7 @@ struct AccountRoutes {
     }
 
     func find(request: Request, context: UserContext) async throws -> Page<UserSummary> {
-        try await accounts.find(named: request.queries("username"))
+        try await accounts.find(named: request.queries("username"), by: context.user)
     }
 }
 

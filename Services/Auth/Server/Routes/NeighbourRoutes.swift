@@ -9,11 +9,17 @@ struct NeighbourRoutes {
     let accounts: Accounts
     let keys: SigningKeys
     let feed: RevocationFeed
+    let credentials: any CredentialSource
+    let administrators: Administrators
 
     func add(to routes: SuiteRoutes) {
         routes.neighbour.get("users", use: findUsers)
         routes.neighbour.get("revocations", use: listRevocations)
+        routes.neighbour.get("sessions", use: findSessions)
         routes.neighbour.post("keys/rotate", use: rotateKeys)
+        routes.neighbour.get("administrators", use: listAdministrators)
+        routes.neighbour.post("administrators/grant", use: grantAdministration)
+        routes.neighbour.post("administrators/revoke", use: revokeAdministration)
     }
 
     func findUsers(request: Request, context: NeighbourContext) async throws -> Page<UserSummary> {
@@ -24,10 +30,40 @@ struct NeighbourRoutes {
         Reply(try await feed.page(after: request.number("after", in: 0...Int64.max)))
     }
 
-    func rotateKeys(request: Request, context: NeighbourContext) async throws -> Reply<KeyRotation> {
-        guard context.caller == "roost" else {
-            throw APIError(.forbidden, "operator_only", "keys are rotated by the operator's command")
+    func findSessions(request: Request, context: NeighbourContext) async throws -> Reply<KnownSessions> {
+        let hashes = try request.queries("token")
+        guard hashes.count <= KnownSessions.maximum else {
+            throw APIError.invalid("token", "at most \(KnownSessions.maximum) at a time", code: "too_many")
         }
+        return Reply(KnownSessions(sessions: try await credentials.sessions(of: hashes)))
+    }
+
+    func rotateKeys(request: Request, context: NeighbourContext) async throws -> Reply<KeyRotation> {
+        try context.requireOperator()
         return Reply(try await keys.rotate())
+    }
+
+    func listAdministrators(request: Request, context: NeighbourContext) async throws -> Page<Administrator> {
+        try context.requireOperator()
+        return try await administrators.list()
+    }
+
+    func grantAdministration(request: Request, context: NeighbourContext) async throws -> Reply<Administrator> {
+        try context.requireOperator()
+        return Reply(try await administrators.grant(request.decode(as: AdministratorName.self, context: context)))
+    }
+
+    func revokeAdministration(request: Request, context: NeighbourContext) async throws -> Reply<Done> {
+        try context.requireOperator()
+        try await administrators.revoke(request.decode(as: AdministratorName.self, context: context))
+        return Reply(Done())
+    }
+}
+
+extension NeighbourContext {
+    fileprivate func requireOperator() throws {
+        guard caller == "roost" else {
+            throw APIError(.forbidden, "operator_only", "this is done by the operator's command")
+        }
     }
 }

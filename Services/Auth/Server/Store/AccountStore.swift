@@ -95,6 +95,10 @@ struct AccountStore {
         try await db.first("SELECT user_id FROM sign_in_names WHERE name = \(username.folded)") { _ in true } ?? false
     }
 
+    func id(named name: String) async throws -> UUID? {
+        try await db.first("SELECT user_id FROM sign_in_names WHERE name = \(name)") { try $0.uuid("user_id") }
+    }
+
     /// What a login by this folded name needs; `device` is the hash of the asking device's id.
     func secret(of name: String, askedBy device: Data?) async throws -> Secret? {
         try await db.first(

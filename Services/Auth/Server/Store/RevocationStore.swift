@@ -14,45 +14,40 @@ struct RevocationStore {
         var revokedAt: Date
     }
 
-    /// Ends one session, of `user` if one is given; empty if there is none.
-    func end(_ session: UUID, of user: User.ID?, at now: Date) async throws -> [Record] {
-        try await db.all(
-            """
-            WITH ended AS (
-                DELETE FROM sessions
-                WHERE session_id = \(session)
-                    AND (\(user?.application) IS NULL
-                        OR (application = \(user?.application) AND user_id = \(user?.user)))
-                RETURNING session_id
-            )
-            INSERT INTO revocations (session_id, revoked_at)
-            SELECT session_id, \(now) FROM ended
-            RETURNING serial, session_id, revoked_at
-            """,
-            as: Record.init(row:)
-        )
+    /// A session that was ended just now.
+    struct Ended: Sendable {
+        var record: Record
+        var user: User.ID
+        var deviceID: String?
     }
 
-    /// Ends a user's sessions, all but one.
-    func endAll(of user: User.ID, but kept: UUID, at now: Date) async throws -> [Record] {
+    /// Ends sessions, those of `user` alone if one is given; those that are not there are left out.
+    ///
+    /// Whoever ends several has locked them.
+    func end(_ sessions: [UUID], of user: User.ID? = nil, at now: Date) async throws -> [Ended] {
         try await db.all(
             """
             WITH ended AS (
                 DELETE FROM sessions
-                WHERE session_id IN (
-                    SELECT session_id FROM sessions
-                    WHERE application = \(user.application) AND user_id = \(user.user) AND session_id <> \(kept)
-                    ORDER BY session_id
-                    FOR UPDATE
-                )
-                RETURNING session_id
+                WHERE session_id = ANY(\(sessions))
+                    AND (\(user?.application) IS NULL
+                        OR (application = \(user?.application) AND user_id = \(user?.user)))
+                RETURNING session_id, application, user_id, device_id
+            ), noted AS (
+                INSERT INTO revocations (session_id, revoked_at)
+                SELECT session_id, \(now) FROM ended
+                RETURNING serial, session_id, revoked_at
             )
-            INSERT INTO revocations (session_id, revoked_at)
-            SELECT session_id, \(now) FROM ended
-            RETURNING serial, session_id, revoked_at
-            """,
-            as: Record.init(row:)
-        )
+            SELECT serial, session_id, revoked_at, application, user_id, device_id
+            FROM noted JOIN ended USING (session_id)
+            """
+        ) { row in
+            Ended(
+                record: try Record(row: row),
+                user: User.ID(application: try row.string("application"), user: try row.string("user_id")),
+                deviceID: try row.optionalString("device_id")
+            )
+        }
     }
 
     func list(after serial: Int64, orSince date: Date) async throws -> [Record] {

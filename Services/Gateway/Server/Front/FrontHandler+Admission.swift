@@ -94,9 +94,8 @@ extension FrontHandler {
     private func isKnown(_ credential: RequestFacts.Credential) throws(APIError) -> Bool {
         switch credential {
         case .none: throw Refusal.missingCredential
-        // Sessions are opened by customers' account servers, which no application has yet: none is valid.
-        case .unreadable, .session: throw Refusal.invalidCredential
-        case .bearer(let token):
+        case .unreadable: throw Refusal.invalidCredential
+        case .bearer(let token), .session(let token):
             guard let identity = edge.credentials.cached(token) else {
                 verify(token)
                 return false
@@ -109,7 +108,7 @@ extension FrontHandler {
     private func verify(_ token: String) {
         let current = generation
         let credentials = edge.credentials
-        loop.eventLoop.makeFutureWithTask { try await credentials.verify(token) }
+        loop.eventLoop.makeFutureWithTask { try await credentials.identify(token) }
             .assumeIsolated()
             .whenComplete { [self] result in
                 guard current == generation, phase == .deciding else { return }

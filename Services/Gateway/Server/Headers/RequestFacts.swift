@@ -14,7 +14,7 @@ struct RequestFacts {
     enum Credential: Equatable {
         case none
         case bearer(String)
-        case session
+        case session(String)
         /// Two of a kind, or of another form.
         case unreadable
     }
@@ -71,10 +71,10 @@ struct RequestFacts {
                 expectsContinue = head.version != .http1_0
             case .upgrade: upgrade = value
             case .authorization:
-                take(FieldValue.bearer(value).map(Credential.bearer) ?? .unreadable, over: .session)
+                take(FieldValue.bearer(value).map(Credential.bearer) ?? .unreadable)
                 forwarded.append((name, value))
             case .sessionToken:
-                if case .bearer = credential {} else { take(.session, over: .none) }
+                take(.session(value))
                 forwarded.append((name, value))
             case .acceptEncoding:
                 acceptsGzip = acceptsGzip || FieldValue.acceptsGzip(value)
@@ -103,8 +103,13 @@ struct RequestFacts {
         if !connection.isEmpty { read(connection, upgrade: upgrade, head: head) }
     }
 
-    private mutating func take(_ found: Credential, over weaker: Credential) {
-        credential = credential == .none || credential == weaker && credential != found ? found : .unreadable
+    /// `Authorization` says who asks where a session's token is there too, in whichever order they come.
+    private mutating func take(_ found: Credential) {
+        switch (credential, found) {
+        case (.none, _), (.session, .bearer), (.session, .unreadable): credential = found
+        case (.bearer, .session): break
+        default: credential = .unreadable
+        }
     }
 
     /// What `Connection` names stays here too, but for what frames and routes a request.

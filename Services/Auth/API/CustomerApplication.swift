@@ -1,0 +1,80 @@
+package import Foundation
+import Wire
+
+/// A customer's application: people who are not Roost's own, but of an account server that vouches for them.
+package struct CustomerApplication: Codable, Hashable, Sendable, Listed {
+    package static let pluralName = "applications"
+
+    package var applicationId: String
+    package var name: String
+    /// Sits in client apps, and proves nothing by itself.
+    package var applicationKey: String
+    package var createdAt: Date
+    /// Newest first; revoked ones too.
+    package var keys: [EncryptionKey]
+
+    package init(applicationId: String, name: String, applicationKey: String, createdAt: Date, keys: [EncryptionKey]) {
+        self.applicationId = applicationId
+        self.name = name
+        self.applicationKey = applicationKey
+        self.createdAt = createdAt
+        self.keys = keys
+    }
+}
+
+/// A key that an account server signs with, as far as it is known here.
+package struct EncryptionKey: Codable, Hashable, Sendable {
+    package var encryptionKeyId: String
+    package var createdAt: Date
+    package var revokedAt: Date?
+
+    package init(encryptionKeyId: String, createdAt: Date, revokedAt: Date?) {
+        self.encryptionKeyId = encryptionKeyId
+        self.createdAt = createdAt
+        self.revokedAt = revokedAt
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(encryptionKeyId, forKey: .encryptionKeyId)
+        try container.encode(createdAt, forKey: .createdAt)
+        try container.encode(revokedAt, forKey: .revokedAt)
+    }
+}
+
+/// What `POST /applications` asks for.
+package struct ApplicationDraft: Codable, Hashable, Sendable {
+    package var name: String
+
+    package init(name: String) {
+        self.name = name
+    }
+}
+
+/// The answer to it: all that the customer's programs need.
+package struct NewApplication: Codable, Hashable, Sendable {
+    package var applicationId: String
+    package var applicationKey: String
+    package var encryptionKeyId: String
+    /// An RSA private key, PKCS #8 in PEM; shown this once.
+    package var encryptionKey: String
+
+    package init(applicationId: String, applicationKey: String, key: NewEncryptionKey) {
+        self.applicationId = applicationId
+        self.applicationKey = applicationKey
+        encryptionKeyId = key.encryptionKeyId
+        encryptionKey = key.encryptionKey
+    }
+}
+
+/// The answer to `POST /applications/{id}/keys`.
+package struct NewEncryptionKey: Codable, Hashable, Sendable {
+    package var encryptionKeyId: String
+    /// An RSA private key, PKCS #8 in PEM; shown this once.
+    package var encryptionKey: String
+
+    package init(encryptionKeyId: String, encryptionKey: String) {
+        self.encryptionKeyId = encryptionKeyId
+        self.encryptionKey = encryptionKey
+    }
+}

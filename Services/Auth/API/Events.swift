@@ -1,0 +1,82 @@
+import Wire
+
+/// A device signed in that can be reached by push.
+package struct DeviceRegistered: EventContent, Hashable {
+    package static let type = "device.registered"
+
+    package var applicationId: String
+    package var userId: String
+    /// The session whose end is the end of the registration.
+    package var sessionId: String
+    /// The client's own id of the device, unique among the user's.
+    package var deviceId: String
+    /// `gcm`, `ios_sandbox` or `ios_production`.
+    package var platform: String
+    package var pushToken: String
+
+    package init(
+        applicationId: String,
+        userId: String,
+        sessionId: String,
+        deviceId: String,
+        platform: String,
+        pushToken: String
+    ) {
+        self.applicationId = applicationId
+        self.userId = userId
+        self.sessionId = sessionId
+        self.deviceId = deviceId
+        self.platform = platform
+        self.pushToken = pushToken
+    }
+
+    package var key: String { User.ID(application: applicationId, user: userId).eventKey }
+}
+
+/// A session is over, and what belongs to it with it.
+package struct SessionEnded: EventContent, Hashable {
+    package static let type = "session.ended"
+
+    package enum Reason: String, Codable, Sendable {
+        /// Somebody or something ended it.
+        case ended
+        /// Its time was over.
+        case expired
+    }
+
+    package var applicationId: String
+    package var userId: String
+    package var sessionId: String
+    package var deviceId: String?
+    package var reason: Reason
+
+    package init(applicationId: String, userId: String, sessionId: String, deviceId: String?, reason: Reason) {
+        self.applicationId = applicationId
+        self.userId = userId
+        self.sessionId = sessionId
+        self.deviceId = deviceId
+        self.reason = reason
+    }
+
+    package var key: String { User.ID(application: applicationId, user: userId).eventKey }
+}
+
+/// Somebody is no user any more: what services keep of him goes.
+package struct UserDeleted: EventContent, Hashable {
+    package static let type = "user.deleted"
+
+    package var applicationId: String
+    package var userId: String
+
+    package init(applicationId: String, userId: String) {
+        self.applicationId = applicationId
+        self.userId = userId
+    }
+
+    package var key: String { User.ID(application: applicationId, user: userId).eventKey }
+}
+
+extension User.ID {
+    /// All that happens to one person is told in its order.
+    fileprivate var eventKey: String { "user:\(application):\(user)" }
+}

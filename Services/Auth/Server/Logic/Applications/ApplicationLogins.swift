@@ -1,0 +1,148 @@
+import AuthAPI
+import Credentials
+import Foundation
+import Metrics
+import Postgres
+import ServiceHost
+import Wire
+
+/// The rules by which people of a customer's application sign in: their account server vouches for them (seed diuit).
+struct ApplicationLogins: Sendable {
+    /// What a client shows besides what its account server signed.
+    struct Header: Sendable {
+        var applicationID: String?
+        var applicationKey: String?
+    }
+
+    let database: PostgresPool
+    let ends: SessionEnds
+    let events: EventOutbox
+    let nonces: Nonces
+    let now: @Sendable () -> Date
+
+    /// A nonce for one login.
+    func nonce(_ header: Header) async throws -> NewNonce {
+        NewNonce(nonce: nonces.make(for: try await application(header)))
+    }
+
+    /// Opens a session that lasts as long as the account server says; the one before on the same device ends.
+    ///
+    /// The token must be RS256 by a key of this application, for this application, current, and with a nonce that was
+    /// not used: whoever sees it go by can do nothing with it.
+    func login(_ draft: ApplicationLoginDraft, _ header: Header, from caller: Caller) async throws -> ApplicationSignIn
+    {
+        let application = try await application(header)
+        let device = try LoginDevice(draft)
+        do {
+            let signIn = try await signIn(try draft.token, to: application, on: device, from: caller)
+            Self.count("signed_in")
+            return signIn
+        } catch let error as APIError where error.kind == .unauthenticated {
+            Self.count(error.code)
+            throw error
+        }
+    }
+
+    private func signIn(
+        _ text: String,
+        to application: String,
+        on device: LoginDevice,
+        from caller: Caller
+    ) async throws -> ApplicationSignIn {
+        let token = try AuthToken(text)
+        guard let key = try await ApplicationStore(db: database.reads).key(token.keyID, of: application) else {
+            throw AuthToken.refusal("unknown_key", "the auth token's kid is no key of this application")
+        }
+        let claims = try token.claims(signedBy: key.publicKey, for: application, now: now())
+        // Told only to who has signed with it.
+        guard !key.isRevoked else { throw Self.revokedKey }
+        let nonce = try spendable(claims.nonce, of: application)
+
+        let session = SessionToken.random()
+        let record = record(of: claims, in: application, on: device, from: caller)
+        let ended = try await database.transaction { db in
+            guard try await ApplicationStore(db: db).hold(key: token.keyID, of: application) else {
+                throw Self.revokedKey
+            }
+            guard try await SpentNonceStore(db: db).insert(nonce.hash, of: application, until: nonce.until) else {
+                throw AuthToken.refusal("nonce_used", "the auth token's nonce was used before")
+            }
+            let store = SessionStore(db: db)
+            let ended = try await ends.end(try await store.lock(of: record.user, on: device.id), in: db)
+            var record = record
+            record.token = .init(hash: SessionToken.hash(session), keyID: token.keyID)
+            try await store.insert(record)
+            if let registered = device.registered(in: record) { try await events.write(registered, in: db) }
+            return ended
+        }
+        ends.announce(ended)
+        return ApplicationSignIn(session: session, userId: claims.subject, deviceId: device.id.text)
+    }
+
+    private func spendable(_ nonce: String, of application: String) throws -> (hash: Data, until: Date) {
+        switch nonces.judge(nonce, of: application) {
+        case .good(let hash, let until): return (hash, until)
+        case .expired: throw AuthToken.refusal("nonce_expired", "the auth token's nonce is older than ten minutes")
+        case .unknown: throw AuthToken.refusal("unknown_nonce", "the auth token's nonce was not given out here")
+        }
+    }
+
+    private func record(
+        of claims: AuthToken.Claims,
+        in application: String,
+        on device: LoginDevice,
+        from caller: Caller
+    ) -> SessionStore.Record {
+        let now = now()
+        return SessionStore.Record(
+            id: UUID(),
+            user: User.ID(application: application, user: claims.subject),
+            deviceID: device.id.text,
+            platform: device.platform?.rawValue,
+            userAgent: caller.userAgent,
+            createdAt: now,
+            lastSeenAt: now,
+            expiresAt: claims.expiresAt
+        )
+    }
+
+    /// The application that a request is of.
+    ///
+    /// - Throws: a 403 where there is none, or the key is not its.
+    private func application(_ header: Header) async throws -> String {
+        guard let id = header.applicationID, let key = header.applicationKey else {
+            throw APIError(
+                .forbidden,
+                "missing_application",
+                "the headers x-diuit-application-id and x-diuit-app-key are needed"
+            )
+        }
+        let isKnown = (1...128).contains(id.utf8.count)
+        guard isKnown, let known = try await ApplicationStore(db: database.reads).applicationKey(of: id), known == key
+        else { throw APIError(.forbidden, "unknown_application", "there is no application of this id and key") }
+        return id
+    }
+
+    private static let revokedKey = AuthToken.refusal("revoked_key", "the key that signed the auth token was revoked")
+
+    private static func count(_ outcome: String) {
+        Counter(label: "roost_auth_application_logins_total", dimensions: [("outcome", outcome)]).increment()
+    }
+}
+
+extension ApplicationLoginDraft {
+    /// What the account server has signed.
+    fileprivate var token: String {
+        get throws {
+            guard let token = authToken ?? jwt, !token.isEmpty else { throw APIError.missing("authToken") }
+            guard token.utf8.count <= AuthToken.maximumLength else {
+                throw APIError.invalid(
+                    authToken == nil ? "jwt" : "authToken",
+                    "an auth token has at most \(AuthToken.maximumLength) bytes",
+                    code: "auth_token_length"
+                )
+            }
+            return token
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+
+/// Times as people's programs write them in ISO 8601, in more ways than RFC 3339 has.
+///
+/// A date and a time of day, extended (`2016-03-22T18:00:00.5+08:00`) or basic (`20160322T180000Z`); a space may stand
+/// for the T, a comma for the point, seconds may be missing; the offset may be `Z`, `+08:00`, `+0800` or `+08`. Without
+/// one it is UTC: that is what programs leave out that write none. A date alone is its first moment.
+enum ISO8601Time {
+    static let maximumLength = 40
+
+    static func date(from text: String) -> Date? {
+        guard text.utf8.count <= maximumLength else { return nil }
+        var reader = Reader(text: text.utf8[...])
+        guard let days = reader.days() else { return nil }
+        guard !reader.isAtEnd else { return Date(timeIntervalSince1970: Double(days) * 86_400) }
+        guard reader.take("T") || reader.take("t") || reader.take(" "),
+            let seconds = reader.timeOfDay(), let offset = reader.offset(), reader.isAtEnd
+        else { return nil }
+        return Date(timeIntervalSince1970: Double(days) * 86_400 + seconds - Double(offset))
+    }
+}
+
+/// Reads a text from its front; what it returns nil for makes no time.
+private struct Reader {
+    var text: Substring.UTF8View
+    /// Whether the date had hyphens; a time then has colons.
+    private var isExtended = true
+
+    init(text: Substring.UTF8View) {
+        self.text = text
+    }
+
+    var isAtEnd: Bool { text.isEmpty }
+
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard text.first == UInt8(ascii: character) else { return false }
+        text.removeFirst()
+        return true
+    }
+
+    /// Days since 1970.
+    mutating func days() -> Int? {
+        guard let year = number(digits: 4) else { return nil }
+        isExtended = take("-")
+        guard let month = number(digits: 2), !isExtended || take("-"), let day = number(digits: 2),
+            year >= 1, (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day)
+        else { return nil }
+        // Counted from 1 March, so that the leap day is the year's last (Howard Hinnant, days_from_civil).
+        let years = month > 2 ? year : year - 1
+        let (era, yearOfEra) = (years / 400, years % 400)
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    /// Seconds since midnight.
+    mutating func timeOfDay() -> Double? {
+        guard let hour = number(digits: 2), hour <= 24 else { return nil }
+        if isExtended, !take(":") { return nil }
+        guard let minute = number(digits: 2), minute <= 59 else { return nil }
+        var seconds = 0.0
+        if isExtended ? take(":") : text.first.map(Self.isDigit) ?? false {
+            // A leap second is the first of the next minute.
+            guard let second = number(digits: 2), second <= 60 else { return nil }
+            seconds = Double(second)
+            if take(".") || take(",") {
+                guard let fraction = fraction() else { return nil }
+                seconds += fraction
+            }
+        }
+        let whole = Double(hour * 3_600 + minute * 60) + seconds
+        return hour < 24 || whole == 86_400 ? whole : nil
+    }
+
+    /// Seconds that local time is ahead of UTC.
+    mutating func offset() -> Int? {
+        if isAtEnd || take("Z") || take("z") { return 0 }
+        let isAhead = take("+")
+        guard isAhead || take("-"), let hours = number(digits: 2), hours <= 23 else { return nil }
+        var minutes = 0
+        if !isAtEnd {
+            // With or without a colon, whichever the time has: programs mix the two.
+            _ = take(":")
+            guard let number = number(digits: 2), number <= 59 else { return nil }
+            minutes = number
+        }
+        return (isAhead ? 60 : -60) * (hours * 60 + minutes)
+    }
+
+    private mutating func number(digits: Int) -> Int? {
+        let bytes = text.prefix(digits)
+        guard bytes.count == digits, bytes.allSatisfy(Self.isDigit) else { return nil }
+        text.removeFirst(digits)
+        return bytes.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+
+    private mutating func fraction() -> Double? {
+        let digits = text.prefix(while: Self.isDigit)
+        text.removeFirst(digits.count)
+        return digits.isEmpty ? nil : Double("0.\(String(decoding: digits, as: UTF8.self))")
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    private static func days(in month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}

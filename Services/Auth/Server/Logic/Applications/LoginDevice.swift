@@ -1,0 +1,54 @@
+import AuthAPI
+import Foundation
+import Wire
+
+/// The device that somebody of a customer's application signs in on.
+struct LoginDevice: Sendable {
+    /// Whose push service reaches it.
+    enum Platform: String, CaseIterable, Sendable {
+        case gcm
+        case iosSandbox = "ios_sandbox"
+        case iosProduction = "ios_production"
+    }
+
+    private static let maximumPushToken = 4_096
+
+    let id: DeviceID
+    let platform: Platform?
+    private let pushToken: String?
+
+    /// - Throws: a 400 that names the field.
+    init(_ draft: ApplicationLoginDraft) throws {
+        id = try DeviceID(draft.deviceId)
+        platform = try draft.platform.map { name in
+            guard !name.isEmpty else { throw APIError.missing("platform") }
+            guard let platform = Platform(rawValue: name) else {
+                let known = Platform.allCases.map(\.rawValue).joined(separator: ", ")
+                throw APIError.invalid("platform", "a platform is one of \(known)", code: "unknown_platform")
+            }
+            return platform
+        }
+        if let token = draft.pushToken {
+            guard !token.isEmpty else { throw APIError.missing("pushToken") }
+            guard token.utf8.count <= Self.maximumPushToken else {
+                let message = "a push token has at most \(Self.maximumPushToken) bytes"
+                throw APIError.invalid("pushToken", message, code: "push_token_length")
+            }
+            guard platform != nil else { throw APIError.missing("platform") }
+        }
+        pushToken = draft.pushToken
+    }
+
+    /// The news of it, where push can reach it.
+    func registered(in session: SessionStore.Record) -> DeviceRegistered? {
+        guard let platform, let pushToken else { return nil }
+        return DeviceRegistered(
+            applicationId: session.user.application,
+            userId: session.user.user,
+            sessionId: session.id.wire,
+            deviceId: id.text,
+            platform: platform.rawValue,
+            pushToken: pushToken
+        )
+    }
+}

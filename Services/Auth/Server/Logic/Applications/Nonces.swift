@@ -1,0 +1,61 @@
+import Crypto
+import Foundation
+import Wire
+
+/// Numbers that a login uses once, so that nobody can show its token again.
+///
+/// A nonce says itself when it was given out, and bears a code of ours that binds it to its application. So nothing is
+/// kept of those that are given out, to anybody who asks; only of those that a login with a good token has used.
+struct Nonces: Sendable {
+    /// How long one counts, in seconds.
+    static let lifetime: TimeInterval = 600
+    private static let randomSize = 16
+    private static let codeSize = 16
+    private static let size = 8 + randomSize + codeSize
+
+    enum Verdict: Hashable, Sendable {
+        /// Given out to this application, and not too long ago; whether it was spent is known by `hash`.
+        case good(hash: Data, until: Date)
+        case expired
+        case unknown
+    }
+
+    private let keys: [SymmetricKey]
+    private let now: @Sendable () -> Date
+
+    init(_ sealer: Sealer, now: @escaping @Sendable () -> Date) {
+        keys = sealer.derivedKeys(for: "login nonce")
+        self.now = now
+    }
+
+    func make(for application: String) -> String {
+        let milliseconds = Int64((now().timeIntervalSince1970 * 1_000).rounded(.down))
+        var generator = SystemRandomNumberGenerator()
+        var body = withUnsafeBytes(of: milliseconds.bigEndian) { Data($0) }
+        body.append(contentsOf: (0..<Self.randomSize).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+        return Base64URL.encode(body + Self.code(of: body, for: application, by: keys[0]))
+    }
+
+    func judge(_ nonce: String, of application: String) -> Verdict {
+        guard nonce.utf8.count <= 2 * Self.size, let bytes = Base64URL.decode(nonce), bytes.count == Self.size else {
+            return .unknown
+        }
+        let (body, code) = (bytes.dropLast(Self.codeSize), bytes.suffix(Self.codeSize))
+        let isOurs = keys.contains { key in
+            // Compared without an early end.
+            zip(Self.code(of: body, for: application, by: key), code).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+        }
+        guard isOurs else { return .unknown }
+        let milliseconds = body.prefix(8).reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        let until = Date(timeIntervalSince1970: Double(milliseconds) / 1_000 + Self.lifetime)
+        guard until > now() else { return .expired }
+        return .good(hash: Data(SHA256.hash(data: bytes)), until: until)
+    }
+
+    private static func code(of body: Data, for application: String, by key: SymmetricKey) -> Data {
+        var hmac = HMAC<SHA256>(key: key)
+        hmac.update(data: body)
+        hmac.update(data: Data(application.utf8))
+        return Data(Data(hmac.finalize()).prefix(codeSize))
+    }
+}

@@ -1,0 +1,104 @@
+import AuthAPI
+import Foundation
+import Postgres
+import ServiceHost
+import Wire
+
+/// How sessions end: the row goes, and with it, in one transaction, a revocation is noted, by which every service hears
+/// of it within a moment, and an event for those who keep something of the session.
+struct SessionEnds: Sendable {
+    /// How many go in one transaction.
+    private static let batch = 1_000
+
+    let database: PostgresPool
+    let events: EventOutbox
+    let feed: RevocationFeed
+    let now: @Sendable () -> Date
+
+    /// Ends sessions within a transaction, after which what is returned is to be announced.
+    func end(
+        _ sessions: [UUID],
+        of user: User.ID? = nil,
+        in db: any PostgresExecutor
+    ) async throws -> [RevocationStore.Record] {
+        guard !sessions.isEmpty else { return [] }
+        let ended = try await RevocationStore(db: db).end(sessions, of: user, at: now())
+        try await events.write(ended.map { SessionEnded($0, .ended) }, in: db)
+        return ended.map(\.record)
+    }
+
+    /// Tells at once what a transaction that is committed has ended.
+    func announce(_ ended: [RevocationStore.Record]) {
+        feed.take(ended)
+    }
+
+    /// Ends one session of a user; false if he has none of that id.
+    func end(_ session: UUID, of user: User.ID) async throws -> Bool {
+        let ended = try await database.transaction { db in try await end([session], of: user, in: db) }
+        announce(ended)
+        return !ended.isEmpty
+    }
+
+    /// Ends a user's sessions, all or all but one.
+    func endAll(of user: User.ID, but kept: UUID? = nil) async throws {
+        let ended = try await database.transaction { db in try await endAll(of: user, but: kept, in: db) }
+        announce(ended)
+    }
+
+    func endAll(
+        of user: User.ID,
+        but kept: UUID? = nil,
+        in db: any PostgresExecutor
+    ) async throws -> [RevocationStore.Record] {
+        try await end(try await SessionStore(db: db).lock(of: user, but: kept), in: db)
+    }
+
+    /// Ends the sessions that a key vouched for, some at a time: there may be very many.
+    func endAll(openedBy key: String, of application: String) async throws {
+        var count = Self.batch
+        while count == Self.batch {
+            let ended = try await database.transaction { db in
+                let sessions = try await SessionStore(db: db).lock(openedBy: key, of: application, limit: Self.batch)
+                return try await end(sessions, in: db)
+            }
+            announce(ended)
+            count = ended.count
+        }
+    }
+
+    /// Forgets sessions whose time is over, some at a time; nobody can use them, so nobody needs to hear of it at once.
+    func forgetExpired(seenBefore: Date) async throws {
+        var count = Self.batch
+        while count == Self.batch {
+            count = try await database.transaction { db in
+                let store = SessionStore(db: db)
+                let expired = try await store.lockExpired(seenBefore: seenBefore, now: now(), limit: Self.batch)
+                let forgotten = try await store.delete(expired)
+                try await events.write(forgotten.map { SessionEnded($0, .expired) }, in: db)
+                return forgotten.count
+            }
+        }
+    }
+}
+
+extension SessionEnded {
+    fileprivate init(_ ended: RevocationStore.Ended, _ reason: Reason) {
+        self.init(
+            applicationId: ended.user.application,
+            userId: ended.user.user,
+            sessionId: ended.record.session.wire,
+            deviceId: ended.deviceID,
+            reason: reason
+        )
+    }
+
+    fileprivate init(_ forgotten: SessionStore.Forgotten, _ reason: Reason) {
+        self.init(
+            applicationId: forgotten.user.application,
+            userId: forgotten.user.user,
+            sessionId: forgotten.id.wire,
+            deviceId: forgotten.deviceID,
+            reason: reason
+        )
+    }
+}

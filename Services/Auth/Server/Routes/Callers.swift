@@ -1,0 +1,41 @@
+import HTTPTypes
+import Hummingbird
+import ServiceHost
+import Wire
+
+/// Says what is known of the client behind a request.
+struct Callers: Sendable {
+    /// Whose `X-Forwarded-For` is believed.
+    let gateway: AddressRanges
+
+    func caller(of request: Request, _ context: SuiteContext) -> Caller {
+        let peer = context.remoteAddress?.ipAddress.flatMap { IPAddress($0) }
+        // The gateway names the client last; what a client wrote before it counts for nothing. A peer without an
+        // address is on this machine.
+        let forwarded = request.headers[values: .forwardedFor].last?.split(separator: ",").last
+            .flatMap { IPAddress($0.drop { $0 == " " }) }
+        let isGateway = peer.map(gateway.contains) ?? true
+        let userAgent = request.headers[.userAgent].map { text in
+            String(String.UnicodeScalarView(text.unicodeScalars.filter { !$0.isControl }.prefix(255)))
+        }
+        return Caller(
+            address: isGateway ? forwarded ?? peer : peer,
+            userAgent: userAgent.flatMap { $0.isEmpty ? nil : $0 }
+        )
+    }
+}
+
+extension Response {
+    /// An answer that nobody on the way may keep (RFC 6749, section 5.1).
+    static func secret(_ value: some Encodable) throws -> Response {
+        var response = try Response.json(value)
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+}
+
+extension HTTPField.Name {
+    // A name of RFC 9110's token characters alone always parses.
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
+}

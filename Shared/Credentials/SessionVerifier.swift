@@ -1,0 +1,76 @@
+import Foundation
+import Wire
+
+/// Says whom a session's token stands for, by what auth said of it within the last minute.
+///
+/// While auth is away, a session that is known counts for the rest of its minute, and of another nothing can be said.
+/// Sessions that end are struck by the revocation feed, at each use: what an answer on its way says too late is struck
+/// then, since the feed's news are kept for longer than an answer takes and counts.
+final class SessionVerifier: Sendable {
+    /// How long an answer counts, in seconds from when it was asked for.
+    private static let memory = 60.0
+    /// How long it is remembered that there is no such session, which a flood of one bad token is cheap by.
+    private static let refusalMemory = 10.0
+    private static let refusalCapacity = 10_000
+
+    private struct Known: Sendable {
+        var identity: Identity
+        var until: Date
+    }
+
+    private let lookups: SessionLookups
+    private let revoked: RevokedSessions
+    private let now: @Sendable () -> Date
+    private let known: RecentValues<Known>
+    private let refused = RecentValues<Date>(capacity: refusalCapacity)
+
+    init(
+        capacity: Int,
+        revoked: RevokedSessions,
+        now: @escaping @Sendable () -> Date,
+        source: @escaping SessionLookups.Source
+    ) {
+        lookups = SessionLookups(source: source)
+        self.revoked = revoked
+        self.now = now
+        known = RecentValues(capacity: capacity)
+    }
+
+    /// The identity of a token that was looked up before, if it still counts.
+    func cached(_ token: String) -> Identity? {
+        guard let known = known[token] else { return nil }
+        let now = now()
+        guard known.until > now, known.identity.expires > now, !revoked.contains(known.identity.session) else {
+            self.known.remove(token)
+            return nil
+        }
+        return known.identity
+    }
+
+    /// The identity that a token stands for; nil where it stands for nobody.
+    ///
+    /// - Throws: `unavailable` while that cannot be known.
+    func identity(of token: String) async throws -> Identity? {
+        if let identity = cached(token) { return identity }
+        let asked = now()
+        if let until = refused[token], until > asked { return nil }
+        let found: KnownSession?
+        do {
+            found = try await lookups.find(Base64URL.encode(SessionToken.hash(token)))
+        } catch {
+            throw APIError.unavailable("auth")
+        }
+        guard let found, found.expiresAt > now(), !revoked.contains(found.sessionId) else {
+            refused.insert(asked.addingTimeInterval(Self.refusalMemory), for: token)
+            return nil
+        }
+        let identity = Identity(
+            user: User.ID(application: found.applicationId, user: found.userId),
+            session: found.sessionId,
+            device: found.deviceId,
+            expires: found.expiresAt
+        )
+        known.insert(Known(identity: identity, until: asked.addingTimeInterval(Self.memory)), for: token)
+        return identity
+    }
+}

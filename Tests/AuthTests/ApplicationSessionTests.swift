@@ -1,0 +1,233 @@
+import AuthAPI
+import Credentials
+import Foundation
+import HTTPTypes
+import Postgres
+import ServiceClient
+import ServiceHost
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+
+@testable import AuthServer
+
+@Suite struct ApplicationSessionTests {
+    @Test func aSessionLastsAsLongAsTheAccountServerSays() async throws {
+        let clock = TestClock()
+        try await withCustomer(settings: ["SESSION_IDLE_DAYS": "1"], clock: clock) { acme in
+            let brief = try await acme.signIn("ada", device: "phone", lifetime: 60, now: clock.now)
+            let endless = try await acme.signIn("ada", device: "fridge", lifetime: 400 * 86_400, now: clock.now)
+            clock.advance(seconds: 59)
+            #expect(try await acme.status(of: brief) == 200)
+            clock.advance(seconds: 1)
+            #expect(try await acme.status(of: brief) == 403)
+            // Not refreshed for longer than other sessions live without it.
+            clock.advance(seconds: 399 * 86_400)
+            let listed = try await acme.ask(.get, "/auth/sessions", session: endless)
+            #expect(listed.status == 200)
+            #expect(listed.json["sessions"].array.map { $0["deviceId"].string } == ["fridge"])
+        }
+    }
+
+    @Test func aLoginOnTheSameDeviceEndsTheOneBefore() async throws {
+        try await withCustomer { acme in
+            let first = try await acme.signIn("ada", device: "phone")
+            let laptop = try await acme.signIn("ada", device: "laptop")
+            let bo = try await acme.signIn("bo", device: "phone")
+            #expect(try await acme.status(of: first) == 200)
+
+            let second = try await acme.signIn("ada", device: "phone", more: ["platform": "gcm"])
+
+            #expect(try await acme.status(of: first) == 403)
+            for session in [laptop, bo] { #expect(try await acme.status(of: session) == 200) }
+            let listed = try await acme.ask(.get, "/auth/sessions", session: second).json["sessions"].array
+            #expect(listed.map { $0["deviceId"].string } == ["phone", "laptop"])
+            #expect(listed.map { $0["platform"].string } == ["gcm", nil])
+        }
+    }
+
+    @Test func ofManyLoginsAtOnceOnOneDeviceOneSessionIsLeft() async throws {
+        try await withCustomer { acme in
+            let sessions = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<10 { group.addTask { try await acme.signIn("ada", device: "phone") } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let living = try await sessions.asyncFilter { try await acme.status(of: $0) == 200 }
+            #expect(sessions.count == 10 && living.count == 1)
+        }
+    }
+
+    @Test func signingOutWorksAsEverywhere() async throws {
+        try await withCustomer { acme in
+            let phone = try await acme.signIn("ada", device: "phone")
+            let laptop = try await acme.signIn("ada", device: "laptop")
+            let tablet = try await acme.signIn("ada", device: "tablet")
+            let bo = try await acme.signIn("bo")
+            let listed = try await acme.ask(.get, "/auth/sessions", session: phone).json["sessions"].array
+            let id = try #require(listed.first { $0["deviceId"].string == "laptop" }?["id"].string)
+
+            #expect(try await acme.ask(.delete, "/auth/sessions/\(id)", session: bo).status == 404)
+            #expect(try await acme.ask(.delete, "/auth/sessions/\(id)", session: phone).status == 200)
+            #expect(try await acme.status(of: laptop) == 403)
+            #expect(try await acme.ask(.delete, "/auth/sessions", session: phone).status == 200)
+            #expect(try await acme.status(of: tablet) == 403)
+            #expect(try await acme.ask(.post, "/auth/logout", session: phone).status == 200)
+            #expect(try await acme.status(of: phone) == 403)
+            #expect(try await acme.status(of: bo) == 200)
+        }
+    }
+
+    /// Whoever reads the whole database has no session by it.
+    @Test func aTokenIsKeptAsItsHash() async throws {
+        try await withCustomer { acme in
+            let session = try await acme.signIn("ada")
+            let rows = try await acme.auth.service.database.pool.all("SELECT sessions::text AS text FROM sessions") {
+                try $0.string("text")
+            }
+            #expect(rows.count == 2)
+            #expect(!rows.contains { $0.contains(session) })
+        }
+    }
+
+    @Test func theSameNameInTwoApplicationsIsTwoPeople() async throws {
+        try await withCustomer { acme in
+            let other = try await acme.auth.customer("Other", by: acme.admin)
+            let one = try await acme.signIn("ada", device: "phone")
+            let two = try await other.signIn("ada", device: "phone")
+            for session in [one, two] {
+                #expect(try await acme.status(of: session) == 200)
+                let listed = try await acme.ask(.get, "/auth/sessions", session: session).json["sessions"].array
+                #expect(listed.count == 1)
+            }
+            #expect(try await acme.ask(.delete, "/auth/sessions", session: one).status == 200)
+            #expect(try await other.asAdmin(.delete, "/applications/\(acme.id)/users/ada").status == 200)
+            #expect(try await acme.status(of: one) == 403)
+            #expect(try await acme.status(of: two) == 200)
+        }
+    }
+
+    @Test func roostsAccountsAreNotTheirs() async throws {
+        try await withCustomer { acme in
+            let root = try await acme.auth.signIn("root")
+            let session = try await acme.signIn(root.userId)
+            #expect(try await acme.ask(.get, "/auth/me", session: session).status == 403)
+            let found = try await acme.ask(.get, "/auth/users?username=root", session: session)
+            #expect(found.status == 200 && found.json["users"].array.isEmpty)
+            #expect(try await acme.ask(.get, "/applications", session: session).status == 403)
+            #expect(try await acme.ask(.delete, "/auth/sessions", session: session).status == 200)
+            #expect(try await acme.auth.me(root.jwt).status == 200)
+        }
+    }
+
+    @Test func otherServicesAskByTheHash() async throws {
+        try await withCustomer { acme in
+            let session = try await acme.signIn("ada", device: "phone")
+            let source = HTTPCredentialSource(auth: try acme.auth.service.neighbour("gateway", callee: "auth"))
+            let hash = Base64URL.encode(SessionToken.hash(session))
+
+            let found = try await source.sessions(of: [hash, session, "", "x", hash])
+
+            #expect(found.count == 1)
+            #expect(found.first?.userId == "ada" && found.first?.applicationId == acme.id)
+            #expect(found.first?.deviceId == "phone" && found.first?.tokenHash == hash)
+            _ = try await acme.ask(.post, "/auth/logout", session: session)
+            #expect(try await source.sessions(of: [hash]).isEmpty)
+            await #expect(throws: APIError.self) { try await source.sessions(of: Array(repeating: hash, count: 101)) }
+        }
+    }
+
+    @Test func whatOthersKeepOfASessionIsToldToThem() async throws {
+        let push = Recorder()
+        let neighbours = Neighbours.with(["push": push.client])
+        let settings = [
+            "TOKEN_ENCRYPTION_KEY": Auth.key,
+            "EVENT_SUBSCRIBERS": "device.registered=push, session.ended=push,user.deleted=push,message.sent=push",
+        ]
+        try await TestService.with(AuthService.self, settings: settings, neighbours: neighbours) { service in
+            let auth = Auth(service: service)
+            let acme = try await auth.customer(by: try await auth.administrator().jwt)
+            let more: [String: JSONValue] = ["platform": "ios_sandbox", "pushToken": "<abc 123>"]
+            _ = try await acme.signIn("ada", device: "phone", more: more)
+            let second = try await acme.signIn("ada", device: "phone", more: more)
+            _ = try await acme.signIn("ada", device: "laptop", more: ["platform": "gcm"])
+            _ = try await acme.asAdmin(.delete, "/applications/\(acme.id)/users/ada")
+
+            let events = try await push.events(6)
+
+            let types = ["device.registered", "session.ended"]
+            #expect(events.map(\.type) == types + types + ["session.ended", "user.deleted"])
+            let registered = try [0, 2].map { try events[$0].content(as: DeviceRegistered.self) }
+            let ended = try [1, 3, 4].map { try events[$0].content(as: SessionEnded.self) }
+            #expect(registered[0].sessionId == ended[0].sessionId)
+            #expect(registered[0].pushToken == "<abc 123>" && registered[0].platform == "ios_sandbox")
+            #expect(registered.allSatisfy { $0.applicationId == acme.id && $0.userId == "ada" })
+            #expect(registered.map(\.deviceId) == ["phone", "phone"])
+            #expect(Set(ended.map(\.deviceId)) == ["phone", "laptop"])
+            #expect(ended.allSatisfy { $0.reason == .ended })
+            #expect(try events[5].content(as: UserDeleted.self) == UserDeleted(applicationId: acme.id, userId: "ada"))
+            #expect(try await acme.status(of: second) == 403)
+        }
+    }
+
+    @Test func aSessionThatExpiredIsToldToo() async throws {
+        let push = Recorder()
+        let clock = TestClock()
+        let settings = ["TOKEN_ENCRYPTION_KEY": Auth.key, "EVENT_SUBSCRIBERS": "session.ended=push"]
+        try await TestService.with(
+            AuthService.self,
+            settings: settings,
+            neighbours: .with(["push": push.client]),
+            now: { clock.now }
+        ) { service in
+            let auth = Auth(service: service)
+            let acme = try await auth.customer(by: try await auth.administrator().jwt)
+            _ = try await acme.signIn("ada", device: "phone", lifetime: 60, now: clock.now)
+            clock.advance(seconds: 61)
+
+            // One that starts tidies up first.
+            try await TestService.with(
+                AuthService.self,
+                over: service.database,
+                settings: settings,
+                neighbours: .with(["push": push.client]),
+                now: { clock.now }
+            ) { _ in
+                let ended = try await push.events(1)[0].content(as: SessionEnded.self)
+                #expect(ended.userId == "ada" && ended.deviceId == "phone" && ended.reason == .expired)
+            }
+        }
+    }
+}
+
+/// A service that takes every event and keeps it.
+final class Recorder: Transport {
+    private let taken = Mutex<[Event]>([])
+
+    var client: ServiceClient { ServiceClient(callee: "push", transport: self, retry: .never) }
+
+    func send(_ request: ServiceRequest) async throws -> ServiceResponse {
+        let event = try WireJSON.decode(Event.self, from: request.body ?? Data())
+        taken.withLock { $0.append(event) }
+        return ServiceResponse(status: 200)
+    }
+
+    /// What has come, once there are so many.
+    func events(_ count: Int) async throws -> [Event] {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            let events = taken.withLock { $0 }
+            if events.count >= count { return events }
+            guard ContinuousClock.now < deadline else { throw TestSupportError("only \(events.map(\.type)) came") }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}
+
+extension Array where Element: Sendable {
+    fileprivate func asyncFilter(_ isWanted: (Element) async throws -> Bool) async throws -> [Element] {
+        var kept: [Element] = []
+        for element in self where try await isWanted(element) { kept.append(element) }
+        return kept
+    }
+}
