@@ -19,7 +19,7 @@ struct Blocks: Sendable {
         guard let name = try await users.require([named], of: user.application, field: "userId").first else {
             throw APIError.missing("userId")
         }
-        guard name != user.user else {
+        guard !name.isExactly(user.user) else {
             throw APIError(.unprocessable, "cannot_block_oneself", "nobody blocks himself")
         }
         return try await database.transaction { db in
@@ -38,7 +38,9 @@ struct Blocks: Sendable {
 
     func remove(_ named: String, by user: User.ID) async throws -> Removal {
         let name = try DraftRules.userID(named, field: "userId")
-        guard let name = KnownUsers.spelling(name, in: user.application), name != user.user else { return Removal() }
+        guard let name = KnownUsers.spelling(name, in: user.application), !name.isExactly(user.user) else {
+            return Removal()
+        }
         return try await database.transaction { db in
             let direct = try await lockDirect(of: user, and: name, on: db)
             guard try await BlockStore(db: db).delete(name, by: user) else { return Removal() }

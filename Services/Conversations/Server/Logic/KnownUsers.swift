@@ -18,12 +18,12 @@ struct KnownUsers: Sendable {
     ///
     /// - Throws: `invalid`, naming `field`, for one that is nobody's; `unavailable` while auth is away.
     func require(_ users: [String], of application: String, field: String) async throws -> [String] {
-        var seen: Set<String> = []
+        var seen: Set<User.ID> = []
         var spelled: [String] = []
         for user in users {
             let user = try Self.spelling(DraftRules.userID(user, field: field), in: application)
             guard let user else { throw Self.unknown(field) }
-            if seen.insert(user).inserted { spelled.append(user) }
+            if seen.insert(User.ID(application: application, user: user)).inserted { spelled.append(user) }
         }
         guard application == RoostApplication.id else { return spelled }
         let new = cache.missing(among: spelled)

@@ -46,10 +46,10 @@ struct Members: Sendable {
         let name = try DraftRules.userID(named, field: "userId")
         return try await conversations.change(token, by: admin, asAdmin: true) { db, standing in
             let user = try Self.user(name, besides: admin)
-            guard user.user != admin.user else {
+            guard user != admin else {
                 throw APIError(.forbidden, "cannot_kick_oneself", "nobody kicks himself; leave instead")
             }
-            guard user.user != standing.creator else {
+            guard !user.user.isExactly(standing.creator) else {
                 throw APIError(.forbidden, "cannot_kick_creator", "nobody kicks the creator")
             }
             guard try await MemberStore(db: db).remove(user.user, from: token.id) else { throw Self.notFound }
@@ -71,7 +71,7 @@ struct Members: Sendable {
             let members = MemberStore(db: db)
             guard let isAdmin = try await members.isAdmin(user.user, in: token.id) else { throw Self.notFound }
             guard isAdmin else { return }
-            guard user.user != standing.creator else {
+            guard !user.user.isExactly(standing.creator) else {
                 throw APIError(.unprocessable, "creator_stays_admin", "the creator stays an admin")
             }
             guard try await members.adminCount(of: token.id) > 1 else {

@@ -113,6 +113,6 @@ struct Standing: Sendable {
 
     /// Whether `user` may come in by himself: the white list admits him (kicked or not), or the token does.
     func admits(_ user: String) -> Bool {
-        whiteList?.contains(user) ?? true || joinByToken && !wasKicked
+        whiteList?.contains { $0.isExactly(user) } ?? true || joinByToken && !wasKicked
     }
 }
