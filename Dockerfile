@@ -8,7 +8,7 @@ FROM docker.io/library/swift:6.3-bookworm AS build
 
 RUN apt-get update --quiet=2 \
     && apt-get install --yes --quiet=2 --no-install-recommends \
-        ca-certificates libargon2-dev libpq-dev pkg-config postgresql-client-15 \
+        ca-certificates libargon2-dev libnats-dev libpq-dev pkg-config postgresql-client-15 \
     && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /roost

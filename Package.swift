@@ -168,11 +168,13 @@ let package = Package(
     ],
     targets: system("CArgon2", pkgConfig: "libargon2", apt: "libargon2-dev")
         + system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev")
+        + system("CNATS", pkgConfig: "libnats", apt: "libnats-dev")
         + system("CLibpq", pkgConfig: "libpq", apt: "libpq-dev")
         + shared("Wire", [])
         + shared("Blobs", [.nioCore, .nioPosix])
         + shared("Multipart", [.nioCore])
         + shared("Postgres", ["CLibpq", .collections, .crypto, .lifecycle, .logging, .metrics])
+        + shared("EventBus", ["CNATS", "Postgres", .collections, .logging, .metrics])
         + [.systemLibrary(name: "CSpawn", path: "Shared/CSpawn")]
         + shared("ChildProcesses", ["CSpawn"])
         + shared("LocalPostgres", ["ChildProcesses", .logging])
@@ -209,6 +211,7 @@ let package = Package(
         + tests("BlobsTests", ["Blobs", "TestSupport", .nioCore])
         + tests("MultipartTests", ["Multipart", .nioCore])
         + tests("PostgresTests", ["Postgres", .logging])
+        + tests("EventBusTests", ["ChildProcesses", "EventBus", "Postgres", "TestSupport", .logging])
         + tests(
             "ServiceHostTests",
             [
@@ -238,7 +241,7 @@ let package = Package(
         )
         // The suite: who may call whom.
         + service("Auth", adding: ["CArgon2", .crypto, .cryptoExtras, .jwtKit, .nioPosix])
-        + service("Conversations", calls: ["Auth"], adding: ["Blobs", "Multipart", .collections])
+        + service("Conversations", calls: ["Auth"], adding: ["Blobs", "EventBus", "Multipart", .collections])
         + gateway()
 )
 

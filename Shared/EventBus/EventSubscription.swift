@@ -1,0 +1,93 @@
+import DequeModule
+import Metrics
+import Postgres
+
+/// What others publish on some topics; ends when the bus is shut down.
+///
+/// A subscriber that is slow is told that it has missed something, and holds up nobody.
+public struct EventSubscription: AsyncSequence, Sendable {
+    public typealias Element = EventBusEvent
+
+    enum Heard: Sendable {
+        case payload(EventPayload)
+        case missed
+    }
+
+    enum Source: Sendable {
+        /// By the topic of each channel.
+        case postgres(PostgresListener, topics: [String: String])
+        /// With what to call once there is room again.
+        case stream(AsyncStream<Heard>, catchUp: @Sendable () -> Void)
+    }
+
+    let source: Source
+    let subscriber: String
+    let metrics: EventBusMetrics
+
+    public func makeAsyncIterator() -> Iterator {
+        switch source {
+        case .postgres(let listener, let topics):
+            Iterator(base: .postgres(listener.makeAsyncIterator(), topics), subscriber: subscriber, metrics: metrics)
+        case .stream(let stream, let catchUp):
+            Iterator(base: .stream(stream.makeAsyncIterator(), catchUp), subscriber: subscriber, metrics: metrics)
+        }
+    }
+
+    /// Hands out events one by one.
+    public struct Iterator: AsyncIteratorProtocol {
+        enum Base {
+            case postgres(PostgresListener.Iterator, [String: String])
+            case stream(AsyncStream<Heard>.Iterator, @Sendable () -> Void)
+        }
+
+        var base: Base
+        let subscriber: String
+        let metrics: EventBusMetrics
+        private var events: Deque<EventBusEvent> = []
+
+        init(base: Base, subscriber: String, metrics: EventBusMetrics) {
+            self.base = base
+            self.subscriber = subscriber
+            self.metrics = metrics
+        }
+
+        public mutating func next() async -> EventBusEvent? {
+            await next(isolation: nil)
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> EventBusEvent? {
+            while true {
+                if let event = events.popFirst() {
+                    if event == .missed { metrics.missed.increment() }
+                    return event
+                }
+                guard let heard = await hear(isolation: actor) else { return nil }
+                switch heard {
+                case .missed: events.append(.missed)
+                case .payload(let payload):
+                    metrics.heard.increment()
+                    events.append(contentsOf: payload.events(heardBy: subscriber))
+                }
+            }
+        }
+
+        private mutating func hear(isolation actor: isolated (any Actor)?) async -> Heard? {
+            switch base {
+            case .postgres(var listener, let topics):
+                let event = await listener.next(isolation: actor)
+                base = .postgres(listener, topics)
+                switch event {
+                case .notification(let channel, let text):
+                    return .payload(EventPayload(topic: topics[channel] ?? channel, text: text))
+                case .reconnected: return .missed
+                case nil: return nil
+                }
+            case .stream(var stream, let catchUp):
+                let heard = await stream.next(isolation: actor)
+                base = .stream(stream, catchUp)
+                catchUp()
+                return heard
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import EventBus
+import TestSupport
+import Testing
+
+/// The bus over NATS, on a real server.
+@Suite struct NATSEventBusTests {
+    @Test func theOthersHearWhatOneSaysInItsOrderAndOneselfDoesNot() async throws {
+        try await withBuses { one, two, server in
+            let stranger = try NATSEventBus(url: server.url, name: "stranger", logger: silent)
+            let (here, there, strange) = (Hearing(one), Hearing(two, ["news", "other"]), Hearing(stranger))
+            for hearing in [here, there, strange] { try await hearing.untilMissed() }
+
+            for number in 0..<500 { one.publish("\(number)", on: "news") }
+            one.publish("☂️ \" \\", on: "other")
+
+            try await eventually { there.texts.count == 501 }
+            #expect(there.texts.filter { $0 != "☂️ \" \\" } == (0..<500).map(String.init))
+            two.publish("back", on: "news")
+            try await eventually { here.texts == ["back"] }
+            #expect(strange.texts.isEmpty)
+            await stranger.shutdown()
+        }
+    }
+
+    @Test func aServerThatIsKilledIsFoundAgainAndWhoListensIsTold() async throws {
+        try await withBuses { one, two, server in
+            let there = Hearing(two)
+            try await there.untilMissed()
+            for round in 1...3 {
+                await server.kill()
+                // Said while nobody carries it: it may be lost, and takes no time.
+                for number in 0..<1_000 { one.publish("lost \(number)", on: "news") }
+                let misses = there.misses
+                try await server.start()
+                try await there.untilMissed(misses + 1)
+                try await eventually {
+                    one.publish("round \(round)", on: "news", replacing: "round")
+                    return there.texts.contains("round \(round)")
+                }
+            }
+        }
+    }
+
+    @Test func aBusWaitsForAServerThatIsNotThereYet() async throws {
+        try await NATSServer.with(isStarted: false) { server in
+            let one = try NATSEventBus(url: server.url, name: "test", logger: silent)
+            let two = try NATSEventBus(url: server.url, name: "test", logger: silent)
+            let there = Hearing(two)
+            one.publish("early", on: "news")
+
+            try await server.start()
+
+            try await there.untilMissed()
+            try await eventually {
+                one.publish("hello", on: "news", replacing: "hello")
+                return there.texts.contains("hello")
+            }
+            await one.shutdown()
+            await two.shutdown()
+        }
+    }
+
+    @Test func whatIsTooMuchWhileTheServerIsAwayIsDroppedAndTold() async throws {
+        try await withBuses { one, two, server in
+            let there = Hearing(two)
+            try await there.untilMissed()
+            await server.kill()
+            let text = String(repeating: "x", count: 4_000)
+            for number in 0..<2_000 { one.publish("\(number) \(text)", on: "news") }
+            let misses = there.misses
+            try await server.start()
+            try await there.untilMissed(misses + 1)
+            try await eventually {
+                one.publish("on", on: "news", replacing: "on")
+                return there.texts.contains("on")
+            }
+            #expect(there.texts.count < 1_000)
+        }
+    }
+
+    @Test func aFloodIsFoldedAndArrives() async throws {
+        try await withBuses { one, two, _ in
+            let there = Hearing(two)
+            try await there.untilMissed()
+            for round in 0..<1_000 {
+                for thing in 0..<100 { one.publish("\(thing) \(round)", on: "news", replacing: "\(thing)") }
+            }
+            try await eventually {
+                one.publish("end", on: "news", replacing: "end")
+                return there.texts.last == "end"
+            }
+            // All that counts, unless it was told that something is missing.
+            #expect(there.misses > 2 || Set(there.texts).isSuperset(of: (0..<100).map { "\($0) 999" }))
+        }
+    }
+
+    @Test func whoIsSlowIsToldThatHeMissedSomething() async throws {
+        try await withBuses { one, two, _ in
+            let fast = Hearing(two)
+            try await fast.untilMissed()
+            var iterator = two.subscribe(to: ["news"]).makeAsyncIterator()
+            #expect(await iterator.next() == .missed)
+            // A payload each: more than the buffer of whoever does not listen.
+            let count = EventBusLimits.unheard + 100
+            for number in 0..<count {
+                one.publish("\(number)", on: "news")
+                try await eventually { fast.texts.count == number + 1 }
+            }
+
+            var heard: [EventBusEvent] = []
+            while heard.last != .missed, let event = await iterator.next() { heard.append(event) }
+            #expect(heard.count == EventBusLimits.unheard + 1)
+            one.publish("on", on: "news")
+            #expect(await iterator.next() == .message(topic: "news", text: "on"))
+        }
+    }
+
+    @Test func whatIsShutDownHearsAndSaysNothing() async throws {
+        try await withBuses { one, two, _ in
+            var iterator = two.subscribe(to: ["news"]).makeAsyncIterator()
+            #expect(await iterator.next() == .missed)
+            await two.shutdown()
+            while let event = await iterator.next() { #expect(event == .missed) }
+            var late = two.subscribe(to: ["news"]).makeAsyncIterator()
+            #expect(await late.next() == nil)
+            two.publish("1", on: "news")
+            await two.shutdown()
+            one.publish("2", on: "news")
+        }
+    }
+
+    @Test(arguments: ["", "127.0.0.1:4222", "http://127.0.0.1", "nats://", "nats://a,ftp://b", "nats://a, ,nats://b"])
+    func whatIsNoServerIsRefused(url: String) {
+        #expect(throws: NATSError.self) { try NATSEventBus(url: url, name: "x", logger: silent) }
+    }
+
+    private func withBuses(_ body: (NATSEventBus, NATSEventBus, NATSServer) async throws -> Void) async throws {
+        try await NATSServer.with { server in
+            let one = try NATSEventBus(url: server.url, name: "test", logger: silent)
+            let two = try NATSEventBus(url: server.url, name: "test", logger: silent)
+            let outcome: Result<Void, any Error>
+            do {
+                outcome = .success(try await body(one, two, server))
+            } catch {
+                outcome = .failure(error)
+            }
+            await one.shutdown()
+            await two.shutdown()
+            try outcome.get()
+        }
+    }
+}
