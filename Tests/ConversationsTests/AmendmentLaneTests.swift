@@ -162,11 +162,11 @@ extension StoreScene {
             let isLast = isOver.value
             guard
                 case .missed(let missed) = try await store.changes(
-                    conversation,
+                    conversation.id,
                     for: Self.user("ann"),
                     after: after,
                     limit: 20
-                )
+                )?.changes
             else { throw TestSupportError("resync") }
             for message in missed.messages {
                 // Nothing comes late, and nothing twice: what is told lies after all that was told.

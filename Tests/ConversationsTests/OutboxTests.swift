@@ -1,12 +1,47 @@
+import ConversationsAPI
+@testable import ConversationsServer
 import Foundation
 import Postgres
 import TestSupport
 import Testing
 
-@testable import ConversationsServer
-
 /// What is to be handed on, and how long it is kept.
 @Suite struct OutboxTests {
+    @Test func everyMessageIsInOneRowWithAllThatANotificationNeeds() async throws {
+        try await withStore { scene in
+            let (token, ann) = (scene.conversation, StoreScene.user("ann"))
+            let instance = Instance("one", over: scene.pool, bus: scene.bus("outbox"))
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for number in 0..<40 {
+                    let draft = MessageDraft(data: "\(number)", pushMessage: number == 7 ? "look" : nil)
+                    tasks.addTask { _ = try await instance.messages.send(draft, to: token, by: ann) }
+                }
+                tasks.addTask { _ = try await instance.members.join(token, StoreScene.user("dan")) }
+                tasks.addTask { _ = try await instance.members.kick("cat", from: token, by: ann) }
+                try await tasks.waitForAll()
+            }
+            // A retried draft and a mark are nothing new.
+            _ = try await instance.messages.markRead(Message.ID(token.id, seq: 42), in: token, by: ann)
+
+            let rows = try await scene.pool.all(
+                "SELECT from_seq, to_seq FROM outbox WHERE kind = 'messages' AND conversation_id = \(token.id) ORDER BY 1",
+                as: { (try $0.int64("from_seq"), try $0.int64("to_seq")) }
+            )
+            #expect(rows.flatMap { Array($0...$1) } == Array(1...42))
+            let told = try await scene.pool.one(
+                """
+                SELECT count(*) FILTER (WHERE messages.push LIKE '%look%') AS pushed,
+                       count(*) FILTER (WHERE messages.sender_id IS NULL) AS system
+                FROM outbox JOIN messages ON messages.conversation_id = outbox.conversation_id
+                    AND messages.seq BETWEEN outbox.from_seq AND outbox.to_seq
+                WHERE outbox.kind = 'messages'
+                """,
+                as: { [try $0.int("pushed"), try $0.int("system")] }
+            )
+            #expect(told == [1, 2])
+        }
+    }
+
     @Test func whatIsOldIsRemovedAndTheRestIsKept() async throws {
         try await withStore { scene in
             for _ in 0..<5 { _ = try await scene.lanes.write(scene.draft()) }

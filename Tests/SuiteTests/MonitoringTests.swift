@@ -77,9 +77,10 @@ extension SuiteTests {
         }
 
         private static func names(in text: String) -> Set<String> {
-            Set(text.matches(of: #/\b(?:roost|postgres)_[a-z0-9_]*[a-z0-9]\b/#).map { String($0.output) }).subtracting(
-                roles
-            )
+            Set(text.matches(of: #/\b(?:roost|postgres|event_bus)_[a-z0-9_]*[a-z0-9]\b/#).map { String($0.output) })
+                .subtracting(
+                    roles
+                )
         }
 
         /// Names of the same form that are none of metrics.

@@ -30,6 +30,9 @@ struct ConversationsConfiguration: Sendable {
     /// `UPLOADS_MAX_USER` (8): of one user, before 429.
     var maximumUploadsOfUser = 8
 
+    /// `NATS_URL`: the doorbell goes over NATS rather than over PostgreSQL's notifications.
+    var natsURL: String?
+
     init() {}
 
     init(_ configuration: ConfigReader) throws {
@@ -50,6 +53,7 @@ struct ConversationsConfiguration: Sendable {
         outboxRetention = Double(
             try configuration.number("OUTBOX_RETENTION_SECONDS", default: 600, in: 1...31_536_000)
         )
+        natsURL = configuration.text("NATS_URL")
         searchWalk = Double(try configuration.number("SEARCH_WALK_SECONDS", default: 300, in: 1...86_400))
     }
 }

@@ -1,6 +1,8 @@
 import AuthAPI
 import Blobs
 package import Configuration
+import Credentials
+import EventBus
 package import Postgres
 package import ServiceHost
 package import ServiceLifecycle
@@ -19,6 +21,7 @@ package struct ConversationsService: SuiteService {
         Migration(name: "V0004_delete_conversations", sql: PackageResources.V0004_delete_conversations_sql),
         Migration(name: "V0005_search", sql: PackageResources.V0005_search_sql),
         Migration(name: "V0006_create_files", sql: PackageResources.V0006_create_files_sql),
+        Migration(name: "V0007_delivery", sql: PackageResources.V0007_delivery_sql),
     ]
 
     /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
@@ -37,12 +40,21 @@ package struct ConversationsService: SuiteService {
         let users = KnownUsers(auth: AuthClient(try resources.neighbours.client("auth")))
         blocks = Blocks(database: resources.database, users: users, cursors: resources.cursors)
         let links = FileLinks(signer: resources.links, publicURL: resources.publicURL, now: resources.now)
+        let delivery = Delivery(
+            database: resources.database,
+            bus: try await settings.bus(over: resources.database, logger: resources.logger),
+            rooms: SilentRooms(),
+            links: links,
+            logger: resources.logger
+        )
+        resources.credentials.onRevocation { [weak delivery] in delivery?.end(session: $0) }
         conversations = Conversations(
             database: resources.database,
             users: users,
             cursors: resources.cursors,
             links: links,
-            maximumMembers: settings.maximumMembers
+            maximumMembers: settings.maximumMembers,
+            doorbell: delivery.doorbell
         )
         let index = SearchIndex(database: resources.database, rest: settings.searchWalk, now: resources.now)
         search = Search(database: resources.database, cursors: resources.cursors)
@@ -52,7 +64,10 @@ package struct ConversationsService: SuiteService {
                 database: resources.database,
                 configuration: settings,
                 logger: resources.logger,
-                written: index.note
+                written: { [doorbell = delivery.doorbell] batch in
+                    index.note(batch)
+                    doorbell.note(batch)
+                }
             ),
             links: links
         )
@@ -72,13 +87,25 @@ package struct ConversationsService: SuiteService {
         )
         let statistics = TableStatistics(database: resources.database)
         let deletions = Deletions(database: resources.database)
-        upkeep = [
-            Periodic("pruning of the outbox", every: .seconds(10), logger: resources.logger, outbox.prune),
-            Periodic("sweep of files", every: .seconds(2), logger: resources.logger, files.sweep),
-            Periodic("look at table statistics", every: .milliseconds(500), logger: resources.logger, statistics.keep),
-            Periodic("removal of deleted conversations", every: .seconds(1), logger: resources.logger, deletions.clear),
-            Periodic("indexing of messages", every: .milliseconds(250), logger: resources.logger, index.keepUp),
-        ]
+        upkeep =
+            [
+                Periodic("pruning of the outbox", every: .seconds(10), logger: resources.logger, outbox.prune),
+                Periodic("sweep of files", every: .seconds(2), logger: resources.logger, files.sweep),
+                Periodic(
+                    "look at table statistics",
+                    every: .milliseconds(500),
+                    logger: resources.logger,
+                    statistics.keep
+                ),
+                Periodic(
+                    "removal of deleted conversations",
+                    every: .seconds(1),
+                    logger: resources.logger,
+                    deletions.clear
+                ),
+                Periodic("indexing of messages", every: .milliseconds(250), logger: resources.logger, index.keepUp),
+                delivery,
+            ] + delivery.upkeep
     }
 
     package func addRoutes(to routes: SuiteRoutes) {

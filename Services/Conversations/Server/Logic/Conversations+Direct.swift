@@ -31,13 +31,15 @@ extension Conversations {
             joinByToken: false,
             members: [user.user, other]
         )
-        return try await database.transaction { db in
+        let opened = try await database.transaction { db in
             try await DirectStore(db: db).lock(pair)
             var token = try await DirectStore(db: db).conversation(of: pair)
             if token == nil { token = try await insert(new, of: pair, with: other, on: db) }
             guard let token else { throw Self.notFound }
             return try await seen(ConversationStore(db: db).view(token, for: user))
         }
+        doorbell?.arrived(in: opened.id)
+        return opened
     }
 
     private func insert(
@@ -52,6 +54,7 @@ extension Conversations {
         try await MemberStore(db: db).introduce(new.members, of: new.creator.application)
         let token = try await ConversationStore(db: db).insert(new)
         try await DirectStore(db: db).insert(token.id, of: pair)
+        try await ArrivalStore(db: db).insert(new.members, of: new.creator.application, in: token.id)
         if try await blocks.find(other, by: new.creator) != nil {
             try await MemberStore(db: db).set(blocked: true, other, in: token.id)
         }

@@ -11,6 +11,8 @@ struct Conversations: Sendable {
     let cursors: CursorSigner
     let links: FileLinks
     let maximumMembers: Int
+    /// Tells the instances what changed; nil where nobody is to be told.
+    var doorbell: Doorbell?
 
     func create(_ draft: ConversationDraft, by creator: User.ID) async throws -> Conversation {
         switch draft.type.map(Conversation.Kind.init) {
@@ -34,11 +36,15 @@ struct Conversations: Sendable {
             joinByToken: draft.joinByToken ?? (draft.whiteList == nil),
             members: [creator.user] + members
         )
-        return try await database.transaction { db in
+        let made = try await database.transaction { db in
             try await MemberStore(db: db).introduce(new.members, of: creator.application)
             let store = ConversationStore(db: db)
-            return try await seen(store.view(try await store.insert(new), for: creator))
+            let token = try await store.insert(new)
+            try await ArrivalStore(db: db).insert(new.members, of: creator.application, in: token.id)
+            return try await seen(store.view(token, for: creator))
         }
+        doorbell?.arrived(in: made.id)
+        return made
     }
 
     func list(of user: User.ID, limit: Int, cursor: String?) async throws -> Page<Conversation> {
@@ -127,7 +133,7 @@ extension Conversations {
         seenBy renewed: ConversationToken? = nil,
         _ body: (PostgresTransaction, Standing) async throws -> Void
     ) async throws -> Conversation {
-        try await database.transaction { db in
+        let changed = try await database.transaction { db in
             let standing = try await standing(token, of: user, on: db)
             guard let isAdmin = standing.isAdmin else { throw Self.notFound }
             guard !standing.isDirect || !(inGroup || asAdmin) else { throw Self.notOnDirect }
@@ -136,6 +142,8 @@ extension Conversations {
             let store = ConversationStore(db: db)
             return try await seen(store.view(renewed ?? token, for: user, evenAsNonMember: true))
         }
+        doorbell?.changed(token.id)
+        return changed
     }
 
     /// Takes the conversation's lock, then reads what decides; it stays true until the transaction ends.

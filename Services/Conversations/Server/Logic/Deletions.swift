@@ -24,7 +24,7 @@ struct Deletions: Sendable {
 extension Conversations {
     /// For the creator; from then on it is nobody's.
     func delete(_ token: ConversationToken, by user: User.ID) async throws -> Removal {
-        try await database.transaction { db in
+        let removal = try await database.transaction { db in
             let standing = try await standing(token, of: user, on: db)
             guard standing.isAdmin != nil else { throw Self.notFound }
             guard standing.creator == user.user else {
@@ -35,5 +35,7 @@ extension Conversations {
             try await OutboxStore(db: db).tell("conversation.deleted", of: token.id, body)
             return Removal()
         }
+        doorbell?.changed(token.id)
+        return removal
     }
 }

@@ -10,7 +10,7 @@ struct Members: Sendable {
 
     /// By the token: whom the white list admits, and where the token itself does, everybody but who was kicked.
     func join(_ token: ConversationToken, _ user: User.ID) async throws -> Conversation {
-        try await conversations.database.transaction { db in
+        let joined = try await conversations.database.transaction { db in
             let standing = try await conversations.standing(token, of: user, on: db)
             if standing.isAdmin == nil {
                 guard standing.admits(user.user) else {
@@ -20,6 +20,8 @@ struct Members: Sendable {
             }
             return try conversations.seen(await ConversationStore(db: db).view(token, for: user))
         }
+        conversations.doorbell?.arrived(in: token.id)
+        return joined
     }
 
     func leave(_ token: ConversationToken, _ user: User.ID) async throws -> Conversation {
@@ -34,12 +36,14 @@ struct Members: Sendable {
         // Who may not do it is told so before anything is said about the user he named.
         try await conversations.requireAdmin(token, admin)
         let known = try await conversations.known([named], of: admin, field: "userId")
-        return try await conversations.change(token, by: admin, asAdmin: true) { db, standing in
+        let changed = try await conversations.change(token, by: admin, asAdmin: true) { db, standing in
             for name in known where try await MemberStore(db: db).isAdmin(name, in: token.id) == nil {
                 let user = User.ID(application: admin.application, user: name)
                 try await add(user, to: token, standing, pardoned: true, on: db)
             }
         }
+        conversations.doorbell?.arrived(in: token.id)
+        return changed
     }
 
     func kick(_ named: String, from token: ConversationToken, by admin: User.ID) async throws -> Conversation {
@@ -95,6 +99,7 @@ struct Members: Sendable {
         // Where all had left, who comes first decides.
         try await members.keepAnAdmin(in: token.id)
         try await HeadStore(db: db).append(.joined(user.user), to: token.id)
+        try await ArrivalStore(db: db).insert([user.user], of: user.application, in: token.id)
     }
 
     /// The one named, in the same application; what cannot be a user's id is no member's either.

@@ -9,12 +9,13 @@ struct Messages: Sendable {
     let lanes: WriteLanes
     let links: FileLinks
 
-    /// Says the draft's text, or a file in its place.
+    /// Says the draft's text, or a file in its place; a socket that it came through is not told of it again.
     func send(
         _ draft: MessageDraft,
         file: FileContent? = nil,
         to token: ConversationToken,
-        by sender: User.ID
+        by sender: User.ID,
+        through connection: Connection? = nil
     ) async throws -> Message {
         let replyTo = try await answered(draft.replyTo, in: token, by: sender)
         let message = MessageWrite(
@@ -28,11 +29,24 @@ struct Messages: Sendable {
             push: try DraftRules.push(draft),
             replyTo: replyTo
         )
-        switch try await lanes.write(.message(message)) {
+        switch try await write(message, through: connection) {
         case .written(let written): return links.signed(Message(message, meta: draft.meta, written))
         case .known(let seq): return try await known(seq, of: token, to: sender)
         case .refused: throw Conversations.blocked
         case .marked, .amended, .nobody: throw Conversations.notFound
+        }
+    }
+
+    private func write(_ message: MessageWrite, through connection: Connection?) async throws -> LaneOutcome {
+        guard let connection else { return try await lanes.write(.message(message)) }
+        connection.sends(message)
+        do {
+            let outcome = try await lanes.write(.message(message))
+            if case .written = outcome {} else { connection.gaveUp(message) }
+            return outcome
+        } catch {
+            connection.gaveUp(message)
+            throw error
         }
     }
 
@@ -50,10 +64,9 @@ struct Messages: Sendable {
         limit: Int
     ) async throws -> Changes {
         let store = MessageStore(db: database.reads)
-        guard let changes = try await store.changes(token, for: user, after: change, limit: limit) else {
-            throw Conversations.notFound
-        }
-        return links.signed(changes)
+        let found = try await store.changes(token.id, secret: token.secret, for: user, after: change, limit: limit)
+        guard let found else { throw Conversations.notFound }
+        return links.signed(found.changes)
     }
 
     /// Marks this message and all before it as read.
@@ -106,7 +119,7 @@ struct Messages: Sendable {
 
 extension Message {
     /// As it is at the moment of writing: nobody but its sender has read it.
-    fileprivate init(_ draft: MessageWrite, meta: JSONValue?, _ written: WrittenMessage) {
+    init(_ draft: MessageWrite, meta: JSONValue?, _ written: WrittenMessage) {
         self.init(
             chatId: draft.conversation.id,
             seq: written.seq,

@@ -44,8 +44,9 @@ final class SearchIndex: Sendable {
         state = Mutex(State(nextWalk: now()))
     }
 
-    /// Something was written there.
-    func note(_ conversations: Set<Conversation.ID>) {
+    /// What a lane has written.
+    func note(_ batch: [LaneRecord]) {
+        let conversations = batch.filter(\.outcome.changesMessages).map(\.write.conversation)
         guard !conversations.isEmpty else { return }
         state.withLock { state in
             state.writes += 1

@@ -42,7 +42,8 @@ struct MessageReply: ResponseGenerator {
 }
 
 extension JSONWriter {
-    fileprivate mutating func message(_ message: Message) throws {
+    /// A message as it is everywhere on the wire.
+    mutating func message(_ message: Message) throws {
         raw("{\"id\":")
         number(message.id.rawValue)
         raw(",\"seq\":")

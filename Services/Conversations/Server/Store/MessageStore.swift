@@ -31,7 +31,7 @@ struct MessageStore<Executor: PostgresExecutor> {
                 FROM scope
             ), \(unsafe: Self.everybody) \(token.id)
             )
-            SELECT \(unsafe: MessageRow.names("found")), \(unsafe: Self.marks)
+            SELECT \(unsafe: MessageRow.names("found")), \(unsafe: Marks.columns)
             FROM span
             LEFT JOIN LATERAL (
                 SELECT \(unsafe: MessageRow.columns("messages")),
@@ -63,31 +63,33 @@ struct MessageStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// What has changed since `change`; nil where the user sees no such conversation.
+    /// What has changed since `change`, and how far the conversation has come; nil where the user sees no such one.
     ///
     /// One statement, and so one moment: every change up to the head's is there to be seen, since each was made under
-    /// the head's lock.
+    /// the head's lock. Who names no secret knows the conversation by its id, as a member may.
     func changes(
-        _ token: ConversationToken,
+        _ conversation: Conversation.ID,
+        secret: String? = nil,
         for user: User.ID,
         after change: Int64,
         limit: Int
-    ) async throws -> Changes? {
+    ) async throws -> (changes: Changes, place: Place)? {
         let rows = try await db.execute(
             """
             WITH scope AS MATERIALIZED (
-                SELECT heads.last_change, conversations.member_count
-                \(unsafe: Self.seen) \(token.id) AND conversations.secret = \(token.secret)
+                SELECT heads.last_change, heads.last_seq, conversations.member_count
+                \(unsafe: Self.seen) \(conversation)
+                    AND (\(secret) IS NULL OR conversations.secret = \(secret))
                     AND members.user_id = \(user.user) AND members.application_id = \(user.application)
-            ), \(unsafe: Self.everybody) \(token.id)
+            ), \(unsafe: Self.everybody) \(conversation)
             )
-            SELECT \(unsafe: MessageRow.names("found")), \(unsafe: Self.marks), scope.last_change
+            SELECT \(unsafe: MessageRow.names("found")), \(unsafe: Marks.columns), scope.last_change, scope.last_seq
             FROM scope
             LEFT JOIN LATERAL (
                 SELECT \(unsafe: MessageRow.columns("messages")),
                        row_number() OVER (ORDER BY messages.change) AS n
                 FROM messages
-                WHERE messages.conversation_id = \(token.id) AND messages.change > \(change)
+                WHERE messages.conversation_id = \(conversation) AND messages.change > \(change)
                 ORDER BY messages.change LIMIT \(limit + 1)
             ) AS found ON true
             LEFT JOIN everybody ON coalesce(found.n, 1) = 1
@@ -96,17 +98,63 @@ struct MessageStore<Executor: PostgresExecutor> {
         )
         guard let first = rows.first else { return nil }
         let lastChange: Int64 = try first.decode("last_change")
-        guard change <= lastChange else { return .resync }
+        let place = Place(conversation: conversation, change: lastChange, seq: try first.decode("last_seq"))
+        guard change <= lastChange else { return (.resync, place) }
         let marks = try Marks(row: first)
         let found = try rows.compactMap(MessageRow.init)
         let told = found.prefix(limit)
         let hasMore = found.count > limit
         let upTo = hasMore ? told.last?.change ?? lastChange : lastChange
+        let missed = Changes.Missed(
+            messages: try told.map { try $0.message(in: conversation, readers: marks.readers(of:)) },
+            reads: marks.moved(after: change, upTo: upTo),
+            change: upTo,
+            more: hasMore
+        )
+        return (.missed(missed), place)
+    }
+
+    /// The messages behind a `seq`, oldest first; nil where the user sees no such conversation.
+    ///
+    /// What they answer as `change` has nothing new before it but what they hold: the head's, once they are all there is;
+    /// before that the last one's `seq`, since a message's change is never below it.
+    func messages(
+        _ conversation: Conversation.ID,
+        for user: User.ID,
+        afterSeq seq: Int64,
+        limit: Int
+    ) async throws -> Changes? {
+        let rows = try await db.execute(
+            """
+            WITH scope AS MATERIALIZED (
+                SELECT heads.last_change, heads.last_seq, conversations.member_count
+                \(unsafe: Self.seen) \(conversation)
+                    AND members.user_id = \(user.user) AND members.application_id = \(user.application)
+            ), \(unsafe: Self.everybody) \(conversation)
+            )
+            SELECT \(unsafe: MessageRow.names("found")), \(unsafe: Marks.columns), scope.last_change, scope.last_seq
+            FROM scope
+            LEFT JOIN LATERAL (
+                SELECT \(unsafe: MessageRow.columns("messages")), row_number() OVER (ORDER BY messages.seq) AS n
+                FROM messages
+                WHERE messages.conversation_id = \(conversation) AND messages.seq > \(seq)
+                ORDER BY messages.seq LIMIT \(limit + 1)
+            ) AS found ON true
+            LEFT JOIN everybody ON coalesce(found.n, 1) = 1
+            ORDER BY found.n
+            """
+        )
+        guard let first = rows.first else { return nil }
+        guard try seq <= first.decode("last_seq") else { return .resync }
+        let marks = try Marks(row: first)
+        let found = try rows.compactMap(MessageRow.init)
+        let told = found.prefix(limit)
+        let hasMore = found.count > limit
         return .missed(
             Changes.Missed(
-                messages: try told.map { try $0.message(in: token.id, readers: marks.readers(of:)) },
-                reads: marks.moved(after: change, upTo: upTo),
-                change: upTo,
+                messages: try told.map { try $0.message(in: conversation, readers: marks.readers(of:)) },
+                reads: nil,
+                change: try hasMore ? told.last?.seq ?? seq : first.decode("last_change"),
                 more: hasMore
             )
         )
@@ -121,8 +169,6 @@ struct MessageStore<Executor: PostgresExecutor> {
         WHERE conversations.conversation_id =
         """
     }
-
-    private static var marks: String { "everybody.users, everybody.seqs, everybody.changes" }
 
     /// Everybody's mark, of which only the first row is given a copy; the id follows.
     ///
@@ -147,30 +193,4 @@ struct HistorySpan: Sendable {
     var afterSeq: Int64?
 
     var skipped: Int { page * count }
-}
-
-/// How far everybody has read; nothing where there are too many to be told.
-private struct Marks {
-    private let users: [String]?
-    private let seqs: [Int64]
-    private let changes: [Int64]
-
-    init(row: PostgresRow) throws {
-        users = try row.decodeIfPresent("users")
-        seqs = try row.decodeIfPresent("seqs") ?? []
-        changes = try row.decodeIfPresent("changes") ?? []
-    }
-
-    func readers(of seq: Int64) -> [String]? {
-        users.map { users in zip(users, seqs).compactMap { user, mark in mark >= seq ? user : nil } }
-    }
-
-    func moved(after change: Int64, upTo last: Int64) -> [Changes.MovedMark]? {
-        users.map { users in
-            users.indices.compactMap { index in
-                guard changes[index] > change, changes[index] <= last else { return nil }
-                return Changes.MovedMark(userId: users[index], seq: seqs[index], change: changes[index])
-            }
-        }
-    }
 }

@@ -4,6 +4,14 @@ import Postgres
 import Wire
 
 /// The table `outbox`: what was written and is to be handed on.
+///
+/// | kind | says |
+/// | --- | --- |
+/// | `messages` | the messages of `conversation_id` from `from_seq` to `to_seq` are new; each is in exactly one row, those of the suite among them. What a notification says is in `messages.push`, who wants none in `members.push_enabled`, who has a socket of his own in `connected_devices` |
+/// | `message.deleted` | the message `from_seq` says nothing any more |
+/// | `conversation.deleted` · `user.blocked` · `user.unblocked` | `body` has the names |
+///
+/// Rows are taken with `SKIP LOCKED`, never by `outbox_id > last`: one that was written earlier may be committed later.
 struct OutboxStore<Executor: PostgresExecutor> {
     let db: Executor
 

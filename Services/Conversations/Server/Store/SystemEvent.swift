@@ -29,3 +29,24 @@ enum SystemEvent {
         return String(decoding: try JSONValue.object(fields).compact(), as: UTF8.self)
     }
 }
+
+extension SystemEvent {
+    /// Who comes or goes by a system message.
+    enum Membership: Equatable, Sendable {
+        case comes(String)
+        case goes(String)
+
+        /// Nil for any other message.
+        init?(_ message: Message) {
+            guard message.senderUser == nil, message.mime == SystemEvent.mime,
+                case .object(let fields) = JSONValue(compact: message.data),
+                case .string(let type) = fields["type"], case .string(let user) = fields["userId"]
+            else { return nil }
+            switch type {
+            case "user.joined": self = .comes(user)
+            case "user.left", "user.kicked": self = .goes(user)
+            default: return nil
+            }
+        }
+    }
+}

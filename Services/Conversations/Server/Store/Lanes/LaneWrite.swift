@@ -80,6 +80,12 @@ struct MarkWrite: Sendable {
     let extent: Extent
 }
 
+/// A write, with what became of it.
+struct LaneRecord: Sendable {
+    let write: LaneWrite
+    let outcome: LaneOutcome
+}
+
 /// What became of a write.
 enum LaneOutcome: Sendable {
     case written(WrittenMessage)

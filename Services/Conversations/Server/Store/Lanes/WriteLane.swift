@@ -19,7 +19,7 @@ final class WriteLane: Sendable {
     private let segment: SendSegment
     private let patience: Duration
     private let logger: Logger
-    private let written: @Sendable (Set<Conversation.ID>) -> Void
+    private let written: @Sendable ([LaneRecord]) -> Void
     private let state: Mutex<State>
     private let batchSizes = Recorder(label: "roost_conversations_batch_writes")
     private let batchTimes = Metrics.Timer(label: "roost_conversations_batch_duration_seconds")
@@ -31,14 +31,14 @@ final class WriteLane: Sendable {
     ///   - maximumBytes: how much text may wait.
     ///   - patience: how long a caller waits before being told that the outcome is unknown.
     ///   - logger: told of batches that are run again.
-    ///   - written: told in which conversations messages were written or changed.
+    ///   - written: told what became of a batch, once its callers know.
     init(
         segment: SendSegment,
         capacity: Int,
         maximumBytes: Int,
         patience: Duration,
         logger: Logger,
-        written: @escaping @Sendable (Set<Conversation.ID>) -> Void
+        written: @escaping @Sendable ([LaneRecord]) -> Void
     ) {
         self.segment = segment
         self.patience = patience
@@ -92,7 +92,7 @@ final class WriteLane: Sendable {
                 batchTimes.record(duration: start.duration(to: .now))
                 batchSizes.record(batch.count)
                 for (entry, outcome) in zip(batch, outcomes) { entry.answer.resume(returning: outcome) }
-                written(Set(zip(batch, outcomes).filter(\.1.changesMessages).map(\.0.write.conversation)))
+                written(zip(batch, outcomes).map { LaneRecord(write: $0.write, outcome: $1) })
                 return
             } catch {
                 retries.increment()

@@ -11,12 +11,12 @@ struct WriteLanes: Sendable {
     ///   - database: what is written to.
     ///   - configuration: how many lanes there are, and their limits.
     ///   - logger: told of batches that are run again.
-    ///   - written: told which conversations changed, once they have; must be quick.
+    ///   - written: told what was written, once it is; must be quick.
     init(
         database: PostgresPool,
         configuration: ConversationsConfiguration,
         logger: Logger,
-        written: @escaping @Sendable (Set<Conversation.ID>) -> Void = { _ in }
+        written: @escaping @Sendable ([LaneRecord]) -> Void = { _ in }
     ) {
         lanes = (0..<configuration.lanes).map { _ in
             WriteLane(

@@ -1,0 +1,97 @@
+import ConversationsAPI
+import NIOCore
+import Wire
+
+/// A socket that comes back to a conversation, and what it knows of it by now; used by one task at a time.
+final class ComingBack: @unchecked Sendable {
+    // Unchecked: `known` goes from the task that attaches to the worker that holds the room, and no two have it at once.
+
+    let connection: Connection
+    let conversation: Conversation.ID
+    var known: Int64
+
+    init(connection: Connection, conversation: Conversation.ID, known: Int64) {
+        self.connection = connection
+        self.conversation = conversation
+        self.known = known
+    }
+
+    /// Of its pages those that are kept for when the room waits.
+    static let pagesWhileHeld = 3
+
+    /// How much a socket is told that comes back; it reads the rest for itself.
+    struct Budget {
+        private static let bytes = 4_194_304
+        /// Of one conversation; each is a hundred messages at most.
+        private static let pages = 10
+
+        private var bytes = Budget.bytes
+        private var page = 0
+        private var conversation: Conversation.ID?
+
+        /// Whether one page more of a conversation may be told, and so many are left.
+        mutating func allows(_ conversation: Conversation.ID, leaving pages: Int = 0) -> Bool {
+            if self.conversation != conversation {
+                self.conversation = conversation
+                page = 0
+            }
+            return page + pages < Self.pages && bytes > 0
+        }
+
+        mutating func spend(_ bytes: Int) {
+            self.bytes -= bytes
+            page += 1
+        }
+    }
+
+    static func event(_ missed: Changes.Missed, in conversation: Conversation.ID) throws -> DeliveryEvent {
+        DeliveryEvent(name: .sync, json: try json(.missed(missed), in: conversation))
+    }
+
+    static func resync(_ conversation: Conversation.ID) -> DeliveryEvent {
+        var writer = JSONWriter(capacity: 64)
+        writer.raw("{\"chatId\":")
+        writer.number(conversation.rawValue)
+        writer.raw(",\"resync\":true}")
+        return DeliveryEvent(name: .sync, json: writer.buffer)
+    }
+
+    /// The answer to `messages/sync`, with the conversation's id.
+    static func json(_ changes: Changes, in conversation: Conversation.ID) throws -> ByteBuffer {
+        var writer = JSONWriter(capacity: 512)
+        writer.raw("{\"chatId\":")
+        writer.number(conversation.rawValue)
+        switch changes {
+        case .resync: writer.raw(",\"resync\":true}")
+        case .missed(let missed):
+            writer.raw(",\"messages\":[")
+            for (index, message) in missed.messages.enumerated() {
+                if index > 0 { writer.raw(",") }
+                try writer.message(message)
+            }
+            writer.raw("],")
+            if let reads = missed.reads { writer.marks(reads) }
+            writer.raw("\"change\":")
+            writer.number(missed.change)
+            writer.raw(missed.more ? ",\"more\":true}" : ",\"more\":false}")
+        }
+        return writer.buffer
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func marks(_ marks: [Changes.MovedMark]) {
+        raw("\"reads\":[")
+        for (index, mark) in marks.enumerated() {
+            if index > 0 { raw(",") }
+            raw("{\"userId\":")
+            string(mark.userId)
+            raw(",\"seq\":")
+            number(mark.seq)
+            raw(",\"change\":")
+            number(mark.change)
+            raw("}")
+        }
+        raw("],")
+    }
+}

@@ -1,0 +1,164 @@
+import ConversationsAPI
+import Metrics
+import Synchronization
+import Wire
+
+/// Who is connected to this instance, and which conversations that opens here.
+///
+/// The lock of this registry is never held while a room's is asked for; a room may ask for it.
+final class Connections: Sendable {
+    private struct State {
+        var rooms: [Conversation.ID: Room] = [:]
+        /// The conversations that each connection is in.
+        var places: [Connection: Set<Conversation.ID>] = [:]
+        var users: [User.ID: [Connection]] = [:]
+        var sessions: [String: [Connection]] = [:]
+        /// How many are being attached, whose rooms may not be open yet.
+        var attaching = 0
+        /// What was heard meanwhile of conversations that nobody here was in; nil when it was too much to remember.
+        var heard: [Conversation.ID: Int64]? = [:]
+    }
+
+    /// How many conversations are remembered while somebody is attached; past it, each that is opened is looked at.
+    private static let heardCapacity = 10_000
+
+    private let state = Mutex(State())
+    private let connectionGauge = Gauge(label: "roost_conversations_connections")
+    private let roomGauge = Gauge(label: "roost_conversations_open_rooms")
+
+    // MARK: Coming and going
+
+    /// Registers a connection, before it is known which conversations it is in: those that its user comes into from now
+    /// on are not missed.
+    func add(_ connection: Connection) {
+        state.withLock { state in
+            state.places[connection] = []
+            state.users[connection.user, default: []].append(connection)
+            state.sessions[connection.session, default: []].append(connection)
+            state.attaching += 1
+            connectionGauge.record(state.places.count)
+        }
+    }
+
+    /// The connection is in all its rooms, or gone.
+    func settle() {
+        state.withLock { state in
+            state.attaching -= 1
+            if state.attaching == 0 { state.heard = [:] }
+        }
+    }
+
+    /// Answers the rooms it was in; nil where it is not here any more.
+    func remove(_ connection: Connection) -> [Room]? {
+        state.withLock { state in
+            guard let places = state.places.removeValue(forKey: connection) else { return nil }
+            state.users.drop(connection, of: connection.user)
+            state.sessions.drop(connection, of: connection.session)
+            connectionGauge.record(state.places.count)
+            return places.compactMap { state.rooms[$0] }
+        }
+    }
+
+    func contains(_ connection: Connection) -> Bool { state.withLock { $0.places[connection] != nil } }
+
+    func of(_ user: User.ID) -> [Connection] { state.withLock { $0.users[user] ?? [] } }
+
+    func of(session: String) -> [Connection] { state.withLock { $0.sessions[session] ?? [] } }
+
+    func isConnected(_ user: User.ID) -> Bool { state.withLock { $0.users[user] != nil } }
+
+    func isConnected(_ user: User.ID, device: String) -> Bool {
+        state.withLock { $0.users[user]?.contains { $0.device.isExactly(device) } ?? false }
+    }
+
+    var isEmpty: Bool { state.withLock { $0.places.isEmpty } }
+
+    /// Whose devices they are.
+    var devices: Set<ConnectedDevice> {
+        state.withLock { Set($0.places.keys.map { ConnectedDevice(user: $0.user, device: $0.device) }) }
+    }
+
+    // MARK: Rooms
+
+    /// Whether anybody here may have to be told of anything.
+    var isListening: Bool { state.withLock { !$0.rooms.isEmpty || $0.attaching > 0 } }
+
+    func room(_ conversation: Conversation.ID) -> Room? { state.withLock { $0.rooms[conversation] } }
+
+    /// The rooms of those of these conversations that are open; what is not is remembered while somebody comes in.
+    func rooms(hearing changes: [Conversation.ID: Int64]) -> [(room: Room, change: Int64)] {
+        state.withLock { state in
+            changes.compactMap { conversation, change in
+                if let room = state.rooms[conversation] { return (room, change) }
+                if state.attaching > 0, let known = state.heard?[conversation, default: 0], known < change {
+                    state.heard?[conversation] = change
+                    if (state.heard?.count ?? 0) > Self.heardCapacity { state.heard = nil }
+                }
+                return nil
+            }
+        }
+    }
+
+    /// The conversation's room, opened with `make` if need be; with the change that was heard of before it was.
+    func open(_ conversation: Conversation.ID, _ make: () -> Room) -> (room: Room, heard: Int64?) {
+        state.withLock { state in
+            if let room = state.rooms[conversation] { return (room, nil) }
+            let room = make()
+            state.rooms[conversation] = room
+            roomGauge.record(state.rooms.count)
+            guard let heard = state.heard else { return (room, Room.look) }
+            return (room, heard[conversation])
+        }
+    }
+
+    func close(_ room: Room) {
+        state.withLock { state in
+            if state.rooms[room.conversation] === room { state.rooms[room.conversation] = nil }
+            roomGauge.record(state.rooms.count)
+        }
+    }
+
+    /// False: the connection is gone.
+    func note(_ connection: Connection, in conversation: Conversation.ID) -> Bool {
+        state.withLock { $0.places[connection]?.insert(conversation) != nil }
+    }
+
+    func note(_ connection: Connection, notIn conversation: Conversation.ID) {
+        state.withLock { _ = $0.places[connection]?.remove(conversation) }
+    }
+
+    func isIn(_ conversation: Conversation.ID, _ connection: Connection) -> Bool {
+        state.withLock { $0.places[connection]?.contains(conversation) ?? false }
+    }
+
+    var conversations: [Conversation.ID] { state.withLock { Array($0.rooms.keys) } }
+
+    /// So many of the open rooms at most; with where the last time ended, all of them in turn.
+    func openRooms(limit: Int, from start: borrowing Mutex<Int>) -> [Room] {
+        let rooms = state.withLock { $0.rooms }
+        guard rooms.count > limit else { return Array(rooms.values) }
+        let first = start.withLock { start in
+            if start >= rooms.count { start = 0 }
+            defer { start += limit }
+            return start
+        }
+        return rooms.values.dropFirst(first).prefix(limit).map { $0 }
+    }
+
+    /// Those of an application who are connected here, all or among some.
+    func users(of application: String, among names: [String]?) -> [String] {
+        state.withLock { state in
+            if let names {
+                return names.filter { state.users[User.ID(application: application, user: $0)] != nil }
+            }
+            return state.users.keys.filter { $0.application.isExactly(application) }.map(\.user)
+        }
+    }
+}
+
+extension Dictionary where Value == [Connection] {
+    fileprivate mutating func drop(_ connection: Connection, of key: Key) {
+        self[key]?.removeAll { $0 === connection }
+        if self[key]?.isEmpty == true { self[key] = nil }
+    }
+}

@@ -1,0 +1,81 @@
+import ConversationsAPI
+import Logging
+import Postgres
+import Synchronization
+import Wire
+
+/// The arrivals of the last seconds that were dealt with.
+///
+/// They are asked for by their age and not by their number: one that was written earlier may be committed later.
+final class RecentArrivals: Sendable {
+    /// A transaction that takes longer to commit is not found by the sweep.
+    static let seconds = 15.0
+    static let limit = 1_000
+
+    private let known = Mutex<[Int64: ContinuousClock.Instant]>([:])
+
+    var ids: [Int64] { known.withLock { Array($0.keys) } }
+
+    func note(_ arrivals: [Arrival]) {
+        known.withLock { known in
+            let now = ContinuousClock.now
+            known = known.filter { now - $0.value < .seconds(2 * Self.seconds) }
+            for arrival in arrivals { known[arrival.id] = now }
+        }
+    }
+}
+
+// Who is connected here and comes into a conversation in which nobody here was: no room is open that would tell of it.
+extension Delivery {
+    func lookForArrivals() async {
+        do {
+            try await sweepArrivals()
+        } catch {
+            // The next sweep comes in a second.
+            logger.warning("arrivals could not be read", metadata: ["error": "\(error)"])
+        }
+    }
+
+    func sweepArrivals() async throws {
+        guard !connections.isEmpty else { return }
+        var isAll = false
+        while !isAll {
+            let found = try await ArrivalStore(db: database.reads)
+                .recent(seconds: RecentArrivals.seconds, except: arrivals.ids, limit: RecentArrivals.limit)
+            isAll = found.count < RecentArrivals.limit
+            for arrival in found { try await welcome(arrival) }
+            arrivals.note(found)
+        }
+    }
+
+    func pruneArrivals() async throws {
+        try await ArrivalStore(db: database).prune(olderThan: 4 * RecentArrivals.seconds)
+    }
+
+    private func welcome(_ arrival: Arrival) async throws {
+        let users = connections.users(of: arrival.application, among: arrival.users)
+        guard !users.isEmpty else { return }
+        let found = try await PlaceStore(db: database.reads)
+            .arrivals(of: users, of: arrival.application, in: arrival.conversation)
+        for (place, people) in Dictionary(grouping: found, by: \.before) {
+            let arriving = people.flatMap {
+                connections.of(User.ID(application: arrival.application, user: $0.user))
+            }.filter { !connections.isIn(arrival.conversation, $0) }
+            try await welcome(arriving, place)
+        }
+    }
+
+    /// Those who came together, and so hear the same from then on.
+    private func welcome(_ arriving: [Connection], _ place: Place) async throws {
+        guard !arriving.isEmpty else { return }
+        let isFromBeginning = place.change == 0
+        // A room that is open lets them in by itself, at the message that says they came.
+        if isFromBeginning || connections.room(place.conversation) == nil, !join(arriving, place), isFromBeginning {
+            var budget = ComingBack.Budget()
+            for connection in arriving {
+                try await comeBack(connection, to: place.conversation, knowing: 0, &budget)
+            }
+        }
+        doorbell.hear([place.conversation: Room.look])
+    }
+}

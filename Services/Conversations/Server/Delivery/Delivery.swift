@@ -1,0 +1,104 @@
+import ConversationsAPI
+import EventBus
+import Logging
+import Metrics
+import Postgres
+import ServiceLifecycle
+import Synchronization
+import Wire
+
+/// Tells whoever is connected to this instance what happens in his conversations: each event once, in order, without a
+/// gap.
+///
+/// The record is PostgreSQL's. A doorbell on the bus says where there is something to read; what this instance wrote
+/// itself it need not read. A doorbell may be lost: each second the instance looks for itself.
+final class Delivery: Service {
+    static let topic = "news"
+
+    let database: PostgresPool
+    let bus: any EventBus
+    let rooms: any DeliveryRooms
+    let connections: Connections
+    let queue: DeliveryQueue
+    let doorbell: Doorbell
+    let devices: ConnectedDevices
+    let presences: Presences
+    let sync: Sync
+    let logger: Logger
+    let typing = Throttle<Typing>(pause: .seconds(3))
+    let arrivals = RecentArrivals()
+    let ended = EndedSessions()
+    let sweepStart = Mutex(0)
+    let late = Counter(label: "roost_conversations_swept_rooms_total")
+    let missed = Counter(label: "roost_conversations_doorbells_missed_total")
+
+    /// - Parameters:
+    ///   - database: the record.
+    ///   - bus: the doorbell, between instances of this service.
+    ///   - rooms: the sockets.
+    ///   - links: signs the links of files that are told of.
+    ///   - logger: hears what goes wrong.
+    ///   - instance: what this instance is called in the table of those that run.
+    init(
+        database: PostgresPool,
+        bus: any EventBus,
+        rooms: any DeliveryRooms,
+        links: FileLinks,
+        logger: Logger,
+        instance: String = Base64URL.random(bytes: 9)
+    ) {
+        self.database = database
+        self.bus = bus
+        self.rooms = rooms
+        self.logger = logger
+        let connections = Connections()
+        self.connections = connections
+        queue = DeliveryQueue(
+            store: DeliveryStore(database: database),
+            tellings: Tellings(links: links, logger: logger),
+            rooms: rooms,
+            connections: connections,
+            logger: logger
+        )
+        doorbell = Doorbell(connections: connections, queue: queue, bus: bus)
+        presences = Presences(database: database, connections: connections, doorbell: doorbell, logger: logger)
+        devices = ConnectedDevices(
+            instance: instance,
+            database: database,
+            connections: connections,
+            doorbell: doorbell,
+            presences: presences,
+            logger: logger
+        )
+        sync = Sync(database: database, links: links)
+    }
+
+    /// Follows the bus until the service is shut down; what else goes on is in `upkeep`.
+    func run() async {
+        await cancelWhenGracefulShutdown { [self] in
+            for await event in bus.subscribe(to: [Self.topic]) { await hear(event) }
+        }
+        queue.stop()
+        await devices.end()
+    }
+
+    private func hear(_ event: EventBusEvent) async {
+        switch event {
+        case .message(_, let text):
+            switch BusMessage(text) {
+            case .changed(let conversation, let change): doorbell.hear([conversation: change])
+            case .arrived: await lookForArrivals()
+            case .started: doorbell.hearOfOthers()
+            case .typing(let conversation, let user): tell(Typing(user: user, conversation: conversation))
+            case .presence(let presence, let conversations): presences.hear(presence, in: conversations)
+            case nil: break
+            }
+        case .missed:
+            missed.increment()
+            // The others may not know that this one is there, nor this one of them.
+            doorbell.hearOfOthers()
+            doorbell.publish(.started)
+            await lookAtEverything()
+        }
+    }
+}

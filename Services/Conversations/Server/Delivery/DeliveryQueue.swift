@@ -1,0 +1,176 @@
+import ConversationsAPI
+import DequeModule
+import Logging
+import Metrics
+import Synchronization
+import Wire
+
+/// The rooms in which there is something new, and the few workers that read it and tell it.
+///
+/// A room is with one worker at most. What is rung meanwhile is one more look afterwards, however often it was rung; what
+/// was written here and follows on what was told is told from memory, and nothing is read.
+final class DeliveryQueue: Sendable {
+    private struct State {
+        var rooms: Deque<Room> = []
+        var workers = 0
+        var isStopped = false
+    }
+
+    /// Readings at once, and rooms in one.
+    private static let workers = 2
+    private static let batch = 16
+
+    private let store: DeliveryStore
+    private let tellings: Tellings
+    private let rooms: any DeliveryRooms
+    private let connections: Connections
+    private let logger: Logger
+    private let state = Mutex(State())
+    let readings = Atomic<Int>(0)
+    private let told = Counter(label: "roost_conversations_told_events_total")
+    private let reads = Counter(label: "roost_conversations_delivery_reads_total")
+    private let failures = Counter(label: "roost_conversations_delivery_failures_total")
+
+    init(
+        store: DeliveryStore,
+        tellings: Tellings,
+        rooms: any DeliveryRooms,
+        connections: Connections,
+        logger: Logger
+    ) {
+        self.store = store
+        self.tellings = tellings
+        self.rooms = rooms
+        self.connections = connections
+        self.logger = logger
+    }
+
+    /// Gives rooms to the workers, which their `ring` or `said` asked for.
+    func add(_ rooms: some Collection<Room>) {
+        guard !rooms.isEmpty else { return }
+        let starts = state.withLock { state -> Int? in
+            guard !state.isStopped else { return nil }
+            state.rooms.append(contentsOf: rooms)
+            let wanted = min(Self.workers - state.workers, state.rooms.count)
+            state.workers += wanted
+            return wanted
+        }
+        guard let starts else { return dismiss(rooms) }
+        // Detached: a worker is nobody's request.
+        for _ in 0..<starts { Task.detached { await self.work() } }
+    }
+
+    /// Takes no more; what is not told is in the record.
+    func stop() {
+        let rooms = state.withLock { state in
+            state.isStopped = true
+            defer { state.rooms = [] }
+            return state.rooms
+        }
+        dismiss(rooms)
+    }
+
+    /// Runs something while nothing is told in a room, between two events.
+    ///
+    /// - Throws: what it throws; `unavailable` when the instance stops.
+    func holding<Value: Sendable>(
+        _ room: Room,
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let mustRun = room.visit { isHeld in
+                do {
+                    guard isHeld else { throw APIError.unavailable("what is about to stop") }
+                    continuation.resume(returning: try await body())
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+            if mustRun { add([room]) }
+        }
+    }
+
+    /// Nobody comes any more to do what was to be done there.
+    private func dismiss(_ rooms: some Collection<Room>) {
+        for visit in rooms.flatMap({ $0.takeVisits() }) { Task.detached { await visit(false) } }
+    }
+
+    private func work() async {
+        var pause = Duration.milliseconds(20)
+        while let batch = next() {
+            for room in batch { for visit in room.takeVisits() { await visit(true) } }
+            let rooms = batch.filter(tellWritten)
+            guard !rooms.isEmpty else { continue }
+            do {
+                reads.increment()
+                readings.add(1, ordering: .relaxed)
+                for (room, news) in try await read(rooms) { tell(news, in: room) }
+                pause = .milliseconds(20)
+            } catch {
+                failures.increment()
+                logger.warning("news could not be read", metadata: ["error": "\(error)", "rooms": "\(rooms.count)"])
+                // The record is away, and nothing of it is lost: the rooms wait.
+                try? await ContinuousClock().sleep(for: pause)
+                pause = min(pause * 2, .seconds(1))
+                for room in rooms { room.fail() }
+                putBack(rooms)
+            }
+        }
+    }
+
+    /// Nil: the worker is not needed any more.
+    private func next() -> [Room]? {
+        state.withLock { state in
+            let batch = Array(state.rooms.prefix(Self.batch))
+            state.rooms.removeFirst(batch.count)
+            if batch.isEmpty { state.workers -= 1 }
+            return batch.isEmpty ? nil : batch
+        }
+    }
+
+    /// Tells what was written here; true where more must be read.
+    private func tellWritten(in room: Room) -> Bool {
+        let (written, mustRead) = room.take()
+        if let last = written.last {
+            let encoded = written.map(tellings.encode)
+            room.tell(encoded, upTo: last.outcome.change, to: rooms, connections)
+            told.increment(by: encoded.count)
+        }
+        if !mustRead { rest(room, hasMore: false) }
+        return mustRead
+    }
+
+    /// All of it before any is told; nil: the conversation is nobody's any more.
+    private func read(_ rooms: [Room]) async throws -> [(Room, RoomNews?)] {
+        let places = rooms.map(\.told)
+        var found = try await store.news(zip(rooms, places).map { ($0.conversation, $1.change) })
+        for (room, place) in zip(rooms, places) {
+            guard let news = found[room.conversation] else { continue }
+            let missing = news.missing(after: place.seq)
+            guard !missing.isEmpty else { continue }
+            let more = try await store.messages(missing, in: room.conversation, news.marks)
+            found[room.conversation]?.messages += more
+        }
+        return rooms.map { ($0, found[$0.conversation]) }
+    }
+
+    private func tell(_ news: RoomNews?, in room: Room) {
+        guard let news else { return room.close(connections) }
+        let encoded = news.tellings(after: room.told.seq).map { tellings.encode($0, in: room) }
+        room.tell(encoded, upTo: news.change, to: rooms, connections)
+        told.increment(by: encoded.count)
+        rest(room, hasMore: news.hasMore)
+    }
+
+    private func rest(_ room: Room, hasMore: Bool) {
+        if room.rest(hasMore: hasMore) { putBack([room]) }
+    }
+
+    private func putBack(_ rooms: [Room]) {
+        let isTaken = state.withLock { state in
+            if !state.isStopped { state.rooms.append(contentsOf: rooms) }
+            return !state.isStopped
+        }
+        if !isTaken { dismiss(rooms) }
+    }
+}

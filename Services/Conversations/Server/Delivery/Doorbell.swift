@@ -1,0 +1,96 @@
+import ConversationsAPI
+import EventBus
+import Synchronization
+import Wire
+
+/// Says that there is something new, once it is committed: here at once, and to the other instances over the bus.
+///
+/// It waits for nobody, so that no acknowledgement waits for it; it may be lost, and nothing with it.
+final class Doorbell: Sendable {
+    private let connections: Connections
+    private let queue: DeliveryQueue
+    private let bus: any EventBus
+    /// Whether there is another instance to be rung for; and how often one was heard of.
+    private let others = Mutex((areThere: true, heard: 0))
+    /// Somebody came into a conversation: called here, and by it the others look too.
+    private let hasArrived: AsyncStream<Void>.Continuation
+    let arrivals: AsyncStream<Void>
+
+    init(connections: Connections, queue: DeliveryQueue, bus: any EventBus) {
+        self.connections = connections
+        self.queue = queue
+        self.bus = bus
+        (arrivals, hasArrived) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Another instance says that it is there, or may have said so.
+    func hearOfOthers() {
+        others.withLock { others in
+            others.areThere = true
+            others.heard += 1
+        }
+    }
+
+    /// Whether another was heard of, or the bus itself: it is listened to.
+    var hasHeard: Bool { others.withLock { $0.heard > 0 } }
+
+    /// Looks in the record whether there are others; who was heard of while it was looked counts as there.
+    func look<Value>(for others: () async throws -> (areThere: Bool, Value)) async throws -> Value {
+        let before = self.others.withLock { $0.heard }
+        let (areThere, value) = try await others()
+        self.others.withLock { if areThere || $0.heard == before { $0.areThere = areThere } }
+        return value
+    }
+
+    var isAlone: Bool { others.withLock { !$0.areThere } }
+
+    /// What a lane has written.
+    func note(_ batch: [LaneRecord]) {
+        guard connections.isListening || !isAlone else { return }
+        var changes: [Conversation.ID: Int64] = [:]
+        var woken: [Room] = []
+        for record in batch {
+            switch (record.outcome, record.write) {
+            case (.written(let written), .message(let message)):
+                let conversation = message.conversation.id
+                changes[conversation] = max(changes[conversation] ?? 0, written.change)
+                let room = connections.room(conversation)
+                if let room, room.said(Room.Written(message: message, outcome: written)) { woken.append(room) }
+            case (.marked(let mark), .mark(let write)):
+                let conversation = write.conversation.id
+                changes[conversation] = max(changes[conversation] ?? 0, mark.change)
+            case (.amended, .amendment(let amendment)):
+                changes[amendment.conversation.id] = Room.look
+            default: break
+            }
+        }
+        queue.add(woken)
+        ring(changes)
+    }
+
+    /// Something else changed in a conversation, or it is gone.
+    func changed(_ conversation: Conversation.ID) { ring([conversation: Room.look]) }
+
+    /// Somebody came into a conversation.
+    func arrived(in conversation: Conversation.ID) {
+        hasArrived.yield()
+        publish(.arrived)
+        changed(conversation)
+    }
+
+    /// Another instance rang, or the sweep found something.
+    func hear(_ changes: [Conversation.ID: Int64]) {
+        queue.add(connections.rooms(hearing: changes).filter { $0.room.ring($0.change) }.map(\.room))
+    }
+
+    private func ring(_ changes: [Conversation.ID: Int64]) {
+        guard !changes.isEmpty else { return }
+        hear(changes)
+        for (conversation, change) in changes { publish(.changed(conversation, change)) }
+    }
+
+    func publish(_ message: BusMessage) {
+        guard !isAlone else { return }
+        bus.publish(message.text, on: Delivery.topic, replacing: message.key)
+    }
+}

@@ -1,0 +1,110 @@
+import ConversationsAPI
+import Logging
+import NIOCore
+import Postgres
+import ServiceLifecycle
+import Wire
+
+/// Tells people who is there: partners of direct conversations and of groups of up to 100, and none that is kept apart.
+///
+/// One after another, behind everything else, and bounded: where very many come and go at once, some are not told of.
+final class Presences: Service {
+    private enum Work {
+        /// Somebody came or went: where is it told, here and at the other instances?
+        case announce(Presence)
+        /// Whom does it concern here?
+        case tell(Presence, [Conversation.ID])
+    }
+
+    private static let capacity = 10_000
+    /// So many conversations fit one message on the bus.
+    private static let named = 200
+
+    private let database: PostgresPool
+    private let connections: Connections
+    private let doorbell: Doorbell
+    private let logger: Logger
+    private let work: AsyncStream<Work>
+    private let asked: AsyncStream<Work>.Continuation
+
+    init(database: PostgresPool, connections: Connections, doorbell: Doorbell, logger: Logger) {
+        self.database = database
+        self.connections = connections
+        self.doorbell = doorbell
+        self.logger = logger
+        (work, asked) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.capacity))
+    }
+
+    /// Of the others in a conversation that `user` is in, as he may know it: none of a large group, nor of who is kept
+    /// apart from him.
+    func presences(in conversation: Conversation.ID, for user: User.ID) async throws -> [Presence] {
+        let store = PresenceStore(db: database.reads)
+        let partners = try await store.partners(of: user, in: conversation)
+        guard !partners.isEmpty else { return [] }
+        let apart = Set(try await store.keptApart(from: user, among: partners))
+        return try await store.presences(of: partners, of: user.application).filter { !apart.contains($0.user) }
+    }
+
+    func announce(_ presence: Presence) { asked.yield(.announce(presence)) }
+
+    /// Another instance says it.
+    func hear(_ presence: Presence, in conversations: [Conversation.ID]) {
+        asked.yield(.tell(presence, conversations))
+    }
+
+    func run() async {
+        await cancelWhenGracefulShutdown { [self] in
+            for await work in work {
+                do {
+                    try await perform(work)
+                } catch {
+                    // It is shown, not promised: who looks again sees it.
+                    logger.warning("a presence was not told", metadata: ["error": "\(error)"])
+                }
+            }
+        }
+    }
+
+    private func perform(_ work: Work) async throws {
+        switch work {
+        case .announce(let presence):
+            let audience = try await PresenceStore(db: database.reads).audience(of: presence.user)
+            for start in stride(from: 0, to: audience.count, by: Self.named) {
+                let part = Array(audience[start..<min(start + Self.named, audience.count)])
+                doorbell.publish(.presence(presence, part))
+            }
+            try await tell(presence, in: audience)
+        case .tell(let presence, let conversations):
+            try await tell(presence, in: conversations)
+        }
+    }
+
+    private func tell(_ presence: Presence, in conversations: [Conversation.ID]) async throws {
+        var partners: Set<User.ID> = []
+        for conversation in conversations {
+            for connection in connections.room(conversation)?.connections ?? [] { partners.insert(connection.user) }
+        }
+        partners.remove(presence.user)
+        guard !partners.isEmpty else { return }
+        let store = PresenceStore(db: database.reads)
+        partners.subtract(try await store.keptApart(from: presence.user, among: partners.map(\.user)))
+        let event = presence.event
+        for partner in partners {
+            for connection in connections.of(partner) { connection.socket.emit(event) }
+        }
+    }
+}
+
+extension Presence {
+    /// As clients are told.
+    var event: DeliveryEvent {
+        var writer = JSONWriter(capacity: 128)
+        writer.raw("{\"userId\":")
+        writer.string(user.user)
+        writer.raw(isOnline ? ",\"status\":\"online\"" : ",\"status\":\"offline\"")
+        writer.raw(",\"lastSeen\":")
+        if let lastSeen { writer.time(lastSeen) } else { writer.raw("null") }
+        writer.raw("}")
+        return DeliveryEvent(name: .presence, json: writer.buffer)
+    }
+}

@@ -1,0 +1,191 @@
+import ConversationsAPI
+import DequeModule
+import Synchronization
+import Wire
+
+/// A conversation that somebody connected here is in: how far it has been told, and to whom.
+///
+/// One worker at a time reads and tells; whoever joins meanwhile does so between two events, at a change that is known.
+final class Room: Sendable {
+    /// Asks for a look whatever the change is.
+    static let look = Int64.max
+
+    /// A message that was written here, so that it need not be read.
+    struct Written: Sendable {
+        let message: MessageWrite
+        let outcome: WrittenMessage
+    }
+
+    /// What a draft is known by until it comes back as a message.
+    struct Draft: Hashable, Sendable {
+        let sender: User.ID
+        let clientMessageID: String
+
+        init(sender: User.ID, clientMessageID: String) {
+            self.sender = sender
+            self.clientMessageID = clientMessageID
+        }
+
+        init(_ message: MessageWrite) {
+            self.init(sender: message.sender, clientMessageID: message.clientMessageID)
+        }
+    }
+
+    struct State {
+        /// Every change up to here was told.
+        var change: Int64
+        /// Every message up to here was told.
+        var seq: Int64
+        var connections: Set<Connection> = []
+        /// The highest change heard of; `look` when any may have been.
+        var wanted: Int64 = 0
+        /// It waits for a worker, or one is at it.
+        var isQueued = false
+        var isClosed = false
+        var written: Deque<Written> = []
+        var writtenBytes = 0
+        /// What is to be done while nothing is told here.
+        var visits: [@Sendable (_ isHeld: Bool) async -> Void] = []
+        /// Through which socket a draft came, that its message is not told to.
+        var origins: [Draft: Connection] = [:]
+    }
+
+    enum Joining {
+        case joined
+        /// The room has told more than is known of who comes in: look again.
+        case isAhead
+        case isClosed
+    }
+
+    /// How much that was written here waits to be told; what is more is read again.
+    private static let writtenCapacity = 256
+    private static let writtenBytesCapacity = 524_288
+
+    let conversation: Conversation.ID
+    let application: String
+    let state: Mutex<State>
+
+    /// A room that has told everything up to a change, the messages up to a `seq` among it.
+    init(_ conversation: Conversation.ID, of application: String, change: Int64, seq: Int64) {
+        self.conversation = conversation
+        self.application = application
+        state = Mutex(State(change: change, seq: seq))
+    }
+
+    var change: Int64 { state.withLock { $0.change } }
+
+    /// Nobody is about to read or tell.
+    var isAtRest: Bool { state.withLock { !$0.isQueued } }
+
+    // MARK: News
+
+    /// There may be something up to this change; true where the room must be given to a worker.
+    func ring(_ change: Int64) -> Bool {
+        state.withLock { state in
+            guard change > state.change, !state.isClosed else { return false }
+            state.wanted = max(state.wanted, change)
+            defer { state.isQueued = true }
+            return !state.isQueued
+        }
+    }
+
+    /// A message was written here; true where the room must be given to a worker.
+    func said(_ written: Written) -> Bool {
+        state.withLock { state in
+            guard written.outcome.change > state.change, !state.isClosed else { return false }
+            state.wanted = max(state.wanted, written.outcome.change)
+            let bytes = written.message.textBytes
+            if state.written.count < Self.writtenCapacity,
+                state.writtenBytes + bytes <= Self.writtenBytesCapacity
+            {
+                state.written.append(written)
+                state.writtenBytes += bytes
+            }
+            defer { state.isQueued = true }
+            return !state.isQueued
+        }
+    }
+
+    /// Something is to be done between two events; true where the room must be given to a worker.
+    func visit(_ body: @escaping @Sendable (_ isHeld: Bool) async -> Void) -> Bool {
+        state.withLock { state in
+            state.visits.append(body)
+            defer { state.isQueued = true }
+            return !state.isQueued
+        }
+    }
+
+    func takeVisits() -> [@Sendable (_ isHeld: Bool) async -> Void] {
+        state.withLock { state in
+            defer { state.visits = [] }
+            return state.visits
+        }
+    }
+
+    // MARK: Who is in it
+
+    /// Lets connections in that know all up to `change`, as members at that moment; all of them between two events.
+    func join(_ arriving: [Connection], knowing change: Int64, _ connections: Connections) -> Joining {
+        state.withLock { state in
+            guard !state.isClosed else { return .isClosed }
+            guard state.change <= change else { return .isAhead }
+            for connection in arriving { admit(connection, &state, connections) }
+            // They may all have gone meanwhile.
+            if state.connections.isEmpty { finish(&state, connections) }
+            return .joined
+        }
+    }
+
+    func leave(_ connection: Connection, _ connections: Connections) {
+        state.withLock { expel(connection, &$0, connections) }
+    }
+
+    /// Everybody out: the conversation is gone.
+    func close(_ connections: Connections) {
+        state.withLock { state in
+            for connection in state.connections { expel(connection, &state, connections) }
+            finish(&state, connections)
+        }
+    }
+
+    /// Under the room's lock; a connection that has gone meanwhile is not let in.
+    func admit(_ connection: Connection, _ state: inout State, _ connections: Connections) {
+        guard !state.connections.contains(connection), connections.note(connection, in: conversation) else { return }
+        state.connections.insert(connection)
+        connection.socket.join(conversation)
+    }
+
+    /// Under the room's lock; the last one closes the room.
+    func expel(_ connection: Connection, _ state: inout State, _ connections: Connections) {
+        guard state.connections.remove(connection) != nil else { return }
+        connections.note(connection, notIn: conversation)
+        connection.socket.leave(conversation)
+        state.origins = state.origins.filter { $0.value !== connection }
+        if state.connections.isEmpty { finish(&state, connections) }
+    }
+
+    private func finish(_ state: inout State, _ connections: Connections) {
+        guard !state.isClosed else { return }
+        state.isClosed = true
+        state.written = []
+        state.writtenBytes = 0
+        connections.close(self)
+    }
+
+    // MARK: Whose message is whose
+
+    /// This connection sends a draft: its message is not to come back to it.
+    func expect(_ draft: Draft, from connection: Connection) {
+        state.withLock { state in
+            if state.connections.contains(connection) { state.origins[draft] = connection }
+        }
+    }
+
+    /// The draft was not written, or had been before.
+    func forget(_ draft: Draft) {
+        state.withLock { _ = $0.origins.removeValue(forKey: draft) }
+    }
+
+    /// The connections here of everybody in it, for what is theirs alone.
+    var connections: Set<Connection> { state.withLock { $0.connections } }
+}

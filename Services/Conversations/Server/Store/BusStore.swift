@@ -1,0 +1,10 @@
+import Postgres
+
+/// The table `bus`: the name by which the instances find each other.
+struct BusStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    func name() async throws -> String {
+        try await db.one("SELECT name FROM bus", as: { try $0.string("name") })
+    }
+}

@@ -1,0 +1,99 @@
+import ConversationsAPI
+import Postgres
+import Wire
+
+/// A conversation that somebody is in, and how far it had come at a moment when he was.
+struct Place: Hashable, Sendable {
+    let conversation: Conversation.ID
+    let change: Int64
+    let seq: Int64
+}
+
+/// Who is where, as delivery asks it.
+struct PlaceStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// All conversations of a user, in the order of their ids, behind one.
+    func places(of user: User.ID, after conversation: Conversation.ID, limit: Int) async throws -> [Place] {
+        try await db.all(
+            """
+            SELECT heads.conversation_id, heads.last_change, heads.last_seq
+            FROM members JOIN heads ON heads.conversation_id = members.conversation_id
+            WHERE members.application_id = \(user.application) AND members.user_id = \(user.user)
+                AND members.conversation_id > \(conversation)
+            ORDER BY members.conversation_id LIMIT \(limit)
+            """,
+            as: Place.init(row:)
+        )
+    }
+
+    /// Nil: he is not in it.
+    func place(of user: User.ID, in conversation: Conversation.ID) async throws -> Place? {
+        try await db.first(
+            """
+            SELECT heads.conversation_id, heads.last_change, heads.last_seq
+            FROM members JOIN heads ON heads.conversation_id = members.conversation_id
+            WHERE members.conversation_id = \(conversation)
+                AND members.application_id = \(user.application) AND members.user_id = \(user.user)
+            """,
+            as: Place.init(row:)
+        )
+    }
+
+    /// Those of some users who are in a conversation, each with what was there right before he came.
+    ///
+    /// Who came later has the `seq` of the message that says so; who was there from the beginning has none.
+    func arrivals(
+        of users: [String],
+        of application: String,
+        in conversation: Conversation.ID
+    ) async throws -> [(user: String, before: Place)] {
+        try await db.all(
+            """
+            SELECT members.user_id, heads.conversation_id, coalesce(messages.change - 1, 0) AS last_change,
+                   greatest(members.place - 1, 0) AS last_seq
+            FROM members
+            JOIN heads ON heads.conversation_id = members.conversation_id
+            LEFT JOIN messages ON messages.conversation_id = members.conversation_id AND messages.seq = members.place
+            WHERE members.conversation_id = \(conversation) AND members.application_id = \(application)
+                AND members.user_id = ANY (\(users))
+            """,
+            as: { (try $0.string("user_id"), try Place(row: $0)) }
+        )
+    }
+
+    /// Of these conversations those in which more has happened than is known, with the newest change; nil: it is gone.
+    func ahead(of known: [(conversation: Conversation.ID, change: Int64)]) async throws -> [(Conversation.ID, Int64?)] {
+        try await db.all(
+            """
+            SELECT known.conversation_id, heads.last_change
+            FROM unnest(\(known.map(\.conversation.rawValue)), \(known.map(\.change))) AS known (conversation_id, change)
+            LEFT JOIN heads ON heads.conversation_id = known.conversation_id
+            WHERE heads.last_change IS DISTINCT FROM known.change
+                AND coalesce(heads.last_change > known.change, TRUE)
+            """,
+            as: { (try $0.decode("conversation_id"), try $0.optionalInt64("last_change")) }
+        )
+    }
+
+    /// Whether a user may be heard there: nil where he is not in it, false where the other one of the two has blocked him.
+    func isHeard(_ user: User.ID, in conversation: Conversation.ID) async throws -> Bool? {
+        try await db.first(
+            """
+            SELECT is_blocked FROM members
+            WHERE conversation_id = \(conversation) AND application_id = \(user.application) AND user_id = \(user.user)
+            """,
+            as: { try !$0.bool("is_blocked") }
+        )
+    }
+}
+
+extension Place {
+    fileprivate init(row: PostgresRow) throws {
+        self.init(
+            conversation: try row.decode("conversation_id"),
+            change: try row.decode("last_change"),
+            seq: try row.decode("last_seq")
+        )
+    }
+}

@@ -1,0 +1,89 @@
+import ConversationsAPI
+import Foundation
+import Postgres
+import Wire
+
+/// Whether somebody has an open socket anywhere, and when he last had one.
+struct Presence: Hashable, Sendable {
+    let user: User.ID
+    let isOnline: Bool
+    /// Nil: never.
+    let lastSeen: Date?
+}
+
+/// Who is there, and who is told: partners of direct conversations and of small groups, unless one blocks the other.
+struct PresenceStore<Executor: PostgresExecutor> {
+    /// In how many conversations somebody's presence is told at most: the newest.
+    private static var audienceLimit: Int { 1_000 }
+
+    let db: Executor
+
+    func presences(of users: [String], of application: String) async throws -> [Presence] {
+        try await db.all(
+            """
+            SELECT users.application_id, users.user_id, users.last_seen_at, EXISTS (
+                SELECT FROM connected_devices AS devices
+                JOIN instances ON instances.instance_id = devices.instance_id
+                WHERE devices.application_id = users.application_id AND devices.user_id = users.user_id
+                    AND instances.lease_until > clock_timestamp()
+            ) AS is_online
+            FROM users WHERE users.application_id = \(application) AND users.user_id = ANY (\(users))
+            """,
+            as: { row in
+                Presence(
+                    user: try User.ID(row: row),
+                    isOnline: try row.bool("is_online"),
+                    lastSeen: try row.optionalDate("last_seen_at")
+                )
+            }
+        )
+    }
+
+    /// Where a user's presence is told.
+    func audience(of user: User.ID) async throws -> [Conversation.ID] {
+        try await db.all(
+            """
+            SELECT mine.conversation_id FROM (
+                SELECT conversation_id FROM members
+                WHERE application_id = \(user.application) AND user_id = \(user.user)
+                ORDER BY conversation_id DESC LIMIT \(Self.audienceLimit)
+            ) AS mine
+            WHERE (
+                SELECT member_count FROM conversations WHERE conversations.conversation_id = mine.conversation_id
+            ) <= \(ConversationStore<Executor>.readsLimit)
+            """,
+            as: { try $0.decode("conversation_id") }
+        )
+    }
+
+    /// The members of a conversation that `user` is in, where it is small enough for him to be told of them.
+    func partners(of user: User.ID, in conversation: Conversation.ID) async throws -> [String] {
+        try await db.all(
+            """
+            SELECT people.user_id
+            FROM members AS mine
+            JOIN conversations ON conversations.conversation_id = mine.conversation_id
+            JOIN members AS people ON people.conversation_id = mine.conversation_id
+            WHERE mine.conversation_id = \(conversation) AND mine.application_id = \(user.application)
+                AND mine.user_id = \(user.user) AND people.user_id <> mine.user_id
+                AND conversations.member_count <= \(ConversationStore<Executor>.readsLimit)
+            ORDER BY people.place
+            """,
+            as: { try $0.string("user_id") }
+        )
+    }
+
+    /// Those of `others` whom a user has blocked or who have blocked him.
+    func keptApart(from user: User.ID, among others: [String]) async throws -> [User.ID] {
+        try await db.all(
+            """
+            SELECT blocked_id AS other FROM blocks
+            WHERE application_id = \(user.application) AND user_id = \(user.user) AND blocked_id = ANY (\(others))
+            UNION
+            SELECT user_id FROM blocks
+            WHERE application_id = \(user.application) AND blocked_id = \(user.user) AND user_id = ANY (\(others))
+            """,
+            as: { User.ID(application: user.application, user: try $0.string("other")) }
+        )
+    }
+}

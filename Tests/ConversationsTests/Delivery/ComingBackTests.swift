@@ -1,0 +1,221 @@
+import ConversationsAPI
+import Foundation
+import TestSupport
+import Testing
+import Wire
+
+@testable import ConversationsServer
+
+/// Sockets that come back with what their client knew, and those that sign in while others write.
+@Suite struct ComingBackTests {
+    @Test func nothingFallsBetweenSigningInAndTheFirstThatIsHeard() async throws {
+        try await withStore { scene in
+            try await scene.withInstances { one, two in
+                let (token, ann) = (scene.conversation, StoreScene.user("ann"))
+                let isOver = Shared(false)
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for instance in [one, two] {
+                        tasks.addTask {
+                            while !isOver.value {
+                                _ = try await instance.messages.send(MessageDraft(data: "x"), to: token, by: ann)
+                            }
+                        }
+                    }
+                    for round in 0..<20 {
+                        let client = try await (round % 2 == 0 ? one : two).connect("bob", device: "\(round)")
+                        let known = try await one.messages.history(token, to: ann, HistorySpan()).first?.seq ?? 0
+                        try await client.hears(upTo: Int(known) + 5)
+                        client.leave()
+                        let seqs = client.socket.seqs
+                        let first = try #require(seqs.first)
+                        #expect(first <= Int(known) + 1)
+                        #expect(seqs == Array(first..<first + seqs.count))
+                    }
+                    isOver.change { $0 = true }
+                    try await tasks.waitForAll()
+                }
+            }
+        }
+    }
+
+    @Test func whoComesBackIsToldWhatHeMissedAndThenWhatHappens() async throws {
+        try await withStore { scene in
+            try await scene.withInstances { one, two in
+                let (token, ann) = (scene.conversation, StoreScene.user("ann"))
+                let isOver = Shared(false)
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for instance in [one, two] {
+                        tasks.addTask {
+                            while !isOver.value {
+                                _ = try await instance.messages.send(MessageDraft(data: "x"), to: token, by: ann)
+                            }
+                        }
+                    }
+                    var (change, seqs): (Int64, [Int]) = (0, [])
+                    for round in 0..<12 {
+                        let instance = round % 2 == 0 ? one : two
+                        let client = try await instance.connect("bob", last: [token.id: change])
+                        let count = client.socket.allSeqs.count
+                        try await eventually { client.socket.allSeqs.count >= count + 10 }
+                        client.leave()
+                        // What a client does: it knows a message by its id, and remembers the highest change.
+                        for seq in client.socket.allSeqs where !seqs.contains(seq) { seqs.append(seq) }
+                        change = max(change, Int64(client.socket.changes.max() ?? 0))
+                        #expect(client.socket.heard(.sync).allSatisfy { $0["resync"].bool != true })
+                    }
+                    isOver.change { $0 = true }
+                    try await tasks.waitForAll()
+                    #expect(seqs == Array(1...seqs.count))
+                }
+            }
+        }
+    }
+
+    @Test func whoComesBackToAConversationThatIsNeverQuietIsLetIn() async throws {
+        try await withStore { scene in
+            try await scene.withInstances { one, two in
+                let (token, ann) = (scene.conversation, StoreScene.user("ann"))
+                let cat = try await one.connect("cat")
+                let isOver = Shared(false)
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for _ in 0..<32 {
+                        tasks.addTask {
+                            while !isOver.value {
+                                _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ann)
+                            }
+                        }
+                    }
+                    var change: Int64 = 0
+                    for _ in 0..<5 {
+                        let client = try await one.connect("bob", last: [token.id: change])
+                        let count = client.socket.allSeqs.count
+                        try await eventually { client.socket.allSeqs.count >= count + 50 }
+                        client.leave()
+                        let seqs = client.socket.allSeqs
+                        #expect(seqs == Array(Int(change) + 1...Int(change) + seqs.count))
+                        #expect(client.socket.heard(.sync).allSatisfy { $0["resync"].bool != true })
+                        change = Int64(client.socket.changes.max() ?? 0)
+                    }
+                    isOver.change { $0 = true }
+                    try await tasks.waitForAll()
+                }
+                let last = try #require(try await one.messages.history(token, to: ann, HistorySpan()).first)
+                try await cat.hears(upTo: Int(last.seq))
+                #expect(cat.socket.seqs == Array(1...Int(last.seq)))
+            }
+        }
+    }
+
+    @Test func whoKnowsEverythingIsToldNothing() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, _ in
+                let token = scene.conversation
+                let sent = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreScene.user("ann"))
+                let bob = try await one.connect("bob", last: [token.id: sent.change])
+                #expect(bob.socket.heard.isEmpty)
+                #expect(one.delivery.connections.isIn(token.id, bob.connection))
+            }
+        }
+    }
+
+    @Test func marksEditsAndTheRestAreMissedToo() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, _ in
+                let (token, ann) = (scene.conversation, StoreScene.user("ann"))
+                let sent = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ann)
+                _ = try await one.messages.edit(sent.id, in: token, to: MessageChanges(data: "y"), by: ann)
+                _ = try await one.messages.markRead(sent.id, in: token, by: StoreScene.user("cat"))
+
+                let bob = try await one.connect("bob", last: [token.id: sent.change])
+
+                let told = try #require(bob.socket.heard(.sync).first)
+                #expect(bob.socket.heard.count == 1)
+                #expect(told["chatId"].int == Int(token.id.rawValue))
+                #expect(told["messages"].array.map { $0["data"].string } == ["y"])
+                #expect(told["reads"][0]["userId"].string == "cat")
+                #expect(told["change"].int == 3)
+                #expect(told["more"].bool == false)
+            }
+        }
+    }
+
+    @Test func whatCannotBeGoneOnFromIsToBeReadAnew() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, _ in
+                let other = try await scene.newConversation(["ann", "cat"])
+                let bob = try await one.connect("bob", last: [scene.conversation.id: 7, other.id: 0])
+
+                let told = bob.socket.heard(.sync)
+                #expect(told.map { $0["chatId"].int } == [Int(scene.conversation.id.rawValue), Int(other.id.rawValue)])
+                #expect(told.allSatisfy { $0["resync"].bool == true })
+                #expect(one.delivery.connections.conversations == [scene.conversation.id])
+            }
+        }
+    }
+
+    @Test func whoMissedTooMuchReadsItForHimself() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, _ in
+                let token = scene.conversation
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for _ in 0..<1_050 {
+                        tasks.addTask {
+                            _ = try await one.messages.send(
+                                MessageDraft(data: "x"),
+                                to: token,
+                                by: StoreScene.user("ann")
+                            )
+                        }
+                    }
+                    try await tasks.waitForAll()
+                }
+                let bob = try await one.connect("bob", last: [token.id: 0])
+                #expect(bob.socket.heard(.sync).last?["resync"].bool == true)
+                let isAllOfThem = bob.socket.allSeqs == Array(1...1_000)
+                #expect(isAllOfThem)
+
+                _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreScene.user("ann"))
+                try await bob.hears(upTo: 1_051)
+            }
+        }
+    }
+
+    @Test func bySeqOneLearnsOfNewMessagesAndWhereToGoOn() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, _ in
+                let (token, ann, bob) = (scene.conversation, StoreScene.user("ann"), StoreScene.user("bob"))
+                for _ in 0..<5 { _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ann) }
+                let third = try #require(try await one.messages.history(token, to: ann, .only(3)).first)
+                _ = try await one.messages.react("👋", to: third.id, in: token, by: ann)
+
+                let sync = one.delivery.sync
+                guard case .missed(let part) = try await sync.missed(in: token.id, by: bob, afterSeq: 1, limit: 2),
+                    case .missed(let rest) = try await sync.missed(in: token.id, by: bob, afterSeq: 3, limit: 2),
+                    case .missed(let by) = try await sync.missed(in: token.id, by: bob, after: part.change)?.changes
+                else { throw TestSupportError("resync") }
+                #expect(part.messages.map(\.seq) == [2, 3] && part.more)
+                #expect(rest.messages.map(\.seq) == [4, 5] && !rest.more && rest.change == 6)
+                // All that was not told yet is behind the change it named.
+                #expect(Set(by.messages.map(\.seq)).isSuperset(of: [4, 5]))
+                #expect(try await sync.missed(in: token.id, by: bob, afterSeq: 6) == .resync)
+                #expect(try await sync.missed(in: token.id, by: StoreScene.user("eve"), afterSeq: 0) == nil)
+                #expect(try await sync.missed(in: token.id, by: StoreScene.user("eve"), after: 0) == nil)
+            }
+        }
+    }
+}
+
+extension RecordingSocket {
+    /// Of new messages, be they told as missed or as they happen, in the order they came; each once.
+    var allSeqs: [Int] {
+        var seqs: [Int] = []
+        for heard in heard {
+            let found =
+                heard.name == .sync
+                ? heard.json["messages"].array.compactMap { $0["seq"].int }
+                : heard.name == .message ? [heard.json["seq"].int].compactMap { $0 } : []
+            seqs += found.filter { !seqs.contains($0) }
+        }
+        return seqs
+    }
+}

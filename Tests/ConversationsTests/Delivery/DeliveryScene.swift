@@ -1,0 +1,135 @@
+import ConversationsAPI
+import EventBus
+import Foundation
+import Logging
+import Postgres
+import ServiceHost
+import ServiceLifecycle
+import TestSupport
+import Testing
+import Wire
+
+@testable import ConversationsServer
+
+/// An instance of the service as far as it writes and delivers, over the database of the scene.
+struct Instance: Sendable {
+    let delivery: Delivery
+    let rooms: RecordingRooms
+    let lanes: WriteLanes
+    let conversations: Conversations
+    let messages: Messages
+
+    init(_ name: String, over pool: PostgresPool, bus: any EventBus) {
+        let links = FileLinks(signer: LinkSigner(secret: "links"), publicURL: "http://roost.test", now: { Date() })
+        let rooms = RecordingRooms()
+        let delivery = Delivery(
+            database: pool,
+            bus: bus,
+            rooms: rooms,
+            links: links,
+            logger: StoreScene.logger,
+            instance: name
+        )
+        self.rooms = rooms
+        self.delivery = delivery
+        lanes = WriteLanes(
+            database: pool,
+            configuration: ConversationsConfiguration(),
+            logger: StoreScene.logger,
+            written: delivery.doorbell.note
+        )
+        conversations = Conversations(
+            database: pool,
+            users: KnownUsers(auth: AuthStandIn.nobody),
+            cursors: CursorSigner(secret: "cursors"),
+            links: links,
+            maximumMembers: 10_000,
+            doorbell: delivery.doorbell
+        )
+        messages = Messages(database: pool, lanes: lanes, links: links)
+    }
+
+    var members: Members { Members(conversations: conversations) }
+
+    /// Somebody's device, connected.
+    func connect(
+        _ name: String,
+        device: String? = nil,
+        session: String? = nil,
+        last: [Conversation.ID: Int64] = [:]
+    ) async throws -> Client {
+        let socket = RecordingSocket(rooms)
+        let connection = try await delivery.attach(
+            socket,
+            user: StoreScene.user(name),
+            device: device ?? "\(name)'s",
+            session: session ?? "\(name)'s session",
+            last: last
+        )
+        return Client(instance: self, connection: connection, socket: socket)
+    }
+}
+
+/// A connected device.
+struct Client: Sendable {
+    let instance: Instance
+    let connection: Connection
+    let socket: RecordingSocket
+
+    @discardableResult
+    func say(_ text: String, in token: ConversationToken, id: String? = nil) async throws -> Message {
+        let draft = MessageDraft(data: text, clientMessageId: id)
+        return try await instance.messages.send(draft, to: token, by: connection.user, through: connection)
+    }
+
+    func leave() { instance.delivery.detach(connection) }
+
+    /// Until it was told of a message.
+    func hears(upTo seq: Int) async throws {
+        try await eventually { socket.seqs.last.map { $0 >= seq } ?? false }
+    }
+}
+
+extension StoreScene {
+    /// Instances that run, with all that goes on in them, and ring for each other.
+    func withInstances(_ body: (Instance, Instance) async throws -> Void) async throws {
+        let name = try await BusStore(db: pool).name()
+        let instances = ["one", "two"].map { instance in
+            let bus = PostgresEventBus(pool: pool, name: name, logger: Self.logger)
+            return Instance(instance, over: pool, bus: bus)
+        }
+        try await running(instances.flatMap { [$0.delivery] + $0.delivery.upkeep }) {
+            // They know of each other, and listen.
+            for _ in 0..<2 { for instance in instances { try await instance.delivery.devices.renew() } }
+            try await eventually { instances.allSatisfy(\.delivery.doorbell.hasHeard) }
+            try await body(instances[0], instances[1])
+        }
+    }
+
+    /// Instances that hear nothing of each other, and look for nothing by themselves.
+    func withDeafInstances(_ body: (Instance, Instance) async throws -> Void) async throws {
+        let instances = ["one", "two"].map { Instance($0, over: pool, bus: bus($0)) }
+        try await body(instances[0], instances[1])
+        for instance in instances { instance.delivery.queue.stop() }
+    }
+
+    /// One that nobody of another name hears.
+    func bus(_ name: String) -> PostgresEventBus {
+        PostgresEventBus(pool: pool, name: "\(database.configuration.schema ?? "")_\(name)", logger: Self.logger)
+    }
+
+    func running(_ services: [any Service], _ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for service in services { tasks.addTask { try await service.run() } }
+            let outcome: Result<Void, any Error>
+            do {
+                outcome = .success(try await body())
+            } catch {
+                outcome = .failure(error)
+            }
+            tasks.cancelAll()
+            while let ended = await tasks.nextResult() { _ = ended }
+            try outcome.get()
+        }
+    }
+}

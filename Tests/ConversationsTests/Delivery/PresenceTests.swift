@@ -1,0 +1,218 @@
+import ConversationsAPI
+@testable import ConversationsServer
+import EventBus
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+import Wire
+
+/// Who types, who is there, and in whose table.
+@Suite struct PresenceTests {
+    @Test func whoTypesIsShownToTheOthersOnceInThreeSeconds() async throws {
+        try await withStore { scene in
+            try await scene.withInstances { one, two in
+                let (ann, tablet) = (try await one.connect("ann"), try await two.connect("ann", device: "tablet"))
+                let others = [try await one.connect("bob"), try await two.connect("cat")]
+                for _ in 0..<5 { try await one.delivery.type(in: scene.conversation.id, by: ann.connection) }
+                // From another device, through another instance, it is the same person.
+                try await eventually { others[1].socket.heard(.typing).count == 1 }
+                try await two.delivery.type(in: scene.conversation.id, by: tablet.connection)
+                try await others[1].say("well", in: scene.conversation)
+                for other in others {
+                    try await eventually { other.socket.heard(.typing).count > 0 }
+                    #expect(other.socket.heard(.typing).count == 1)
+                    #expect(other.socket.heard(.typing)[0]["userId"].string == "ann")
+                    #expect(other.socket.heard(.typing)[0]["chatId"].int == Int(scene.conversation.id.rawValue))
+                }
+                try await tablet.hears(upTo: 1)
+                #expect(ann.socket.heard(.typing).isEmpty && tablet.socket.heard(.typing).isEmpty)
+            }
+        }
+    }
+
+    @Test func typingElsewhereOrToWhoHasBlockedOneIsRefused() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, _ in
+                let (eve, dan) = (try await one.connect("eve"), try await one.connect("dan"))
+                await #expect(throws: Conversations.notFound) {
+                    try await one.delivery.type(in: scene.conversation.id, by: eve.connection)
+                }
+                let direct = try await one.conversations.openDirect(
+                    ConversationDraft(members: ["dan"], type: "direct"),
+                    by: eve.connection.user
+                )
+                try await one.delivery.sweepArrivals()
+                try await one.delivery.type(in: direct.id, by: eve.connection)
+                #expect(dan.socket.heard(.typing).count == 1)
+
+                try await scene.block("dan", by: "eve")
+                await #expect(throws: Conversations.blocked) {
+                    try await one.delivery.type(in: direct.id, by: dan.connection)
+                }
+            }
+        }
+    }
+
+    @Test func aThrottleLetsEachThingPassOnceInAWhile() {
+        let now = Shared(ContinuousClock.now)
+        let throttle = Throttle<Int>(pause: .seconds(3), capacity: 4, now: { now.value })
+        #expect((1...8).allSatisfy(throttle.passes))
+        #expect(!throttle.passes(8) && throttle.isHeld(8))
+        now.change { $0 += .milliseconds(2_999) }
+        #expect(!throttle.passes(8))
+        now.change { $0 += .milliseconds(1) }
+        #expect(!throttle.isHeld(8))
+        #expect(throttle.passes(8))
+        #expect(!throttle.passes(8))
+    }
+
+    @Test func partnersAreToldWhoComesAndWhoIsAway() async throws {
+        try await withStore { scene in
+            try await scene.withInstances { one, two in
+                let (bob, eve) = (try await two.connect("bob"), try await two.connect("eve"))
+                try await scene.block("cat", by: "bob")
+
+                let (ann, again) = (try await one.connect("ann"), try await one.connect("ann", device: "tablet"))
+                let cat = try await one.connect("cat")
+                try await eventually { bob.socket.presences == ["ann online"] }
+                try await eventually { ann.socket.presences.contains("cat online") }
+                #expect(
+                    try await one.delivery.presences.presences(in: scene.conversation.id, for: ann.connection.user)
+                        .map { "\($0.user.user) \($0.isOnline)" }.sorted() == ["bob true", "cat true"]
+                )
+
+                ann.leave()
+                try await one.delivery.devices.tellAway(at: .now + .seconds(60))
+                again.leave()
+                cat.leave()
+                try await eventually { try await scene.connectedDevices() == ["bob bob's two", "eve eve's two"] }
+                try await one.delivery.devices.tellAway(at: .now)
+                try await one.delivery.devices.tellAway(at: .now + ConnectedDevices.grace)
+                try await eventually { bob.socket.presences == ["ann online", "ann offline"] }
+
+                let seen = try await two.delivery.presences.presences(
+                    in: scene.conversation.id,
+                    for: bob.connection.user
+                )
+                #expect(seen.map(\.user.user) == ["ann"])
+                #expect(seen.first?.isOnline == false && seen.first?.lastSeen != nil)
+                #expect(eve.socket.heard.isEmpty)
+            }
+        }
+    }
+
+    @Test func nobodyIsToldOfWhoIsBackBeforeLong() async throws {
+        try await withStore { scene in
+            try await scene.withInstances { one, two in
+                let bob = try await two.connect("bob")
+                let ann = try await one.connect("ann")
+                try await eventually { bob.socket.presences == ["ann online"] }
+                ann.leave()
+                try await eventually { try await scene.connectedDevices() == ["bob bob's two"] }
+                let back = try await two.connect("ann")
+                try await eventually { try await scene.connectedDevices().count == 2 }
+                try await one.delivery.devices.tellAway(at: .now + .seconds(60))
+                let cat = try await two.connect("cat")
+                try await eventually { bob.socket.presences.contains("cat online") }
+                #expect(!bob.socket.presences.contains("ann offline"))
+                _ = (back, cat)
+            }
+        }
+    }
+
+    @Test func aLargeGroupIsNotToldOf() async throws {
+        try await withStore { scene in
+            try await scene.withInstances { one, two in
+                let people = (0..<101).map { "p\($0)" }
+                let large = try await scene.newConversation(people)
+                let (first, second) = (try await one.connect("p0"), try await two.connect("p1"))
+                try await eventually { try await scene.connectedDevices().count == 2 }
+                #expect(try await one.delivery.presences.presences(in: large.id, for: first.connection.user).isEmpty)
+                let last = try await one.connect("p2")
+                try await last.say("hello", in: large)
+                try await second.hears(upTo: 1)
+                #expect(second.socket.presences.isEmpty)
+            }
+        }
+    }
+
+    @Test func theDevicesOfAnInstanceThatIsGoneAreAway() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, two in
+                for instance in [one, two] { try await instance.delivery.devices.renew() }
+                let (ann, bob) = (try await one.connect("ann"), try await two.connect("bob"))
+                for instance in [one, two] { await instance.delivery.devices.write() }
+                #expect(try await scene.isConnected("ann"))
+
+                _ = try await scene.pool.execute(
+                    "UPDATE instances SET lease_until = now() - interval '1 second' WHERE instance_id = 'one'"
+                )
+                #expect(try await !scene.isConnected("ann"))
+                #expect(try await scene.isConnected("bob"))
+                try await two.delivery.devices.forgetOthers()
+                #expect(try await scene.connectedDevices() == ["bob bob's two"])
+
+                // It was not gone after all.
+                try await one.delivery.devices.renew()
+                await one.delivery.devices.write()
+                #expect(try await scene.isConnected("ann"))
+                _ = (ann, bob)
+            }
+        }
+    }
+
+    @Test func anInstanceThatStopsLeavesItsPeopleTimeToComeBack() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, _ in
+                try await one.delivery.devices.renew()
+                await one.delivery.devices.end()
+                let left = try await scene.pool.one(
+                    "SELECT extract(epoch FROM lease_until - now())::float8 AS seconds FROM instances",
+                    as: { try $0.double("seconds") }
+                )
+                #expect(left > 0 && left <= 5)
+            }
+        }
+    }
+}
+
+extension RecordingSocket {
+    var presences: [String] {
+        heard(.presence).map { "\($0["userId"].string ?? "") \($0["status"].string ?? "")" }
+    }
+}
+
+extension StoreScene {
+    func block(_ blocked: String, by user: String) async throws {
+        let blocks = Blocks(
+            database: pool,
+            users: KnownUsers(auth: AuthStandIn.nobody),
+            cursors: conversations.cursors
+        )
+        _ = try await blocks.add(blocked, by: Self.user(user))
+    }
+
+    /// `user device instance` of each row.
+    func connectedDevices() async throws -> [String] {
+        try await pool.all(
+            "SELECT user_id || ' ' || device_id || ' ' || instance_id AS row FROM connected_devices ORDER BY 1",
+            as: { try $0.string("row") }
+        )
+    }
+
+    /// As push asks it.
+    func isConnected(_ user: String) async throws -> Bool {
+        try await pool.one(
+            """
+            SELECT EXISTS (
+                SELECT FROM connected_devices AS devices
+                JOIN instances ON instances.instance_id = devices.instance_id
+                WHERE devices.application_id = \(Self.application) AND devices.user_id = \(user)
+                    AND devices.device_id = \("\(user)'s") AND instances.lease_until > clock_timestamp()
+            ) AS found
+            """,
+            as: { try $0.bool("found") }
+        )
+    }
+}
