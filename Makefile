@@ -15,12 +15,12 @@ ifdef CI
 export WARNINGS_AS_ERRORS := 1
 endif
 
-.PHONY: up test build lint format bench soak doctor check-monitoring compose programs dependencies
+.PHONY: up test clients build lint format bench soak doctor check-monitoring compose programs dependencies
 
 up: programs ; exec .build/release/roost up
 
 # The gateway's and the suite's tests hold limits in time against real sockets, so they have the machine to themselves.
-test: lint build
+test: lint build clients
 	$(TEST) --parallel --skip '^(Suite|Gateway)Tests\.'
 	$(TEST) --parallel --filter '^GatewayTests\.'
 	$(TEST) --filter '^SuiteTests\.'
@@ -43,5 +43,8 @@ check-monitoring: dependencies ; scripts/check-monitoring
 compose: ; scripts/try-compose
 
 programs: dependencies ; for program in $(PROGRAMS); do swift build -c release $(FLAGS_release) --product $$program; done
+
+# The Socket.IO clients that tests connect with.
+clients: ; scripts/python-clients
 
 dependencies: ; scripts/install-dependencies

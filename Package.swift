@@ -45,12 +45,18 @@ extension Target.Dependency {
 }
 
 /// A library of Shared/, named for what it does.
-func shared(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> [Target] {
+func shared(
+    _ name: String,
+    _ dependencies: [Target.Dependency],
+    excluding: [String] = [],
+    resources: [Resource] = []
+) -> [Target] {
     [
         .target(
             name: name,
             dependencies: dependencies,
             path: "Shared/\(name)",
+            exclude: excluding,
             resources: resources,
             swiftSettings: settings
         )
@@ -173,6 +179,7 @@ let package = Package(
         + shared("Wire", [])
         + shared("Blobs", [.nioCore, .nioPosix])
         + shared("Multipart", [.nioCore])
+        + shared("SocketIO", [.crypto, .nioCore, .nioHTTP1, .nioPosix], excluding: ["README.md"])
         + shared("Postgres", ["CLibpq", .collections, .crypto, .lifecycle, .logging, .metrics])
         + shared("EventBus", ["CNATS", "Postgres", .collections, .logging, .metrics])
         + [.systemLibrary(name: "CSpawn", path: "Shared/CSpawn")]
@@ -212,6 +219,7 @@ let package = Package(
         + tests("MultipartTests", ["Multipart", .nioCore])
         + tests("PostgresTests", ["Postgres", .logging])
         + tests("EventBusTests", ["ChildProcesses", "EventBus", "Postgres", "TestSupport", .logging])
+        + tests("SocketIOTests", ["SocketIO", "socketio-echo", .nioCore, .nioHTTP1, .nioPosix])
         + tests(
             "ServiceHostTests",
             [
@@ -230,6 +238,11 @@ let package = Package(
                 "TestSupport", "Wire",
                 .asyncHTTPClient, .httpTypes, .logging, .nioCore, .yams,
             ]
+        )
+        + executable(
+            "socketio-echo",
+            path: "Shared/SocketIOEcho",
+            ["SocketIO", .argumentParser, .nioCore, .nioPosix]
         )
         + executable(
             "roost",

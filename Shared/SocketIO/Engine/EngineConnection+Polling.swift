@@ -1,0 +1,96 @@
+import NIOCore
+
+/// Long polling.
+extension EngineConnection {
+    func poll(_ exchange: EngineExchange) {
+        switch stage {
+        case .polling where isOverdue:
+            closeNow(.pingTimeout)
+            exchange.answer(.error(.unknownSession))
+        case .polling where polling?.poll != nil:
+            exchange.answer(.error(.badRequest))
+            closeNow(.transportError)
+        case .polling:
+            polling?.poll = exchange
+            flushPolling()
+            answerNoop(loop.eventLoop.now)
+        case .leaving(let last, _):
+            polling?.append(last)
+            answerLast(exchange)
+        case .streaming:
+            exchange.answer(.error(.badRequest))
+        case .closed:
+            exchange.answer(.error(.unknownSession))
+        }
+    }
+
+    private var acceptsBinary: Bool { polling?.acceptsBinary ?? false }
+
+    /// A client that is leaving gets all there is for it, in one answer, and is forgotten.
+    func answerLast(_ exchange: EngineExchange) {
+        var packets: [PollingPacket] = []
+        while let waiting = polling, !waiting.queue.isEmpty { packets += polling?.takePackets() ?? [] }
+        exchange.answer(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
+        forget()
+    }
+
+    func flushPolling() {
+        guard let waiting = polling, !waiting.queue.isEmpty else { return }
+        guard let exchange = polling?.takePoll() else {
+            if waiting.queuedBytes > core.configuration.limits.bufferedBytes { closeNow(.transportError, .abruptly) }
+            return
+        }
+        let packets = polling?.takePackets() ?? []
+        exchange.answer(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
+    }
+
+    func post(_ exchange: EngineExchange, _ body: ByteBuffer, isBinary: Bool) {
+        switch stage {
+        case .polling where isOverdue:
+            closeNow(.pingTimeout)
+            exchange.answer(.error(.unknownSession))
+        case .polling where polling?.post != nil || isBinary && revision == .four:
+            exchange.answer(.error(.badRequest))
+            closeNow(.transportError)
+        case .polling:
+            guard isBinary || UTF8Check.isWellFormed(body) else {
+                exchange.answer(.error(.badRequest))
+                return closeNow(.parseError)
+            }
+            let reader = PollingPayloadReader(body, revision: revision, isBinary: isBinary)
+            polling?.post = PollingTransport.Post(exchange: exchange, reader: reader)
+            continuePost()
+        case .streaming:
+            exchange.answer(.error(.badRequest))
+        case .leaving, .closed:
+            exchange.answer(.error(.unknownSession))
+        }
+    }
+
+    /// Goes on with a body, unless the client has to wait.
+    func continuePost() {
+        while holds == 0, isOpen, polling?.post != nil {
+            do {
+                if let packet = try polling?.post?.reader.next() {
+                    receive(packet)
+                } else {
+                    polling?.post?.exchange.answer(.ok)
+                    polling?.post = nil
+                }
+            } catch {
+                closeNow(.parseError)
+            }
+        }
+    }
+
+    /// The client has given up a request before it was answered.
+    func aborted(_ exchange: EngineExchange) {
+        if polling?.poll === exchange {
+            polling?.poll = nil
+            closeNow(.transportClose)
+        } else if polling?.post?.exchange === exchange {
+            polling?.post = nil
+            closeNow(.transportError)
+        }
+    }
+}

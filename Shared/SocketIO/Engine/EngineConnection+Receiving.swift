@@ -1,0 +1,73 @@
+import NIOCore
+
+/// What comes from the client, whatever it came over.
+extension EngineConnection {
+    func receive(_ packet: PollingPacket) {
+        switch packet {
+        case .text(let text): receive(text: text)
+        case .binary(let bytes): handler.received(.binary(bytes), from: self)
+        }
+    }
+
+    func receive(text: ByteBuffer) {
+        var text = text
+        guard let type: UInt8 = text.readInteger() else { return closeNow(.parseError) }
+        switch type {
+        case UInt8(ascii: "4"): handler.received(.text(text), from: self)
+        case UInt8(ascii: "2"): receivePing()
+        case UInt8(ascii: "3"): receivePong()
+        case UInt8(ascii: "1"): closeNow(.transportClose, .asAsked)
+        // Swift's client posts a noop while it upgrades.
+        case UInt8(ascii: "5"), UInt8(ascii: "6"): break
+        case UInt8(ascii: "b"): receive(base64: text)
+        default: closeNow(.parseError)
+        }
+    }
+
+    private func receivePing() {
+        guard revision == .three else { return closeNow(.transportError) }
+        beat()
+        sendNow(OutgoingPacket("3"))
+    }
+
+    private func receivePong() {
+        guard revision == .four else { return closeNow(.transportError) }
+        beat()
+    }
+
+    private func beat() {
+        heartbeat.beat(loop.eventLoop.now, revision, core.configuration)
+        // The next ping may be due before the pong would have been.
+        loop.wheel.watch(self)
+    }
+
+    private func receive(base64: ByteBuffer) {
+        var text = base64
+        if revision == .three, text.readInteger() != UInt8(ascii: "4") { return closeNow(.parseError) }
+        guard let bytes = Base64.decode(text) else { return closeNow(.parseError) }
+        handler.received(.binary(bytes), from: self)
+    }
+
+    /// A message of a WebSocket that is this connection's, or wants to be.
+    func receive(_ message: WebSocketMessage, from webSocket: WebSocketHandler) {
+        guard webSocket === self.webSocket else { return receiveProbe(message, from: webSocket) }
+        switch message {
+        case .text(let text):
+            receive(text: text)
+        case .binary(var bytes):
+            if revision == .three, bytes.readInteger() != UInt8(4) { return closeNow(.parseError) }
+            handler.received(.binary(bytes), from: self)
+        }
+    }
+
+    /// A WebSocket is gone, or its client did what is wrong.
+    func lost(_ webSocket: WebSocketHandler, _ reason: DisconnectReason) {
+        if webSocket === self.webSocket {
+            // It ends by itself.
+            self.webSocket = nil
+            closeNow(reason, .abruptly)
+        } else if webSocket === polling?.probe?.webSocket {
+            polling?.probe = nil
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import NIOCore
+
+/// From polling to a WebSocket: the client probes (`2probe`, `3probe`), its last poll ends (`6`), it says `5`.
+extension EngineConnection {
+    private static let noopInterval = TimeAmount.milliseconds(100)
+
+    /// Takes a WebSocket that wants to be the transport; false if there is one, or one that wants to be, already.
+    func beginProbe(_ webSocket: WebSocketHandler) -> Bool {
+        guard case .polling = stage, polling?.probe == nil, core.configuration.allowsUpgrades else { return false }
+        let now = loop.eventLoop.now
+        polling?.probe = PollingTransport.Probe(
+            webSocket: webSocket,
+            deadline: now + TimeAmount(core.configuration.upgradeTimeout),
+            noopAt: now
+        )
+        loop.wheel.watch(self)
+        return true
+    }
+
+    func receiveProbe(_ message: WebSocketMessage, from webSocket: WebSocketHandler) {
+        guard webSocket === polling?.probe?.webSocket else { return webSocket.finish() }
+        switch message {
+        case .text(let text) where text == ByteBuffer(string: "2probe"):
+            polling?.probe?.wasAsked = true
+            webSocket.write(.frame(.text, ByteBuffer(string: "3probe")))
+            answerNoop(loop.eventLoop.now)
+        case .text(let text) where text == ByteBuffer(string: "5"):
+            upgrade(to: webSocket)
+        default:
+            endProbe()
+        }
+    }
+
+    /// Ends a poll that waits, so that the client can go on with the upgrade.
+    func answerNoop(_ now: NIODeadline) {
+        guard case .polling = stage, let probe = polling?.probe, probe.wasAsked, polling?.poll != nil else { return }
+        if now >= probe.noopAt {
+            let noop = PollingPacket.text(ByteBuffer(string: "6"))
+            polling?.takePoll()?.answer(.packets([noop], revision: revision, acceptsBinary: false))
+            polling?.probe?.noopAt = now + Self.noopInterval
+        } else {
+            loop.wheel.watch(self)
+        }
+    }
+
+    /// Gives up the upgrade; the connection goes on polling.
+    func endProbe() {
+        polling?.probe?.webSocket.finish()
+        polling?.probe = nil
+    }
+
+    private func upgrade(to webSocket: WebSocketHandler) {
+        guard var polling else { return }
+        let noop = PollingPacket.text(ByteBuffer(string: "6"))
+        polling.takePoll()?.answer(.packets([noop], revision: revision, acceptsBinary: false))
+        polling.post?.exchange.answer(.ok)
+        stage = .streaming
+        self.webSocket = webSocket
+        self.polling = nil
+        for packet in polling.queue {
+            switch packet {
+            case .text(let text): sendNow(OutgoingPacket(text: text))
+            case .binary(let bytes): sendNow(OutgoingPacket(.binary(bytes)))
+            }
+        }
+        for socket in client?.sockets ?? [] { loop.moveToStreaming(socket) }
+        if holds > 0 { webSocket.setPaused(true) }
+    }
+}

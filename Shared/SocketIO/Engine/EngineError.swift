@@ -1,0 +1,71 @@
+import NIOCore
+import NIOHTTP1
+
+/// Why a request is refused, in Engine.IO's numbers and words.
+enum EngineError: Int, Error {
+    case unknownTransport = 0
+    case unknownSession = 1
+    case badHandshakeMethod = 2
+    case badRequest = 3
+    case forbidden = 4
+    case unsupportedRevision = 5
+
+    var message: String {
+        switch self {
+        case .unknownTransport: "Transport unknown"
+        case .unknownSession: "Session ID unknown"
+        case .badHandshakeMethod: "Bad handshake method"
+        case .badRequest: "Bad request"
+        case .forbidden: "Forbidden"
+        case .unsupportedRevision: "Unsupported protocol version"
+        }
+    }
+}
+
+/// The answer to a request.
+struct EngineAnswer: Sendable {
+    var status: HTTPResponseStatus
+    var contentType: String?
+    var body: ByteBuffer
+    /// Whether the connection ends with it.
+    var isLast = false
+
+    static let ok = EngineAnswer(status: .ok, contentType: "text/html", body: ByteBuffer(string: "ok"))
+
+    static func error(_ error: EngineError) -> EngineAnswer {
+        EngineAnswer(
+            status: error == .forbidden ? .forbidden : .badRequest,
+            contentType: "application/json",
+            body: ByteBuffer(string: #"{"code":\#(error.rawValue),"message":"\#(error.message)"}"#)
+        )
+    }
+
+    /// As a WebSocket's client is told: in plain text, and the connection ends.
+    static func refusedUpgrade(_ error: EngineError) -> EngineAnswer {
+        EngineAnswer(
+            status: error == .forbidden ? .forbidden : .badRequest,
+            contentType: "text/html",
+            body: ByteBuffer(string: error.message),
+            isLast: true
+        )
+    }
+
+    /// For what is not in the protocol.
+    static func status(_ status: HTTPResponseStatus, isLast: Bool = false) -> EngineAnswer {
+        EngineAnswer(
+            status: status,
+            contentType: "text/plain; charset=UTF-8",
+            body: ByteBuffer(string: status.reasonPhrase),
+            isLast: isLast
+        )
+    }
+
+    static func packets(_ packets: [PollingPacket], revision: EngineRevision, acceptsBinary: Bool) -> EngineAnswer {
+        let payload = PollingPayload.encode(packets, revision: revision, acceptsBinary: acceptsBinary)
+        return EngineAnswer(
+            status: .ok,
+            contentType: payload.isBinary ? "application/octet-stream" : "text/plain; charset=UTF-8",
+            body: payload.body
+        )
+    }
+}

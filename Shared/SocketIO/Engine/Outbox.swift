@@ -1,0 +1,82 @@
+import NIOCore
+
+/// What waits to be written to a WebSocket at the end of a tick.
+///
+/// One shared buffer, as a room's, is passed on as it is. Several small ones are copied into one, so that each socket
+/// has one write a tick.
+struct Outbox: Sendable {
+    private static let copied = 16_384
+
+    private var first = ByteBuffer()
+    private var more: [ByteBuffer] = []
+    /// Whether the last buffer is of this socket alone, and may grow.
+    private var ownsLast = false
+    private(set) var bytes = 0
+
+    var isEmpty: Bool { bytes == 0 }
+
+    mutating func append(_ shared: ByteBuffer) {
+        let count = shared.readableBytes
+        guard count > 0 else { return }
+        if bytes == 0 {
+            first = shared
+            ownsLast = false
+        } else if more.isEmpty, first.readableBytes + count <= Self.copied {
+            withOwnLast(adding: count) { $0.writeImmutableBuffer(shared) }
+        } else if let last = more.last, last.readableBytes + count <= Self.copied {
+            withOwnLast(adding: count) { $0.writeImmutableBuffer(shared) }
+        } else {
+            more.append(shared)
+            ownsLast = false
+        }
+        bytes += count
+    }
+
+    /// Writes a packet as a text frame.
+    mutating func append(textOf packet: OutgoingPacket) {
+        let count = packet.textLength
+        if bytes > 0, (more.last ?? first).readableBytes + count <= Self.copied {
+            let before = (more.last ?? first).readableBytes
+            withOwnLast(adding: count + 10) { packet.writeTextFrame(into: &$0) }
+            bytes += (more.last ?? first).readableBytes - before
+        } else {
+            var frame = ByteBuffer()
+            packet.writeTextFrame(into: &frame)
+            append(frame)
+            ownsLast = true
+        }
+    }
+
+    private mutating func withOwnLast(adding count: Int, _ body: (inout ByteBuffer) -> Void) {
+        if more.isEmpty {
+            if !ownsLast { first = Self.copy(first, room: count) }
+            body(&first)
+        } else {
+            if !ownsLast { more[more.count - 1] = Self.copy(more[more.count - 1], room: count) }
+            body(&more[more.count - 1])
+        }
+        ownsLast = true
+    }
+
+    private static func copy(_ shared: ByteBuffer, room: Int) -> ByteBuffer {
+        var own = ByteBuffer()
+        own.reserveCapacity(max(512, shared.readableBytes + room))
+        own.writeImmutableBuffer(shared)
+        return own
+    }
+
+    /// All there is, in order.
+    func forEach(_ body: (ByteBuffer) -> Void) {
+        guard bytes > 0 else { return }
+        body(first)
+        for buffer in more { body(buffer) }
+    }
+
+    /// What was there; nothing is now.
+    ///
+    /// Writing may come back here, so it must not be done from within.
+    mutating func take() -> Outbox {
+        defer { self = Outbox() }
+        return self
+    }
+}

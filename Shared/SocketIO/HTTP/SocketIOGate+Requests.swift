@@ -1,0 +1,169 @@
+import NIOCore
+import NIOHTTP1
+
+/// What is done about a request of ours.
+extension SocketIOGate {
+    func begin(_ head: HTTPRequestHead) {
+        expect(core.configuration.limits.requestTimeout)
+        let action = action(for: head)
+        let limit = if case .post(let connection) = action { connection.maxPayload } else { 0 }
+        phase = .receiving(Incoming(head: head, limit: limit, action: action))
+        let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+        if length > limit { tooLarge(head) }
+    }
+
+    func receive(_ bytes: ByteBuffer) {
+        guard case .receiving(var incoming) = phase else { return }
+        let length = incoming.body.readableBytes + bytes.readableBytes
+        guard length <= incoming.limit else { return tooLarge(incoming.head) }
+        // The phase must not hold the body while it grows, else each part would copy it.
+        phase = .idle
+        incoming.body.writeImmutableBuffer(bytes)
+        phase = .receiving(incoming)
+    }
+
+    /// A body that nobody wants is read to its end all the same, else the client might not see the answer.
+    private func tooLarge(_ head: HTTPRequestHead) {
+        guard case .receiving(let incoming) = phase else { return }
+        phase = .discarding
+        if case .answer(var answer) = incoming.action {
+            answer.isLast = true
+            respond(answer, to: head)
+        } else if case .post = incoming.action {
+            respond(.status(.payloadTooLarge, isLast: true), to: head)
+        } else {
+            respond(EngineAnswer.refusedUpgrade(.badRequest), to: head)
+        }
+    }
+
+    private func action(for head: HTTPRequestHead) -> Action {
+        if head.method == .OPTIONS { return .preflight }
+        do throws(EngineError) {
+            let request = try EngineRequest(head, configuration: core.configuration)
+            guard origins.allow(head) else { throw .forbidden }
+            return try action(for: request)
+        } catch {
+            let isUpgrade = WebSocketHandshake.isAsked(head)
+            return .answer(isUpgrade ? .refusedUpgrade(error) : .error(error))
+        }
+    }
+
+    private func action(for request: EngineRequest) throws(EngineError) -> Action {
+        guard let session = request.session else {
+            let address = context?.channel.remoteAddress
+            guard core.configuration.allowRequest(request.head, address) else { throw .forbidden }
+            return request.isWebSocket ? .webSocket(request, nil) : .open(request)
+        }
+        guard let connection = core.connection(session) else { throw .unknownSession }
+        if request.isWebSocket {
+            guard WebSocketHandshake.isAsked(request.head) else { throw .badRequest }
+            return .webSocket(request, connection)
+        }
+        switch request.head.method {
+        case .GET: return .poll(connection)
+        case .POST: return .post(connection)
+        default: throw .badRequest
+        }
+    }
+
+    func perform(_ incoming: Incoming) {
+        phase = .idle
+        switch incoming.action {
+        case .answer(let answer):
+            respond(answer, to: incoming.head)
+        case .preflight:
+            var fields = HTTPHeaders()
+            origins.addPreflightFields(to: &fields, for: incoming.head)
+            respond(EngineAnswer(status: .noContent, body: ByteBuffer()), to: incoming.head, adding: fields)
+        case .open(let request):
+            open(request)
+        case .poll(let connection):
+            wait(incoming, for: connection) { $0.poll($1) }
+        case .post(let connection):
+            let type = incoming.head.headers.first(name: "content-type") ?? ""
+            let isBinary = type.lowercased().hasPrefix("application/octet-stream")
+            let body = incoming.body
+            wait(incoming, for: connection) { $0.post($1, body, isBinary: isBinary) }
+        case .webSocket(let request, let connection):
+            becomeWebSocket(request, connection)
+        }
+    }
+
+    private func wait(
+        _ incoming: Incoming,
+        for connection: EngineConnection,
+        _ body: @escaping @Sendable (EngineConnection, EngineExchange) -> Void
+    ) {
+        guard let context else { return }
+        let exchange = EngineExchange(eventLoop: context.eventLoop, gate: self)
+        phase = .waiting(exchange, connection, incoming.head)
+        connection.loop.perform { body(connection, exchange) }
+    }
+
+    private func open(_ request: EngineRequest) {
+        guard let context else { return }
+        guard let connection = makeConnection(request, context) else {
+            return respond(.status(.serviceUnavailable), to: request.head)
+        }
+        let exchange = EngineExchange(eventLoop: context.eventLoop, gate: self)
+        phase = .waiting(exchange, connection, request.head)
+        connection.polling?.poll = exchange
+        connection.start()
+    }
+
+    private func makeConnection(_ request: EngineRequest, _ context: ChannelHandlerContext) -> EngineConnection? {
+        let connection = EngineConnection(
+            core: core,
+            loop: core.loop(for: context.eventLoop),
+            handler: handler,
+            request: request,
+            remoteAddress: context.channel.remoteAddress
+        )
+        return core.add(connection) ? connection : nil
+    }
+
+    // MARK: WebSockets
+
+    private func becomeWebSocket(_ request: EngineRequest, _ known: EngineConnection?) {
+        guard let context else { return }
+        guard let fields = WebSocketHandshake.answer(request.head) else {
+            var answer = EngineAnswer.refusedUpgrade(.badRequest)
+            let isOtherVersion = request.head.headers["sec-websocket-version"] != ["13"]
+            if isOtherVersion { answer.status = .upgradeRequired }
+            return respond(answer, to: request.head, adding: isOtherVersion ? ["Sec-WebSocket-Version": "13"] : [:])
+        }
+        guard let connection = known ?? makeConnection(request, context) else {
+            return respond(.status(.serviceUnavailable, isLast: true), to: request.head)
+        }
+        let webSocket = WebSocketHandler(connection: connection, eventLoop: context.eventLoop)
+        do {
+            try change(context, to: webSocket, fields)
+        } catch {
+            context.close(promise: nil)
+            if known == nil { connection.forget() }
+            return
+        }
+        if known == nil {
+            connection.webSocket = webSocket
+            connection.start()
+        } else {
+            // A second WebSocket of a session that has one is closed; the session goes on.
+            connection.loop.perform { if !connection.beginProbe(webSocket) { webSocket.finish() } }
+        }
+    }
+
+    /// Says 101 and replaces all of HTTP in the pipeline.
+    private func change(
+        _ context: ChannelHandlerContext,
+        to webSocket: WebSocketHandler,
+        _ fields: HTTPHeaders
+    ) throws {
+        let head = HTTPResponseHead(version: .http1_1, status: .switchingProtocols, headers: fields)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        becameWebSocket()
+        let pipeline = context.pipeline.syncOperations
+        try pipeline.addHandler(webSocket, position: .after(self))
+        HTTPHandlers.remove(from: pipeline)
+    }
+}

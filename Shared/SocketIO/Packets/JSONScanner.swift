@@ -1,0 +1,223 @@
+import NIOCore
+
+/// Why text is not taken as a packet.
+struct ParseFault: Error, Hashable {}
+
+/// Reads JSON (RFC 8259) without making anything of it: whether it is well-formed, and where its parts are.
+struct JSONScanner {
+    private let bytes: UnsafeRawBufferPointer
+    private(set) var index: Int
+    private var depth: Int
+    /// How many attachments placeholders may refer to; nil where an object that looks like one means nothing.
+    private let attachments: Int?
+
+    init(_ bytes: UnsafeRawBufferPointer, from index: Int = 0, depth: Int = .max, attachments: Int? = nil) {
+        self.bytes = bytes
+        self.index = index
+        self.depth = depth
+        self.attachments = attachments
+    }
+
+    var isAtEnd: Bool { index == bytes.count }
+    var next: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+    mutating func skipSpace() {
+        while index < bytes.count, bytes[index] == 0x20 || (0x09...0x0d).contains(bytes[index]) {
+            // Of 09 to 0d only tab, line feed and carriage return are space in JSON.
+            if bytes[index] == 0x0b || bytes[index] == 0x0c { return }
+            index += 1
+        }
+    }
+
+    /// Steps over that byte, if it is next.
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard next == UInt8(ascii: character) else { return false }
+        index += 1
+        return true
+    }
+
+    mutating func skipValue() throws(ParseFault) {
+        switch next {
+        case UInt8(ascii: "\""): try skipString()
+        case UInt8(ascii: "{"): try skipObject()
+        case UInt8(ascii: "["): try skipArray()
+        case UInt8(ascii: "t"): try skip("true")
+        case UInt8(ascii: "f"): try skip("false")
+        case UInt8(ascii: "n"): try skip("null")
+        default: try skipNumber()
+        }
+    }
+
+    private mutating func skip(_ word: StaticString) throws(ParseFault) {
+        let end = index + word.utf8CodeUnitCount
+        guard end <= bytes.count else { throw ParseFault() }
+        for offset in 0..<word.utf8CodeUnitCount where bytes[index + offset] != word.utf8Start[offset] {
+            throw ParseFault()
+        }
+        index = end
+    }
+
+    /// Tells whether the string has escapes.
+    @discardableResult
+    mutating func skipString() throws(ParseFault) -> Bool {
+        guard take("\"") else { throw ParseFault() }
+        var hasEscapes = false
+        while index < bytes.count {
+            let byte = bytes[index]
+            index += 1
+            if byte == UInt8(ascii: "\"") { return hasEscapes }
+            if byte < 0x20 { throw ParseFault() }
+            if byte == UInt8(ascii: "\\") {
+                hasEscapes = true
+                try skipEscape()
+            }
+        }
+        throw ParseFault()
+    }
+
+    private mutating func skipEscape() throws(ParseFault) {
+        guard let byte = next else { throw ParseFault() }
+        index += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            return
+        case UInt8(ascii: "u"):
+            guard index + 4 <= bytes.count else { throw ParseFault() }
+            for offset in 0..<4 where hexadecimal(bytes[index + offset]) == nil { throw ParseFault() }
+            index += 4
+        default:
+            throw ParseFault()
+        }
+    }
+
+    private mutating func skipNumber() throws(ParseFault) {
+        _ = take("-")
+        if !take("0") { try skipDigits() }
+        if take(".") { try skipDigits() }
+        if take("e") || take("E") {
+            if !take("+") { _ = take("-") }
+            try skipDigits()
+        }
+    }
+
+    private mutating func skipDigits() throws(ParseFault) {
+        let start = index
+        while let byte = next, isDigit(byte) { index += 1 }
+        if index == start { throw ParseFault() }
+    }
+
+    private mutating func skipArray() throws(ParseFault) {
+        try enter()
+        index += 1
+        skipSpace()
+        if !take("]") {
+            repeat {
+                skipSpace()
+                try skipValue()
+                skipSpace()
+            } while take(",")
+            guard take("]") else { throw ParseFault() }
+        }
+        depth += 1
+    }
+
+    private mutating func skipObject() throws(ParseFault) {
+        try enter()
+        index += 1
+        var placeholder = Placeholder()
+        skipSpace()
+        if !take("}") {
+            repeat {
+                skipSpace()
+                let key = index
+                try skipString()
+                let keyEnd = index
+                skipSpace()
+                guard take(":") else { throw ParseFault() }
+                skipSpace()
+                let value = index
+                try skipValue()
+                if attachments != nil { placeholder.note(bytes[key..<keyEnd], bytes[value..<index]) }
+                skipSpace()
+            } while take(",")
+            guard take("}") else { throw ParseFault() }
+        }
+        if let attachments, placeholder.isOne, !placeholder.refers(toOneOf: attachments) { throw ParseFault() }
+        depth += 1
+    }
+
+    private mutating func enter() throws(ParseFault) {
+        guard depth > 0 else { throw ParseFault() }
+        depth -= 1
+    }
+}
+
+/// An object that may stand for an attachment: `{"_placeholder":true,"num":0}`.
+private struct Placeholder {
+    private(set) var isOne = false
+    private var number: Int?
+
+    mutating func note(_ key: Slice<UnsafeRawBufferPointer>, _ value: Slice<UnsafeRawBufferPointer>) {
+        if key.elementsEqual("\"_placeholder\"".utf8) {
+            isOne = value.elementsEqual("true".utf8)
+        } else if key.elementsEqual("\"num\"".utf8) {
+            number = Int(String(decoding: value, as: UTF8.self))
+        }
+    }
+
+    func refers(toOneOf count: Int) -> Bool {
+        number.map { 0 <= $0 && $0 < count } ?? false
+    }
+}
+
+func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0") <= byte && byte <= UInt8(ascii: "9") }
+
+func hexadecimal(_ byte: UInt8) -> UInt16? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(byte - UInt8(ascii: "0"))
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(byte - UInt8(ascii: "a") + 10)
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(byte - UInt8(ascii: "A") + 10)
+    default: nil
+    }
+}
+
+// MARK: What has been checked before
+
+extension JSONScanner {
+    /// How many values with commas between them there are.
+    static func count(_ json: ByteBuffer) -> Int {
+        var count = 0
+        eachElement(json) { _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+
+    /// One of the values with commas between them.
+    static func element(_ wanted: Int, of json: ByteBuffer) -> ByteBuffer? {
+        var found: ByteBuffer?
+        var place = 0
+        eachElement(json) { range in
+            if place == wanted { found = json.getSlice(at: json.readerIndex + range.lowerBound, length: range.count) }
+            place += 1
+            return found == nil
+        }
+        return found
+    }
+
+    /// Stops where the JSON is not well-formed, or when the body says so.
+    private static func eachElement(_ json: ByteBuffer, _ body: (Range<Int>) -> Bool) {
+        json.withUnsafeReadableBytes { bytes in
+            var scanner = JSONScanner(bytes)
+            repeat {
+                scanner.skipSpace()
+                let start = scanner.index
+                do { try scanner.skipValue() } catch { return }
+                guard body(start..<scanner.index) else { return }
+                scanner.skipSpace()
+            } while scanner.take(",")
+        }
+    }
+}

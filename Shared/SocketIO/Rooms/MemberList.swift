@@ -1,0 +1,39 @@
+/// Sockets in any order, quickly gone through, and each quickly found.
+struct MemberList {
+    private(set) var members: ContiguousArray<Socket> = []
+    /// Where each is; only of lists too long to be searched.
+    private var places: [ObjectIdentifier: Int] = [:]
+    private static let searched = 8
+
+    var isEmpty: Bool { members.isEmpty }
+
+    private func place(of socket: Socket) -> Int? {
+        members.count <= Self.searched
+            ? members.firstIndex { $0 === socket } : places[ObjectIdentifier(socket)]
+    }
+
+    func contains(_ socket: Socket) -> Bool { place(of: socket) != nil }
+
+    mutating func insert(_ socket: Socket) {
+        members.append(socket)
+        if members.count == Self.searched + 1 {
+            for (place, member) in members.enumerated() { places[ObjectIdentifier(member)] = place }
+        } else if members.count > Self.searched {
+            places[ObjectIdentifier(socket)] = members.count - 1
+        }
+    }
+
+    /// Tells whether it was there.
+    mutating func remove(_ socket: Socket) -> Bool {
+        guard let place = place(of: socket) else { return false }
+        let last = members.removeLast()
+        if last !== socket { members[place] = last }
+        if members.count > Self.searched {
+            places[ObjectIdentifier(socket)] = nil
+            if last !== socket { places[ObjectIdentifier(last)] = place }
+        } else if !places.isEmpty {
+            places = [:]
+        }
+        return true
+    }
+}

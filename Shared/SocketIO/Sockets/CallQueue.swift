@@ -1,0 +1,53 @@
+import NIOCore
+import Synchronization
+
+/// What is to run for one socket, one after the other.
+final class CallQueue: Sendable {
+    typealias Call = @Sendable () async -> Void
+
+    private struct State {
+        var waiting = CircularBuffer<Call>(initialCapacity: 1)
+        var isRunning = false
+        var isHolding = false
+    }
+
+    private let connection: EngineConnection
+    private let limit: Int
+    private let state = Mutex(State())
+
+    init(connection: EngineConnection, limit: Int) {
+        self.connection = connection
+        self.limit = limit
+    }
+
+    func append(_ call: @escaping Call) {
+        let (starts, holds) = state.withLock { state in
+            state.waiting.append(call)
+            let holds = !state.isHolding && state.waiting.count >= limit
+            if holds { state.isHolding = true }
+            defer { state.isRunning = true }
+            return (!state.isRunning, holds)
+        }
+        if holds { connection.loop.perform { self.connection.holdReading() } }
+        if starts { Task { await run() } }
+    }
+
+    private func run() async {
+        while let call = next() { await call() }
+    }
+
+    private func next() -> Call? {
+        let (call, releases) = state.withLock { state in
+            guard let call = state.waiting.popFirst() else {
+                state.isRunning = false
+                return (nil as Call?, false)
+            }
+            // Not at each call across the limit.
+            let releases = state.isHolding && state.waiting.count <= limit / 2
+            if releases { state.isHolding = false }
+            return (call, releases)
+        }
+        if releases { connection.loop.perform { self.connection.releaseReading() } }
+        return call
+    }
+}

@@ -1,0 +1,166 @@
+import NIOCore
+import NIOHTTP1
+
+/// What a client has of Socket.IO on its connection: the namespaces it is in, and a packet under way.
+///
+/// Touched on the connection's event loop alone.
+final class Client {
+    private unowned let connection: EngineConnection
+    private let server: NamespaceTable
+    private(set) var sockets: [Socket] = []
+    /// Those about which it is not decided yet.
+    private var pending: Set<String> = []
+    /// A packet whose attachments are still to come.
+    private var partial: (packet: IncomingPacket, attachments: [ByteBuffer])?
+
+    init(connection: EngineConnection, server: NamespaceTable) {
+        self.connection = connection
+        self.server = server
+    }
+
+    // MARK: Packets
+
+    func received(text: ByteBuffer) {
+        guard partial == nil, let packet = try? IncomingPacket(text, limits: connection.core.configuration.limits)
+        else { return connection.closeNow(.parseError) }
+        if packet.attachments > 0 {
+            partial = (packet, [])
+        } else {
+            handle(packet, [])
+        }
+    }
+
+    func received(binary: ByteBuffer) {
+        partial?.attachments.append(binary)
+        guard let (packet, attachments) = partial else { return connection.closeNow(.parseError) }
+        if attachments.count == packet.attachments {
+            partial = nil
+            handle(packet, attachments)
+        }
+    }
+
+    private func handle(_ packet: IncomingPacket, _ attachments: [ByteBuffer]) {
+        let name = packet.namespace ?? "/"
+        if case .connect(let auth) = packet.content {
+            return connect(name, auth: auth, query: packet.query)
+        }
+        guard let socket = sockets.first(where: { $0.namespace.name == name }) else {
+            // A client of revision 3 leaves a namespace that it was refused.
+            if connection.revision == .three, case .disconnect = packet.content { return }
+            return connection.closeNow(.forcedServerClose)
+        }
+        switch packet.content {
+        case .connect:
+            break
+        case .disconnect:
+            leave(socket, .clientNamespaceDisconnect)
+        case .event(let event, let arguments):
+            socket.received(event, SocketArguments(json: arguments, attachments: attachments), id: packet.id)
+        case .acknowledgement(let arguments):
+            guard let id = packet.id else { return }
+            socket.received(answer: SocketArguments(json: arguments, attachments: attachments), to: id)
+        }
+    }
+
+    // MARK: Namespaces
+
+    func connect(_ name: String, auth: ByteBuffer?, query: String?) {
+        guard !pending.contains(name), !sockets.contains(where: { $0.namespace.name == name }) else {
+            // Clients of revision 2 ask for `/` although they are in it.
+            if connection.revision == .three, name == "/" { return }
+            return connection.closeNow(.forcedServerClose)
+        }
+        guard let namespace = server[name] else { return refuse(name, ConnectRefusal("Invalid namespace")) }
+        guard sockets.count + pending.count < connection.core.configuration.limits.namespaces else {
+            return refuse(name, ConnectRefusal("Too many namespaces"))
+        }
+        let socket = Socket(id: RandomID.make(), namespace: namespace, connection: connection)
+        let handshake = handshake(auth: auth, query: query)
+        pending.insert(name)
+        decide(socket, handshake, namespace.handlers.connect?(socket, handshake) ?? .accept)
+    }
+
+    private func handshake(auth: ByteBuffer?, query: String?) -> SocketHandshake {
+        let own = query ?? connection.head.map { $0.uri.drop { $0 != "?" }.dropFirst() }.map(String.init)
+        return SocketHandshake(
+            head: connection.head,
+            remoteAddress: connection.remoteAddress,
+            auth: auth ?? ByteBuffer(string: "{}"),
+            query: SocketQuery(own.map { $0[...] } ?? ""),
+            revision: connection.revision
+        )
+    }
+
+    private func decide(_ socket: Socket, _ handshake: SocketHandshake, _ decision: ConnectDecision) {
+        switch decision {
+        case .accept:
+            accept(socket)
+        case .refuse(let refusal):
+            pending.remove(socket.namespace.name)
+            refuse(socket.namespace.name, refusal)
+        case .later(let decide):
+            let connection = connection
+            Task {
+                let decision = await decide()
+                connection.loop.perform {
+                    // Meanwhile the client may be gone.
+                    guard connection.isOpen, let client = connection.client else { return }
+                    client.decide(socket, handshake, decision)
+                }
+            }
+        }
+    }
+
+    private func accept(_ socket: Socket) {
+        pending.remove(socket.namespace.name)
+        // Its own callback may have ended it.
+        guard connection.isOpen, !socket.isEnded else { return }
+        connection.connectBy = nil
+        if connection.core.configuration.handshakeRetention == .untilConnected { connection.head = nil }
+        sockets.append(socket)
+        socket.connected()
+        connection.sendNow(Self.answer(socket))
+        socket.handlers.connected?(socket)
+    }
+
+    private static func answer(_ socket: Socket) -> OutgoingPacket {
+        var text = ByteBuffer(string: "40")
+        if socket.namespace.name != "/" { text.writeString("\(socket.namespace.name),") }
+        if socket.connection.revision == .four { text.writeString(#"{"sid":"\#(socket.id)"}"#) }
+        return OutgoingPacket(text: text)
+    }
+
+    private func refuse(_ name: String, _ refusal: ConnectRefusal) {
+        var text = ByteBuffer(string: "44")
+        if name != "/" { text.writeString("\(name),") }
+        if connection.revision == .four {
+            text.writeStaticString(#"{"message":"#)
+            JSONText.write(refusal.message, into: &text)
+            if let data = refusal.data {
+                text.writeStaticString(#","data":"#)
+                text.writeImmutableBuffer(data)
+            }
+            text.writeStaticString("}")
+        } else if let data = refusal.data {
+            text.writeImmutableBuffer(data)
+        } else {
+            JSONText.write(refusal.message, into: &text)
+        }
+        connection.sendNow(OutgoingPacket(text: text))
+    }
+
+    /// Takes a socket out of its namespace.
+    func leave(_ socket: Socket, _ reason: DisconnectReason) {
+        guard let place = sockets.firstIndex(where: { $0 === socket }) else { return }
+        // It leaves its rooms while it can still be found, so that what was said to them goes out first.
+        connection.loop.exitAll(socket)
+        sockets.remove(at: place)
+        socket.disconnected(reason)
+    }
+
+    func closed(_ reason: DisconnectReason) {
+        partial = nil
+        pending = []
+        while let socket = sockets.last { leave(socket, reason) }
+    }
+}

@@ -1,0 +1,169 @@
+import NIOCore
+
+/// What is wrong with a client's frames; the code is that of the close frame (RFC 6455, section 7.4).
+enum FrameFault: UInt16, Error {
+    case protocolError = 1002
+    case invalidText = 1007
+    case tooLarge = 1009
+}
+
+/// Takes messages out of a client's bytes (RFC 6455, section 5).
+///
+/// Payloads are unmasked as they come in, so that of a message under way nothing is kept but its own bytes so far.
+struct FrameDecoder {
+    enum Message {
+        case text(ByteBuffer)
+        case binary(ByteBuffer)
+        case ping(ByteBuffer)
+        case pong
+        /// The code that the client gave, if any.
+        case close(UInt16?)
+    }
+
+    private enum Opcode: UInt8 {
+        case continuation = 0
+        case text = 1
+        case binary = 2
+        case close = 8
+        case ping = 9
+        case pong = 10
+
+        var isControl: Bool { rawValue >= 8 }
+    }
+
+    private struct Frame {
+        var opcode: Opcode
+        var isFinal: Bool
+        var mask: UInt32
+        var length: Int
+        var remaining: Int
+    }
+
+    private var frame: Frame?
+    /// Of a message that comes in several frames, what it is.
+    private var kind: Opcode?
+    private var message = ByteBuffer()
+    private var control = ByteBuffer()
+
+    /// The next whole message; nil if the bytes end before it does, and at most the beginning of a header is left.
+    mutating func next(_ input: inout ByteBuffer, limit: Int) throws(FrameFault) -> Message? {
+        while true {
+            if frame == nil {
+                guard let header = try Self.header(&input) else { return nil }
+                try begin(header, limit: limit)
+            }
+            guard let done = takePayload(&input) else { return nil }
+            if let message = try finish(done) { return message }
+        }
+    }
+
+    private static func header(_ input: inout ByteBuffer) throws(FrameFault) -> Frame? {
+        let at = input.readerIndex
+        guard let start: UInt16 = input.getInteger(at: at) else { return nil }
+        // No extension was agreed upon, so the reserved bits mean nothing; and clients must mask.
+        guard start & 0x7000 == 0, start & 0x80 != 0, let opcode = Opcode(rawValue: UInt8(start >> 8 & 15)) else {
+            throw .protocolError
+        }
+        var length = Int(start & 0x7f)
+        var size = 2
+        if length == 126 {
+            guard let longer: UInt16 = input.getInteger(at: at + 2) else { return nil }
+            length = Int(longer)
+            size = 4
+            if length < 126 { throw .protocolError }
+        } else if length == 127 {
+            guard let longer: UInt64 = input.getInteger(at: at + 2) else { return nil }
+            guard longer > 0xffff, let fitting = Int(exactly: longer) else { throw .protocolError }
+            length = fitting
+            size = 10
+        }
+        guard let mask: UInt32 = input.getInteger(at: at + size) else { return nil }
+        input.moveReaderIndex(forwardBy: size + 4)
+        return Frame(opcode: opcode, isFinal: start & 0x8000 != 0, mask: mask, length: length, remaining: length)
+    }
+
+    private mutating func begin(_ header: Frame, limit: Int) throws(FrameFault) {
+        if header.opcode.isControl {
+            guard header.isFinal, header.length <= 125 else { throw .protocolError }
+            control = ByteBuffer()
+        } else {
+            guard (header.opcode == .continuation) == (kind != nil) else { throw .protocolError }
+            guard message.readableBytes + header.length <= limit else { throw .tooLarge }
+            if kind == nil { kind = header.opcode }
+        }
+        frame = header
+    }
+
+    /// The frame, once all of its payload is here.
+    private mutating func takePayload(_ input: inout ByteBuffer) -> Frame? {
+        guard var current = frame else { return nil }
+        let count = min(current.remaining, input.readableBytes)
+        if count > 0, let bytes = input.readSlice(length: count) {
+            let offset = current.length - current.remaining
+            if current.opcode.isControl {
+                control.writeUnmasked(bytes, mask: current.mask, offset: offset)
+            } else {
+                message.writeUnmasked(bytes, mask: current.mask, offset: offset)
+            }
+            current.remaining -= count
+        }
+        frame = current.remaining == 0 ? nil : current
+        return current.remaining == 0 ? current : nil
+    }
+
+    private mutating func finish(_ done: Frame) throws(FrameFault) -> Message? {
+        switch done.opcode {
+        case .ping:
+            return .ping(control)
+        case .pong:
+            return .pong
+        case .close:
+            return .close(try closeCode())
+        case .continuation, .text, .binary:
+            guard done.isFinal, let kind else { return nil }
+            let whole = message
+            message = ByteBuffer()
+            self.kind = nil
+            if kind == .binary { return .binary(whole) }
+            guard UTF8Check.isWellFormed(whole) else { throw .invalidText }
+            return .text(whole)
+        }
+    }
+
+    private mutating func closeCode() throws(FrameFault) -> UInt16? {
+        guard control.readableBytes > 0 else { return nil }
+        guard let code: UInt16 = control.readInteger() else { throw .protocolError }
+        switch code {
+        case 1000...1003, 1007...1014, 3000...4999: break
+        default: throw .protocolError
+        }
+        guard UTF8Check.isWellFormed(control) else { throw .invalidText }
+        return code
+    }
+}
+
+extension ByteBuffer {
+    /// Appends a part of a masked payload that begins at an offset of it.
+    fileprivate mutating func writeUnmasked(_ masked: ByteBuffer, mask: UInt32, offset: Int) {
+        let rotated = offset % 4 == 0 ? mask : mask << (offset % 4 * 8) | mask >> (32 - offset % 4 * 8)
+        let pattern = (UInt64(rotated) << 32 | UInt64(rotated)).bigEndian
+        let count = masked.readableBytes
+        writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
+            masked.withUnsafeReadableBytes { bytes in
+                var index = 0
+                while index + 8 <= count {
+                    let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) ^ pattern
+                    room.storeBytes(of: word, toByteOffset: index, as: UInt64.self)
+                    index += 8
+                }
+                var rest = pattern
+                while index < count {
+                    room[index] = bytes[index] ^ UInt8(truncatingIfNeeded: rest)
+                    rest >>= 8
+                    index += 1
+                }
+            }
+            return count
+        }
+    }
+}

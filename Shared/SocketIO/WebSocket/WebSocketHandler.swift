@@ -1,0 +1,236 @@
+import NIOCore
+import Synchronization
+
+/// A whole message of a client.
+enum WebSocketMessage: Sendable {
+    case text(ByteBuffer)
+    case binary(ByteBuffer)
+}
+
+/// The WebSocket of a connection, or one that is to become it; alone in its pipeline, but for TLS.
+///
+/// Its channel may live on another event loop than the connection, since a client that polls first has no say in where
+/// its WebSocket ends up. What is touched here is touched on the channel's loop, which makes the unchecked claim true.
+final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private enum State {
+        case open
+        /// We have said that we close, and wait for the other side to do so.
+        case finishing
+        case closed
+    }
+
+    /// How long the other side may take to close.
+    private static let patience = TimeAmount.seconds(2)
+
+    private let connection: EngineConnection
+    private let eventLoop: any EventLoop
+    private let isLocal: Bool
+    private var context: ChannelHandlerContext?
+    private var state = State.open
+    private var decoder = FrameDecoder()
+    private var input = ByteBuffer()
+    private var isPaused = false
+    private var isReadPending = false
+    private var forwarded: [WebSocketMessage] = []
+    private var patienceTimer: Scheduled<Void>?
+    private let canWrite = Atomic(true)
+
+    init(connection: EngineConnection, eventLoop: any EventLoop) {
+        self.connection = connection
+        self.eventLoop = eventLoop
+        isLocal = connection.loop.eventLoop === eventLoop
+    }
+
+    // MARK: For the connection, on its loop
+
+    /// Whether the client reads as fast as it is written to.
+    var isWritable: Bool { canWrite.load(ordering: .relaxed) }
+
+    func write(_ frames: Outbox) {
+        onItsLoop { handler in
+            frames.forEach { handler.context?.write(handler.wrapOutboundOut($0), promise: nil) }
+            handler.context?.flush()
+        }
+    }
+
+    func write(_ frame: ByteBuffer) {
+        onItsLoop { $0.writeNow(frame) }
+    }
+
+    /// Says what is left to say, and that it closes.
+    func finish(_ frames: Outbox) {
+        if !frames.isEmpty { write(frames) }
+        finish()
+    }
+
+    func finish(_ code: UInt16? = nil) {
+        onItsLoop { $0.finishNow(code) }
+    }
+
+    func abort() {
+        onItsLoop { $0.context?.close(promise: nil) }
+    }
+
+    func setPaused(_ paused: Bool) {
+        onItsLoop { $0.pause(paused) }
+    }
+
+    private func onItsLoop(_ body: @escaping @Sendable (WebSocketHandler) -> Void) {
+        if eventLoop.inEventLoop {
+            body(self)
+        } else {
+            eventLoop.execute { body(self) }
+        }
+    }
+
+    // MARK: On the channel's loop
+
+    private func writeNow(_ frame: ByteBuffer) {
+        guard state == .open else { return }
+        context?.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+    }
+
+    /// A close frame, without a code unless something is wrong, and half of the connection closed: closing all of it
+    /// could take back what the client has not read.
+    private func finishNow(_ code: UInt16?) {
+        guard state == .open, let context else { return }
+        state = .finishing
+        input = ByteBuffer()
+        let payload = code.map { ByteBuffer(integer: $0) } ?? ByteBuffer()
+        context.writeAndFlush(wrapOutboundOut(.frame(.close, payload)), promise: nil)
+        context.close(mode: .output, promise: nil)
+        pause(false)
+        patienceTimer = eventLoop.assumeIsolated().scheduleTask(in: Self.patience) { self.context?.close(promise: nil) }
+    }
+
+    private func pause(_ paused: Bool) {
+        guard isPaused != paused else { return }
+        isPaused = paused
+        guard !paused else { return }
+        decode()
+        if isReadPending, !isPaused {
+            isReadPending = false
+            context?.read()
+        }
+    }
+
+    private func tell(_ body: @escaping @Sendable (EngineConnection) -> Void) {
+        if isLocal {
+            body(connection)
+        } else {
+            let connection = connection
+            connection.loop.perform { body(connection) }
+        }
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if isPaused {
+            isReadPending = true
+        } else {
+            context.read()
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard state == .open else { return }
+        var bytes = unwrapInboundIn(data)
+        if input.readableBytes == 0 {
+            input = bytes
+        } else {
+            input.writeBuffer(&bytes)
+        }
+        decode()
+    }
+
+    private func decode() {
+        do {
+            while state == .open, !isPaused, let message = try decoder.next(&input, limit: connection.maxPayload) {
+                handle(message)
+            }
+        } catch {
+            finishNow(error.rawValue)
+            tell { $0.lost(self, .transportError) }
+        }
+        forward()
+        if input.readableBytes == 0 || state != .open {
+            input = ByteBuffer()
+        } else if !isPaused {
+            // The beginning of a header: not worth the buffer it came in.
+            input = ByteBuffer(bytes: input.readableBytesView)
+        }
+    }
+
+    private func handle(_ message: FrameDecoder.Message) {
+        switch message {
+        case .text(let text): deliver(.text(text))
+        case .binary(let bytes): deliver(.binary(bytes))
+        case .ping(let bytes): if isWritable { writeNow(.frame(.pong, bytes)) }
+        case .pong: break
+        case .close(let code):
+            forward()
+            finishNow(code)
+            tell { $0.lost(self, .transportClose) }
+        }
+    }
+
+    private func deliver(_ message: WebSocketMessage) {
+        if isLocal {
+            connection.receive(message, from: self)
+        } else {
+            forwarded.append(message)
+        }
+    }
+
+    /// Sends to the connection's loop all that one read brought.
+    private func forward() {
+        guard !forwarded.isEmpty else { return }
+        let messages = forwarded
+        forwarded = []
+        tell { connection in
+            for message in messages { connection.receive(message, from: self) }
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        canWrite.store(context.channel.isWritable, ordering: .relaxed)
+        if context.channel.isWritable { tell { $0.flush() } }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        state = .closed
+        patienceTimer?.cancel()
+        patienceTimer = nil
+        input = ByteBuffer()
+        tell { $0.lost(self, .transportClose) }
+        context.fireChannelInactive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case ChannelEvent.inputClosed:
+            // Whoever says nothing more is gone; some servers keep such a connection open for us to close.
+            context.close(promise: nil)
+        case is ChannelShouldQuiesceEvent:
+            tell { $0.close(.serverShuttingDown) }
+        default:
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,50 @@
+import NIOCore
+import SocketIO
+
+/// What a namespace says back.
+enum Echo {
+    private enum Auth: SocketDataKey { typealias Value = ByteBuffer }
+
+    static func use(_ namespace: Namespace) {
+        namespace.onConnect { socket, handshake in
+            socket[Auth.self] = handshake.auth
+            return .accept
+        }
+        namespace.onConnected { socket in
+            // Suites listen for one message at a time, and miss the second of two that arrive together.
+            socket.eventLoop.scheduleTask(in: .milliseconds(10)) {
+                socket.emit("auth", SocketArguments(json: socket[Auth.self] ?? ByteBuffer()))
+                socket[Auth.self] = nil
+            }
+        }
+        namespace.on("message") { socket, event in
+            socket.emit("message-back", event.arguments)
+        }
+        namespace.on("message-with-ack") { _, event in
+            event.acknowledgement?(event.arguments)
+        }
+        namespace.on("join") { socket, event in
+            if let room = event.arguments[0] { socket.join(SocketRoom(String(buffer: room))) }
+            event.acknowledgement?()
+        }
+        namespace.on("publish") { _, event in
+            guard let room = event.arguments[0] else { return }
+            // What stands behind the room and the comma after it.
+            var rest = event.arguments.json
+            rest.moveReaderIndex(forwardBy: min(rest.readableBytes, room.readableBytes + 1))
+            namespace.to(SocketRoom(String(buffer: room))).emit("published", SocketArguments(json: rest))
+            event.acknowledgement?()
+        }
+    }
+}
+
+/// Says back each message of Engine.IO.
+struct EngineEcho: EngineHandler {
+    func opened(_ connection: EngineConnection) {}
+
+    func received(_ message: EngineMessage, from connection: EngineConnection) {
+        connection.send(message)
+    }
+
+    func closed(_ connection: EngineConnection, reason: DisconnectReason) {}
+}

@@ -1,0 +1,118 @@
+import NIOCore
+import SocketIO
+import Synchronization
+import Testing
+
+@Suite struct BackpressureTests {
+    @Test func whoDoesNotReadIsCutOffAndOthersMissNothing() async throws {
+        let reasons = AsyncStream<DisconnectReason>.makeStream()
+        try await withServer { settings in
+            settings.limits.bufferedBytes = 200_000
+        } namespaces: { server in
+            server.namespace("/").onDisconnect { _, reason in reasons.continuation.yield(reason) }
+        } _: { scene in
+            var stalled: [WebSocket] = []
+            for _ in 0..<5 {
+                let socket = try await scene.joined()
+                try await socket.send("421[\"join\",\"a\"]")
+                #expect(try await socket.text() == "431[]")
+                try await socket.wire.channel.setOption(.autoRead, value: false).get()
+                stalled.append(socket)
+            }
+            let reader = try await scene.joined()
+            try await reader.send("421[\"join\",\"a\"]")
+            #expect(try await reader.text() == "431[]")
+
+            // More than the kernel's buffers and the limit take.
+            let filling = String(repeating: "x", count: 50_000)
+            let chat = scene.server.namespace("/")
+            for number in 0..<400 {
+                chat.to("\"a\"").emit("n", SocketArguments(json: "\(number),\"\(filling)\""))
+                #expect(try await reader.text().hasPrefix("42[\"n\",\(number),"))
+            }
+            var iterator = reasons.stream.makeAsyncIterator()
+            for _ in stalled { #expect(await iterator.next() == .transportError) }
+            #expect(scene.server.connectionCount == 1)
+        }
+    }
+
+    @Test func oneLargeMessageIsNoReasonToBeCutOff() async throws {
+        try await withServer { settings in
+            settings.limits.bufferedBytes = 1_000
+        } _: { scene in
+            let socket = try await scene.joined()
+            let text = String(repeating: "a", count: 900_000)
+            try await socket.send("42[\"message\",\"\(text)\"]")
+            #expect(try await socket.text().utf8.count == text.utf8.count + #"42["message-back",""]"#.utf8.count)
+        }
+    }
+
+    @Test func whoPollsTooSeldomIsCutOff() async throws {
+        let reasons = AsyncStream<DisconnectReason>.makeStream()
+        try await withServer { settings in
+            settings.limits.bufferedBytes = 10_000
+        } namespaces: { server in
+            server.namespace("/").onDisconnect { _, reason in reasons.continuation.yield(reason) }
+        } _: { scene in
+            let client = try await scene.polling()
+            #expect(try await client.post("40").body == "ok")
+            let filling = String(repeating: "x", count: 6_000)
+            for _ in 0..<3 { scene.server.namespace("/").emit("n", SocketArguments(json: "\"\(filling)\"")) }
+            var iterator = reasons.stream.makeAsyncIterator()
+            #expect(await iterator.next() == .transportError)
+            #expect(try await client.fetch().status == 400)
+        }
+    }
+
+    @Test(arguments: [1, 3])
+    func requestsAreDoneInOrderAndNoMoreAreReadThanMayWait(loops: Int) async throws {
+        let gate = AsyncStream<Void>.makeStream()
+        let taken = Mutex(0)
+        try await withServer(loops: loops) { settings in
+            settings.limits.queuedCalls = 4
+        } namespaces: { server in
+            server.namespace("/").on("work") { socket, event in
+                taken.withLock { $0 += 1 }
+                socket.perform {
+                    if event.arguments[0] == ByteBuffer(string: "0") { for await _ in gate.stream { break } }
+                    event.acknowledgement?(event.arguments)
+                }
+            }
+        } _: { scene in
+            let socket = try await scene.joined()
+            let count = 200
+            for number in 0..<count { try await socket.send("42\(number)[\"work\",\(number)]") }
+            // Another socket is served meanwhile, twice, so that the first one's have been looked at.
+            let other = try await scene.joined()
+            for _ in 0..<2 {
+                try await other.send(#"42["message"]"#)
+                #expect(try await other.text() == #"42["message-back"]"#)
+            }
+            // The one that is being done, and those that wait.
+            #expect(taken.withLock { $0 } <= 5)
+            gate.continuation.finish()
+            for number in 0..<count { #expect(try await socket.text() == "43\(number)[\(number)]") }
+        }
+    }
+
+    @Test func whatWaitsIsDoneThoughTheSocketIsGone() async throws {
+        let done = AsyncStream<Bool>.makeStream()
+        let gone = AsyncStream<Void>.makeStream()
+        try await withServer { _ in
+        } namespaces: { server in
+            server.namespace("/").on("work") { socket, _ in
+                socket.perform {
+                    for await _ in gone.stream { break }
+                    done.continuation.yield(socket.isConnected)
+                }
+            }
+            server.namespace("/").onDisconnect { _, _ in gone.continuation.finish() }
+        } _: { scene in
+            let socket = try await scene.joined()
+            try await socket.send(#"42["work"]"#)
+            try await socket.send("1")
+            var iterator = done.stream.makeAsyncIterator()
+            #expect(await iterator.next() == false)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import SocketIO
+import Testing
+
+@Suite struct ClosingTests {
+    @Test func aServerThatStopsSendsEverybodyAwayAndTakesNobody() async throws {
+        try await withServer(loops: 2) { scene in
+            let socket = try await scene.joined()
+            let client = try await scene.polling()
+            try await client.fetching.send("GET", client.path)
+            #expect(try await client.post("6").body == "ok")
+            let waiting = try await scene.connect()
+            #expect(try await waiting.request("GET", "/elsewhere").status == 404)
+            await scene.server.close()
+            // No `41` before it: clients are to come back.
+            #expect(try await socket.frame() == .close(nil))
+            #expect(try await client.fetching.answer().body == "1")
+            let answer = try await waiting.request("GET", "/socket.io/?EIO=4&transport=polling")
+            #expect(answer.status == 503)
+            #expect(scene.server.connectionCount == 0)
+        }
+    }
+
+    /// As a server does that quiesces: it fires the event on each of its channels.
+    @Test func aChannelThatIsToEndDoes() async throws {
+        let server = SocketIOServer()
+        let channels = AsyncStream<any Channel>.makeStream()
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channels.continuation.yield(channel)
+                return channel.eventLoop.makeCompletedFuture {
+                    try SocketIOGate.addHTTP(to: channel)
+                    try channel.pipeline.syncOperations.addHandler(SocketIOGate(server) { _ in })
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try (listener.localAddress?.port).unwrapped()
+        var iterator = channels.stream.makeAsyncIterator()
+
+        let socket = try await WebSocket(.connect(port: port), "/socket.io/?EIO=4&transport=websocket")
+        #expect(try await socket.text().hasPrefix("0{"))
+        try await iterator.next().unwrapped().pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(try await socket.closeCode() == nil)
+        try await socket.wire.readToEnd()
+
+        let polling = try await Wire.connect(port: port)
+        let open = try await polling.request("GET", "/socket.io/?EIO=4&transport=polling").body
+        let path = "/socket.io/?EIO=4&transport=polling&sid=\(open.split(separator: "\"")[3])"
+        try await polling.send("GET", path)
+        let channel = try await iterator.next().unwrapped()
+        // An answer to what was said later says that the poll is there.
+        #expect(try await Wire.connect(port: port).request("POST", path, body: ByteBuffer(string: "6")).status == 200)
+        _ = try await iterator.next().unwrapped()
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(try await polling.answer().body == "1")
+        try await polling.readToEnd()
+
+        let idle = try await Wire.connect(port: port)
+        try await iterator.next().unwrapped().pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        try await idle.readToEnd()
+        try await listener.close()
+    }
+
+    @Test func whoIsGoneReachesNobodyAndIsNotReached() async throws {
+        let sockets = AsyncStream<Socket>.makeStream()
+        try await withServer { _ in
+        } namespaces: { server in
+            server.namespace("/").onDisconnect { socket, _ in sockets.continuation.yield(socket) }
+        } _: { scene in
+            let socket = try await scene.joined()
+            try await socket.send("1")
+            var iterator = sockets.stream.makeAsyncIterator()
+            let gone = try await iterator.next().unwrapped()
+            #expect(!gone.isConnected)
+            gone.emit("late")
+            gone.join("a")
+            gone.disconnect(close: true)
+            await #expect(throws: AcknowledgementError.disconnected) {
+                _ = try await gone.emit("late", timeout: .seconds(1))
+            }
+            #expect(try await socket.frame() == .close(nil))
+        }
+    }
+
+    @Test func whatAnApplicationKeepsIsThere() async throws {
+        enum Name: SocketDataKey { typealias Value = String }
+        enum Age: SocketDataKey { typealias Value = Int }
+        try await withServer { _ in
+        } namespaces: { server in
+            server.namespace("/").onConnected { socket in
+                socket[Name.self] = "ana"
+                socket[Age.self] = 7
+                socket[Age.self] = nil
+            }
+            server.namespace("/").on("who") { socket, event in
+                event.acknowledgement?(json: "\"\(socket[Name.self] ?? "")\",\(socket[Age.self] ?? -1)")
+            }
+        } _: { scene in
+            let socket = try await scene.webSocket()
+            try await socket.send("40")
+            _ = try await socket.text()
+            try await socket.send(#"421["who"]"#)
+            #expect(try await socket.text() == #"431["ana",-1]"#)
+        }
+    }
+}

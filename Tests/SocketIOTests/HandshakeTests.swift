@@ -1,0 +1,197 @@
+import NIOCore
+import NIOHTTP1
+import SocketIO
+import Testing
+
+@Suite struct HandshakeTests {
+    @Test func theOpenPacketSaysHowToGoOn() async throws {
+        try await withServer { settings in
+            settings.pingInterval = .milliseconds(300)
+            settings.pingTimeout = .milliseconds(200)
+            settings.sessionTag = { _ in "abc_12" }
+        } _: { scene in
+            let wire = try await scene.connect()
+            let answer = try await wire.request("GET", "/socket.io/?EIO=4&transport=polling")
+            #expect(answer.status == 200)
+            #expect(answer.fields["content-type"] == "text/plain; charset=UTF-8")
+            #expect(answer.fields["cache-control"] == "no-store")
+            let rest = #"","upgrades":["websocket"],"pingInterval":300,"pingTimeout":200,"maxPayload":1000000}"#
+            #expect(answer.body.hasPrefix(#"0{"sid":"abc_12"#))
+            #expect(answer.body.hasSuffix(rest))
+            #expect(answer.body.utf8.count == #"0{"sid":""#.utf8.count + 26 + rest.utf8.count)
+
+            let socket = try await WebSocket(scene.connect(), "/socket.io/?EIO=4&transport=websocket")
+            #expect(try await socket.text().contains(#","upgrades":[],"#))
+        }
+    }
+
+    @Test(arguments: [
+        ("GET", "EIO=4", 400, #"{"code":0,"message":"Transport unknown"}"#),
+        ("GET", "EIO=4&transport=abc", 400, #"{"code":0,"message":"Transport unknown"}"#),
+        ("GET", "EIO=4&transport=polling&sid=abc", 400, #"{"code":1,"message":"Session ID unknown"}"#),
+        ("POST", "EIO=4&transport=polling", 400, #"{"code":2,"message":"Bad handshake method"}"#),
+        ("PUT", "EIO=4&transport=polling", 400, #"{"code":2,"message":"Bad handshake method"}"#),
+        ("GET", "EIO=4&transport=websocket", 400, #"{"code":3,"message":"Bad request"}"#),
+        ("GET", "EIO=4&transport=polling&no=1", 403, #"{"code":4,"message":"Forbidden"}"#),
+        ("GET", "transport=polling", 400, #"{"code":5,"message":"Unsupported protocol version"}"#),
+        ("GET", "EIO=abc&transport=polling", 400, #"{"code":5,"message":"Unsupported protocol version"}"#),
+        ("GET", "EIO=2&transport=polling", 400, #"{"code":5,"message":"Unsupported protocol version"}"#),
+    ])
+    func refusalsHaveTheReferencesCodes(method: String, query: String, status: Int, body: String) async throws {
+        try await withServer { settings in
+            settings.allowRequest = { head, _ in !head.uri.contains("no=1") }
+            settings.origins = .any
+        } _: { scene in
+            let wire = try await scene.connect()
+            let answer = try await wire.request(method, "/socket.io/?\(query)", ["Origin": "https://a.example"])
+            #expect(answer.status == status)
+            #expect(answer.body == body)
+            #expect(answer.fields["content-type"] == "application/json")
+            #expect(answer.fields["access-control-allow-origin"] == "https://a.example")
+        }
+    }
+
+    @Test(arguments: [
+        ("EIO=4&transport=websocket&sid=abc", "Session ID unknown"),
+        ("EIO=5&transport=websocket", "Unsupported protocol version"),
+        ("EIO=4&transport=polling", "Bad request"),
+        ("EIO=4", "Transport unknown"),
+    ])
+    func arefusedWebSocketIsToldInPlainTextAndClosed(query: String, message: String) async throws {
+        try await withServer { scene in
+            let wire = try await scene.connect()
+            let answer = try await wire.request("GET", "/socket.io/?\(query)", WebSocket.handshake)
+            #expect(answer.status == 400)
+            #expect(answer.body == message)
+            try await wire.readToEnd()
+        }
+    }
+
+    @Test func aWebSocketOfAnotherVersionIsToldWhich() async throws {
+        try await withServer { scene in
+            let fields = WebSocket.handshake.merging(["Sec-WebSocket-Version": "8"]) { $1 }
+            let answer = try await scene.connect()
+                .request("GET", "/socket.io/?EIO=4&transport=websocket", fields)
+            #expect(answer.status == 426)
+            #expect(answer.fields["sec-websocket-version"] == "13")
+        }
+    }
+
+    @Test func theAcceptHashIsTheRFCs() async throws {
+        try await withServer { scene in
+            let answer = try await scene.connect()
+                .request("GET", "/socket.io/?EIO=4&transport=websocket", WebSocket.handshake)
+            #expect(answer.status == 101)
+            #expect(answer.fields["sec-websocket-accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+        }
+    }
+
+    @Test func browsersAreToldWhoMayConnect() async throws {
+        try await withServer { settings in
+            settings.origins = .only(["https://a.example"])
+            settings.allowsCredentials = true
+        } _: { scene in
+            let path = "/socket.io/?EIO=4&transport=polling"
+            let allowed = try await scene.connect().request("GET", path, ["Origin": "https://a.example"])
+            #expect(allowed.status == 200)
+            #expect(allowed.fields["access-control-allow-origin"] == "https://a.example")
+            #expect(allowed.fields["access-control-allow-credentials"] == "true")
+            #expect(allowed.fields["vary"] == "Origin")
+
+            let refused = try await scene.connect().request("GET", path, ["Origin": "https://b.example"])
+            #expect(refused.status == 403)
+            #expect(refused.fields["access-control-allow-origin"] == nil)
+
+            let asked = ["Origin": "https://a.example", "Access-Control-Request-Headers": "x-one,x-two"]
+            let preflight = try await scene.connect().request("OPTIONS", path, asked)
+            #expect(preflight.status == 204)
+            #expect(preflight.fields["access-control-allow-methods"] == "GET,HEAD,PUT,PATCH,POST,DELETE")
+            #expect(preflight.fields["access-control-allow-headers"] == "x-one,x-two")
+        }
+    }
+
+    @Test(arguments: [("https://localhost", true), ("https://other", false)])
+    func aPageOfAnotherHostGetsNoWebSocket(origin: String, isLetIn: Bool) async throws {
+        try await withServer { scene in
+            let fields = WebSocket.handshake.merging(["Origin": origin]) { $1 }
+            let answer = try await scene.connect()
+                .request("GET", "/socket.io/?EIO=4&transport=websocket", fields)
+            #expect(answer.status == (isLetIn ? 101 : 403))
+        }
+    }
+
+    @Test func requestsOfOthersGoThroughOnTheSameConnection() async throws {
+        try await withServer { scene in
+            let wire = try await scene.connect()
+            for path in [
+                "/", "/socket.io/?EIO=4&transport=polling", "/socket.iox", "/socket.io?EIO=4&transport=polling",
+            ] {
+                let answer = try await wire.request("GET", path)
+                #expect(answer.status == (path.contains("polling") ? 200 : 404), "\(path)")
+            }
+        }
+    }
+
+    @Test func pipelinedRequestsAreAnsweredInOrder() async throws {
+        try await withServer { scene in
+            let wire = try await scene.connect()
+            try await wire.send(
+                "GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: a\r\n\r\n"
+                    + "GET /b HTTP/1.1\r\nHost: a\r\n\r\nGET /socket.io/?EIO=4 HTTP/1.1\r\nHost: a\r\n\r\n"
+            )
+            var statuses: [Int] = []
+            for _ in 0..<4 { statuses.append(try await wire.answer().status) }
+            #expect(statuses == [404, 200, 404, 400])
+        }
+    }
+
+    @Test func noMoreConnectionsAreTakenThanThereMayBe() async throws {
+        try await withServer { settings in
+            settings.limits.connections = 1
+        } _: { scene in
+            let first = try await scene.webSocket()
+            let path = "/socket.io/?EIO=4&transport=polling"
+            #expect(try await scene.connect().request("GET", path).status == 503)
+            try await first.send("1")
+            _ = try await first.closeCode()
+            #expect(try await scene.connect().request("GET", path).status == 200)
+        }
+    }
+
+    @Test func whoDoesNotFinishARequestIsCutOff() async throws {
+        try await withServer { settings in
+            settings.limits.requestTimeout = .seconds(2)
+        } _: { scene in
+            let silent = try await scene.connect()
+            try await silent.readToEnd()
+
+            let slow = try await scene.connect()
+            let open = try await slow.request("GET", "/socket.io/?EIO=4&transport=polling").body
+            let id = open.split(separator: "\"")[3]
+            try await slow.send(
+                "POST /socket.io/?EIO=4&transport=polling&sid=\(id) HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n4"
+            )
+            #expect(try await slow.answer().status == 408)
+            try await slow.readToEnd()
+        }
+    }
+
+    @Test func whoSaysNothingBetweenRequestsIsCutOff() async throws {
+        try await withServer { settings in
+            settings.limits.idleTimeout = .milliseconds(500)
+        } _: { scene in
+            let wire = try await scene.connect()
+            #expect(try await wire.request("GET", "/socket.io/").status == 400)
+            try await wire.readToEnd()
+        }
+    }
+
+    @Test func garbageIsAnswered400() async throws {
+        try await withServer { scene in
+            let wire = try await scene.connect()
+            try await wire.send("this is not HTTP\r\n\r\n")
+            #expect(try await wire.answer().status == 400)
+            try await wire.readToEnd()
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import NIOCore
+import SocketIO
+import Testing
+
+@Suite(.serialized) struct HeartbeatTests {
+    /// Long enough for whoever answers, however busy the machine is.
+    private func quick(_ settings: inout SocketIOConfiguration) {
+        settings.pingInterval = .milliseconds(50)
+        settings.pingTimeout = .milliseconds(2_000)
+    }
+
+    @Test func theServerPingsInRevision4() async throws {
+        try await withServer(quick) { scene in
+            let socket = try await scene.webSocket()
+            for _ in 0..<4 {
+                #expect(try await socket.text() == "2")
+                try await socket.send("3")
+            }
+            // Not answered.
+            #expect(try await socket.text() == "2")
+            #expect(try await socket.closeCode() == nil)
+        }
+    }
+
+    @Test func overPollingToo() async throws {
+        try await withServer(quick) { scene in
+            let client = try await scene.polling()
+            for _ in 0..<3 {
+                #expect(try await client.fetch().body == "2")
+                #expect(try await client.post("3").body == "ok")
+            }
+            #expect(try await client.fetch().body == "2")
+            #expect(try await client.fetch().body == "1")
+            #expect(try await !client.isKnown())
+        }
+    }
+
+    @Test func theClientPingsInRevision3() async throws {
+        try await withServer(quick) { scene in
+            let socket = try await scene.webSocket(revision: 3)
+            #expect(try await socket.text() == "40")
+            #expect(try await socket.text() == #"42["auth",{}]"#)
+            for ping in ["2", "2", "2probe"] {
+                try await socket.send(ping)
+                #expect(try await socket.text() == "3")
+            }
+            // Silence.
+            #expect(try await socket.closeCode() == nil)
+        }
+    }
+
+    @Test(arguments: [(4, "2"), (3, "3")])
+    func theWrongDirectionCloses(revision: Int, packet: String) async throws {
+        try await withServer { scene in
+            let socket = try await scene.webSocket(revision: revision)
+            try await socket.send(packet)
+            #expect(try await socket.closeCode() == nil)
+        }
+    }
+
+    @Test func onlyThePongCounts() async throws {
+        let reasons = AsyncStream<DisconnectReason>.makeStream()
+        try await withServer(quick) { server in
+            server.namespace("/").onDisconnect { _, reason in reasons.continuation.yield(reason) }
+        } _: { scene in
+            let socket = try await scene.joined()
+            let talking = Task {
+                while !Task.isCancelled {
+                    try await socket.send(#"42["nothing"]"#)
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+            }
+            defer { talking.cancel() }
+            var iterator = reasons.stream.makeAsyncIterator()
+            #expect(await iterator.next() == .pingTimeout)
+        }
+    }
+
+    @Test func whoJoinsNoNamespaceIsCutOff() async throws {
+        try await withServer { settings in
+            settings.connectTimeout = .milliseconds(50)
+        } _: { scene in
+            let idle = try await scene.webSocket()
+            #expect(try await idle.closeCode() == nil)
+
+            let refused = try await scene.webSocket()
+            try await refused.send("40/nowhere")
+            #expect(try await refused.text() == #"44/nowhere,{"message":"Invalid namespace"}"#)
+            #expect(try await refused.closeCode() == nil)
+        }
+    }
+}

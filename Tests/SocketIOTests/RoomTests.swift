@@ -1,0 +1,178 @@
+import NIOCore
+import SocketIO
+import Testing
+
+@Suite struct RoomTests {
+    /// Joins and waits until it is so.
+    private func join(_ socket: WebSocket, _ room: String) async throws {
+        try await socket.send("421[\"join\",\"\(room)\"]")
+        #expect(try await socket.text() == "431[]")
+    }
+
+    private func room(_ name: String) -> SocketRoom { SocketRoom("\"\(name)\"") }
+
+    @Test(arguments: [1, 3])
+    func whatIsSaidToARoomReachesItsMembersOnce(loops: Int) async throws {
+        try await withServer(loops: loops) { scene in
+            let chat = scene.server.namespace("/")
+            var sockets: [WebSocket] = []
+            for _ in 0..<4 { sockets.append(try await scene.joined()) }
+            for socket in sockets.prefix(3) { try await join(socket, "a") }
+            for socket in sockets.suffix(2) { try await join(socket, "b") }
+
+            chat.to(room("a"), room("b")).emit("said", SocketArguments(json: "1"))
+            chat.to(room("a")).except(rooms: room("b")).emit("said", SocketArguments(json: "2"))
+            chat.to(room("nobody")).emit("said", SocketArguments(json: "3"))
+            chat.to(rooms: []).emit("said", SocketArguments(json: "4"))
+            chat.emit("end")
+
+            let expected = [[1, 2], [1, 2], [1], [1]]
+            for (socket, numbers) in zip(sockets, expected) {
+                for number in numbers { #expect(try await socket.text() == "42[\"said\",\(number)]") }
+                #expect(try await socket.text() == #"42["end"]"#)
+            }
+        }
+    }
+
+    @Test func theSenderMayBeLeftOut() async throws {
+        try await withServer { _ in
+        } namespaces: { server in
+            server.namespace("/").on("say") { socket, event in
+                socket.to("\"a\"").emit("said", event.arguments)
+                socket.emit("done")
+                socket.to("\"a\"").emit("said", event.arguments)
+            }
+        } _: { scene in
+            let ana = try await scene.joined()
+            let bo = try await scene.joined()
+            for socket in [ana, bo] { try await join(socket, "a") }
+            for number in 1...3 { try await ana.send("42[\"say\",\(number)]") }
+            try await ana.send(#"42["publish","a",0]"#)
+            for _ in 1...3 { #expect(try await ana.text() == #"42["done"]"#) }
+            #expect(try await ana.text() == #"42["published",0]"#)
+            for number in [1, 1, 2, 2, 3, 3] { #expect(try await bo.text() == "42[\"said\",\(number)]") }
+            #expect(try await bo.text() == #"42["published",0]"#)
+        }
+    }
+
+    /// All of it is said in one tick, whose frames are shared.
+    @Test func orderIsKeptWhateverIsSaidInOneTick() async throws {
+        try await withServer { _ in
+        } namespaces: { server in
+            let chat = server.namespace("/")
+            chat.on("mix") { socket, _ in
+                var number = 0
+                func say(_ target: SocketBroadcast) {
+                    number += 1
+                    target.emit("n", SocketArguments(json: "\(number)"))
+                }
+                for _ in 0..<3 {
+                    say(chat.to("\"a\""))
+                    say(chat.to("\"a\""))
+                    say(chat.to("\"b\""))
+                    number += 1
+                    socket.emit("n", SocketArguments(json: "\(number)"))
+                    say(chat.to("\"a\""))
+                    socket.leave("\"a\"")
+                    say(chat.to("\"a\""))
+                    socket.join("\"a\"")
+                    say(chat.to("\"a\"", "\"b\""))
+                }
+                chat.emit("end")
+            }
+        } _: { scene in
+            let mover = try await scene.joined()
+            let stayer = try await scene.joined()
+            for socket in [mover, stayer] {
+                try await join(socket, "a")
+                try await join(socket, "b")
+            }
+            try await mover.send(#"42["mix"]"#)
+            var seen: [[Int]] = []
+            for socket in [mover, stayer] {
+                var numbers: [Int] = []
+                while case let text = try await socket.text(), text != #"42["end"]"# {
+                    numbers.append(try Int(text.dropFirst(7).dropLast()).unwrapped())
+                }
+                seen.append(numbers)
+            }
+            // Of seven numbers a round, the fourth is the mover's alone, and the sixth said while it was away.
+            #expect(seen[0] == (1...21).filter { $0 % 7 != 6 })
+            #expect(seen[1] == (1...21).filter { $0 % 7 != 4 })
+        }
+    }
+
+    @Test func whoPollsIsAMemberLikeOthers() async throws {
+        try await withServer { scene in
+            let socket = try await scene.joined()
+            try await join(socket, "a")
+            let client = try await scene.polling()
+            #expect(try await client.post("40\u{1e}421[\"join\",\"a\"]").body == "ok")
+            _ = try await client.fetch(until: "auth")
+            let old = try await scene.polling(revision: 3)
+            #expect(try await old.post(#"15:421["join","a"]"#).body == "ok")
+            _ = try await old.fetch(until: "auth")
+
+            try await socket.send(#"42["publish","a",1]"#)
+            #expect(try await client.fetch().body == #"42["published",1]"#)
+            #expect(try await old.fetch().body == #"17:42["published",1]"#)
+            #expect(try await socket.text() == #"42["published",1]"#)
+        }
+    }
+
+    @Test func binaryIsSaidToRoomsToo() async throws {
+        try await withServer { scene in
+            let new = try await scene.joined()
+            let old = try await scene.webSocket(revision: 3)
+            _ = try await old.text()
+            _ = try await old.text()
+            for socket in [new, old] { try await join(socket, "a") }
+            let placeholder = #"{"_placeholder":true,"num":0}"#
+            let arguments = SocketArguments(json: placeholder, attachments: [ByteBuffer(bytes: [1, 2])])
+            scene.server.namespace("/").to(room("a")).emit("bytes", arguments)
+            for socket in [new, old] { #expect(try await socket.text() == "451-[\"bytes\",\(placeholder)]") }
+            #expect(try await new.frame() == .binary([1, 2]))
+            #expect(try await old.frame() == .binary([4, 1, 2]))
+        }
+    }
+
+    @Test func manyComeAndGo() async throws {
+        try await withServer { scene in
+            var sockets: [WebSocket] = []
+            for _ in 0..<20 {
+                sockets.append(try await scene.joined())
+                try await join(try sockets.last.unwrapped(), "a")
+            }
+            // Every third goes, from the middle of the list too.
+            for place in stride(from: 0, to: 20, by: 3) {
+                try await sockets[place].send("1")
+                _ = try await sockets[place].closeCode()
+            }
+            for (place, socket) in sockets.enumerated() where place % 3 != 0 {
+                scene.server.namespace("/").to(room("a")).emit("n")
+                for other in sockets.indices where other % 3 != 0 {
+                    #expect(try await sockets[other].text() == #"42["n"]"#)
+                }
+                try await socket.send(#"42["message"]"#)
+                #expect(try await socket.text() == #"42["message-back"]"#)
+            }
+        }
+    }
+
+    @Test func whoWasChosenMayBeSentAway() async throws {
+        try await withServer { scene in
+            let ana = try await scene.joined()
+            let bo = try await scene.joined()
+            try await join(ana, "a")
+            let chat = scene.server.namespace("/")
+            chat.to(room("a")).join("b")
+            chat.to("b").emit("moved")
+            #expect(try await ana.text() == #"42["moved"]"#)
+            chat.to(room("a")).disconnect(close: true)
+            #expect(try await ana.text() == "41")
+            #expect(try await ana.closeCode() == nil)
+            try await bo.send(#"42["message"]"#)
+            #expect(try await bo.text() == #"42["message-back"]"#)
+        }
+    }
+}
