@@ -99,6 +99,7 @@ import Testing
         let expected = [
             "/auth/register", "/auth/anonymous", "/auth/login", "/auth/refresh", "/1/auth/nonce",
             "/1/auth/login", "/health", "/ready", "/status", "/openapi.yaml", "/docs", "/media/conversations/{key}",
+            "/socket.io/",
         ]
         #expect(Set(open.filter { !$0.hasPrefix("/.well-known/") }) == Set(expected))
     }

@@ -66,13 +66,15 @@ final class Edge: Sendable {
 
 /// How many clients are connected, on all loops.
 final class ClientConnections: Sendable {
-    private let count = Atomic<Int>(0)
+    private let open = Atomic<Int>(0)
     private let gauge = Gauge(label: "roost_gateway_connections")
 
+    var count: Int { open.load(ordering: .relaxed) }
+
     /// One more; how many that makes.
-    func add() -> Int { count.add(1, ordering: .relaxed).newValue }
+    func add() -> Int { open.add(1, ordering: .relaxed).newValue }
 
-    func remove() { count.subtract(1, ordering: .relaxed) }
+    func remove() { open.subtract(1, ordering: .relaxed) }
 
-    func show() { gauge.record(count.load(ordering: .relaxed)) }
+    func show() { gauge.record(count) }
 }

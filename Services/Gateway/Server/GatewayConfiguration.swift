@@ -29,7 +29,7 @@ package struct GatewayConfiguration: Sendable {
 
     /// Client connections at once; one more is answered 503.
     package var connectionLimit = 10_000
-    /// Requests under way at once to one instance.
+    /// Requests under way at once to one instance, half of which may be held polls.
     package var upstreamConnectionLimit = 4_096
     /// Bytes of a request's body.
     package var bodyLimit = 24 * 1_024 * 1_024
@@ -56,6 +56,8 @@ package struct GatewayConfiguration: Sendable {
     package var connectTimeout = TimeAmount.seconds(2)
     /// From a request's end to the beginning of its answer.
     package var answerTimeout = TimeAmount.seconds(30)
+    /// The same of a poll for news (Socket.IO), which its service holds until there are some, or it is time for a ping.
+    package var pollTimeout = TimeAmount.seconds(120)
     /// Silence of a service in the middle of an answer, and of both sides of a tunnel.
     package var silenceTimeout = TimeAmount.minutes(5)
     /// How long a connection to a service is kept for the next request; services keep theirs for 75 s.
@@ -89,7 +91,7 @@ package struct GatewayConfiguration: Sendable {
     /// - `CONNECTION_LIMIT` (10000), `UPSTREAM_CONNECTION_LIMIT` (4096): client connections; requests at one instance.
     /// - `BODY_LIMIT` (25165824), `HEADER_LIMIT` (65536), `HEADER_COUNT_LIMIT` (200), `TARGET_LIMIT` (16384): sizes.
     /// - `HEADER_TIMEOUT` (10), `BODY_TIMEOUT` (30), `SEND_TIMEOUT` (60), `IDLE_TIMEOUT` (75), `CONNECT_TIMEOUT` (2),
-    ///   `ANSWER_TIMEOUT` (30), `SILENCE_TIMEOUT` (300), `DRAIN_TIMEOUT` (30): seconds.
+    ///   `ANSWER_TIMEOUT` (30), `POLL_TIMEOUT` (120), `SILENCE_TIMEOUT` (300), `DRAIN_TIMEOUT` (30): seconds.
     /// - `BODY_FLOOR` (1024): bytes a second that a body must bring on average.
     /// - `RATE_USER` (100), `RATE_ADDRESS` (500): requests a second of one person and of one address, on average; ten
     ///   seconds' worth may come at once. `RATE_REGISTER` (60): new accounts a minute of one address. 0 is no limit.
@@ -136,6 +138,7 @@ package struct GatewayConfiguration: Sendable {
         idleTimeout = try seconds("IDLE_TIMEOUT", idleTimeout)
         connectTimeout = try seconds("CONNECT_TIMEOUT", connectTimeout)
         answerTimeout = try seconds("ANSWER_TIMEOUT", answerTimeout)
+        pollTimeout = try seconds("POLL_TIMEOUT", pollTimeout)
         silenceTimeout = try seconds("SILENCE_TIMEOUT", silenceTimeout)
         drainTimeout = try seconds("DRAIN_TIMEOUT", drainTimeout)
         userRate = try reader.number("RATE_USER", default: userRate, in: 0...1_000_000)

@@ -22,6 +22,13 @@ struct Answer: Sendable {
         body = ByteBuffer(bytes: Problem(error, requestID: requestID).encoded())
     }
 
+    /// Engine.IO's own words for a session that no instance has; its clients then begin another.
+    static let unknownSession = Answer(
+        .badRequest,
+        fields: [("content-type", "application/json"), ("cache-control", "no-store")],
+        body: ByteBuffer(string: #"{"code":1,"message":"Session ID unknown"}"#)
+    )
+
     static func json(_ status: HTTPResponseStatus, _ value: some Encodable) -> Answer {
         // Our own few types always encode.
         let data = (try? WireJSON.encoder().encode(value)) ?? Data("{}".utf8)

@@ -31,6 +31,7 @@ enum Refusal {
         "too many connections; try again",
         retryAfter: 1
     )
+    static let stopping = APIError.unavailable("this gateway")
     static let brokenAnswer = APIError(.badGateway, "bad_gateway", "the service broke off its answer")
     static let lateAnswer = APIError(.gatewayTimeout, "gateway_timeout", "the service did not answer in time")
 

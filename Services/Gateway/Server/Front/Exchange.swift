@@ -17,6 +17,8 @@ struct Exchange {
     /// Where the request is going; nil for our own answers.
     var service: Int?
     var connectionAttempts = 0
+    /// The tag of the only instance that may be asked, since it has the session that the request names.
+    var session: Substring?
     /// Instances that it was sent to in vain.
     var tried = TriedPools()
     /// Whether it was sent a second time.
@@ -79,9 +81,15 @@ struct Exchange {
 
     static let smallRest = 64 * 1_024
 
+    /// Whether it asks a session for what there is to tell, and is held until there is something.
+    var isPoll: Bool { session != nil && method == .get && facts?.wantsWebSocket == false }
+
     /// Whether the service may act on it twice with the effect of once, and nothing of it is lost but its head.
+    ///
+    /// What names a session is not: to ask for news twice is against the protocol and ends the session.
     var isSafeToRepeat: Bool {
         MethodSet.idempotent.contains(method) && !(facts?.framing.hasBody ?? true) && !isRetry && !answerBegan
+            && session == nil
     }
 
     /// Whether the wire carries far more than the body: chunk extensions, or chunks of next to nothing.

@@ -31,8 +31,10 @@ extension FrontHandler {
             exchange.keepAlive = false
             throw Refusal.methodNotAllowed
         }
-        // Before anything that costs more than a look-up: a flood of bad credentials is to be cheap.
-        try count(edge.limits.address, addressKey)
+        exchange.session = SessionID.tag(in: head.uri)
+        // Before anything that costs more than a look-up: a flood of bad credentials is to be cheap. Who polls asks again
+        // for each message that he gets, and must not be cut off for getting many.
+        try count(edge.limits.address, addressKey, share: exchange.session == nil ? 1 : 10)
         if head.uri == "*", exchange.method == .options {
             respond(Answer(.noContent, fields: [("allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")]))
             return
@@ -40,7 +42,7 @@ extension FrontHandler {
         let route = try route(of: head.uri)
         exchange.route = route
         guard exchange.method != .options else {
-            answerOptions(of: route, facts: facts, head: head)
+            if route.answersCors, facts.isPreflight { dispatch() } else { answerOptions(of: route, head: head) }
             return
         }
         // A method that is no HTTP method of ours is the empty set, which any set contains.
@@ -51,11 +53,15 @@ extension FrontHandler {
         dispatch()
     }
 
-    /// Counts the request against `limit`, where there is one.
-    private func count(_ limit: RateLimit?, _ key: @autoclosure () -> UInt64) throws(APIError) {
+    /// Counts the request against `limit`, where there is one, as one of `share` that count for one.
+    private func count(
+        _ limit: RateLimit?,
+        _ key: @autoclosure () -> UInt64,
+        share: UInt64 = 1
+    ) throws(APIError) {
         guard let limit else { return }
         do {
-            exchange.quota = try limit.admit(key(), now: exchange.started.uptimeNanoseconds)
+            exchange.quota = try limit.admit(key(), share: share, now: exchange.started.uptimeNanoseconds)
         } catch {
             exchange.quota = error.quota
             throw error.refusal
@@ -123,8 +129,8 @@ extension FrontHandler {
             }
     }
 
-    private func answerOptions(of route: Route, facts: RequestFacts, head: HTTPRequestHead) {
-        guard facts.isPreflight else {
+    private func answerOptions(of route: Route, head: HTTPRequestHead) {
+        guard let facts = exchange.facts, facts.isPreflight else {
             respond(Answer(.noContent, fields: [("allow", route.allow)]))
             return
         }

@@ -14,7 +14,10 @@ extension FrontHandler {
             return
         }
         let now = NIODeadline.now()
-        upstream.pool.health.meters.answered(head.status.code, after: now - exchange.attemptBegan)
+        upstream.pool.health.meters.answered(
+            head.status.code,
+            after: exchange.isPoll ? nil : now - exchange.attemptBegan
+        )
         guard !isPassedOver(head.status, from: upstream) else { return }
         exchange.answerBegan = true
         exchange.lastAnswered = now
@@ -31,6 +34,7 @@ extension FrontHandler {
             of: head,
             isCompressed: exchange.deflater != nil,
             isBodyless: exchange.method == .head,
+            keepsCors: exchange.route?.answersCors ?? false,
             version: exchange.head.version,
             requestID: exchange.requestID
         )
@@ -38,7 +42,7 @@ extension FrontHandler {
         exchange.framing = framing
         exchange.quota?.stamp(&fields)
         if compression != .never { fields.append(("vary", "accept-encoding")) }
-        edge.cors.stamp(&fields, origin: facts.origin)
+        if exchange.route?.answersCors != true { edge.cors.stamp(&fields, origin: facts.origin) }
         addTransport(&fields)
         write(.head(HTTPResponseHead(version: .http1_1, status: head.status, headers: HTTPHeaders(fields))))
     }
@@ -239,7 +243,11 @@ extension FrontHandler {
     /// Writes the request into log and metrics, once.
     func finishLog() {
         let duration = NIODeadline.now() - exchange.started
-        loop.counters.count(route: exchange.route, status: exchange.status, nanoseconds: duration.nanoseconds)
+        loop.counters.count(
+            route: exchange.route,
+            status: exchange.status,
+            nanoseconds: exchange.isPoll ? nil : duration.nanoseconds
+        )
         let level = logLevel
         guard edge.logger.logLevel <= level else { return }
         edge.logger.log(

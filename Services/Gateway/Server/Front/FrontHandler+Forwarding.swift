@@ -13,7 +13,16 @@ extension FrontHandler {
         }
         let balancer = loop.balancers[service]
         balancer.begin()
-        send(to: balancer.choose(asTunnel: facts.wantsWebSocket))
+        guard let tag = exchange.session else {
+            send(to: balancer.choose(asTunnel: facts.wantsWebSocket))
+            return
+        }
+        if let choice = balancer.choose(tagged: tag) {
+            send(to: choice)
+        } else {
+            loop.counters.unknownSessions.increment()
+            respond(.unknownSession)
+        }
     }
 
     func send(to choice: Balancer.Choice) {
@@ -24,7 +33,9 @@ extension FrontHandler {
             // A connection that becomes a tunnel does not come back, so the pool keeps its own.
             // A second try is made over a connection that was not there at the first, as long as one may be opened.
             let mayBeKept = !facts.wantsWebSocket && !(exchange.isRetry && pool.mayConnect)
-            if mayBeKept, let upstream = pool.lease() {
+            if exchange.isPoll, !pool.mayHold {
+                refuse(Refusal.unavailable(loop.balancers[service].fleet.name))
+            } else if mayBeKept, let upstream = pool.lease() {
                 attach(upstream)
             } else if pool.mayConnect {
                 connect(pool)
@@ -53,13 +64,13 @@ extension FrontHandler {
         }
     }
 
-    /// Nothing was sent, so any other instance may be asked, whatever the request is.
+    /// Nothing was sent, so any other instance may be asked, whatever the request is, unless only one has what it is about.
     private func connectElsewhere(than pool: UpstreamPool) {
         guard let service = exchange.service, let facts = exchange.facts else { return }
         let balancer = loop.balancers[service]
         exchange.tried.insert(pool)
         let choice = balancer.choose(besides: exchange.tried, asTunnel: facts.wantsWebSocket)
-        guard exchange.connectionAttempts < 3, case .pool = choice else {
+        guard exchange.connectionAttempts < 3, exchange.session == nil, case .pool = choice else {
             refuse(Refusal.unavailable(balancer.fleet.name))
             return
         }
@@ -70,6 +81,7 @@ extension FrontHandler {
     private func attach(_ upstream: UpstreamHandler) {
         guard let facts = exchange.facts else { return }
         upstream.front = self
+        upstream.isHeld = exchange.isPoll
         exchange.upstream = upstream
         if exchange.connectionAttempts > 0 || exchange.isRetry { exchange.attemptBegan = .now() }
         phase = .forwarding
@@ -81,7 +93,8 @@ extension FrontHandler {
                     to: upstream.pool.instance,
                     from: origin,
                     requestID: exchange.requestID,
-                    traceparent: exchange.traceparent
+                    traceparent: exchange.traceparent,
+                    keepsCors: exchange.route?.answersCors ?? false
                 )
             )
         )

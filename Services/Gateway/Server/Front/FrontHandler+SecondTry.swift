@@ -37,9 +37,14 @@ extension FrontHandler {
     func leaveHangingInstance() {
         let began = exchange.attemptBegan
         guard let upstream = exchange.upstream, let service = exchange.service, exchange.requestEnded,
-            !upstream.pool.health.isServing, !upstream.pool.health.isAnswering,
-            tryAgain(besides: upstream.pool, orThere: false, loop.balancers[service].retries.hanging)
+            !upstream.pool.health.isServing, !upstream.pool.health.isAnswering
         else { return }
+        guard exchange.session == nil else {
+            // It has gone with the instance, and whoever waits for it is better told.
+            refuse(Refusal.unavailable(loop.balancers[service].fleet.name))
+            return
+        }
+        guard tryAgain(besides: upstream.pool, orThere: false, loop.balancers[service].retries.hanging) else { return }
         upstream.pool.failed(.unanswered, began: began)
     }
 

@@ -17,11 +17,13 @@ enum AnswerHead {
 
     /// The fields of the answer and how its end is told.
     ///
-    /// An answer `isBodyless` that has no body whatever its fields say, as to `HEAD`; `version` is the client's.
+    /// An answer `isBodyless` that has no body whatever its fields say, as to `HEAD`; `version` is the client's. What a
+    /// service says of other origins is dropped, since that is the gateway's to say, unless the route `keepsCors`.
     static func fields(
         of head: HTTPResponseHead,
         isCompressed: Bool = false,
         isBodyless: Bool,
+        keepsCors: Bool = false,
         version: HTTPVersion,
         requestID: String
     ) -> (fields: [(String, String)], framing: Framing) {
@@ -36,6 +38,7 @@ enum AnswerHead {
                 if !FieldValue.equals(value, "keep-alive") && !FieldValue.equals(value, "close") {
                     named += FieldValue.tokens(of: value)
                 }
+            case .accessControl where keepsCors: fields.append((name, value))
             case .hopByHop, .transferEncoding, .upgrade, .requestID, .accessControl, .accessControlRequestMethod: break
             case .contentLength:
                 guard !dropsLength, !hasLength else { break }

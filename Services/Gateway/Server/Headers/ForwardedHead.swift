@@ -10,9 +10,10 @@ extension RequestFacts {
         to instance: UpstreamInstance,
         from origin: Origin,
         requestID: String,
-        traceparent: String
+        traceparent: String,
+        keepsCors: Bool = false
     ) -> HTTPRequestHead {
-        var fields = forwarded
+        var fields = keepsCors ? forwarded + corsQuestions : forwarded
         fields.append(("host", instance.authority))
         fields.append(("x-forwarded-for", origin.address))
         fields.append(("x-forwarded-proto", origin.scheme))

@@ -34,6 +34,8 @@ struct RequestFacts {
     private(set) var hasUpgrade = false
     private(set) var wantsWebSocket = false
     private(set) var isPreflight = false
+    /// What a browser asks before a page of another origin may call; for the gateway to answer, but where the service does.
+    private(set) var corsQuestions: [(String, String)] = []
     /// The client's fields that are for the service too, in their order and number.
     private(set) var forwarded: [(String, String)] = []
 
@@ -90,8 +92,10 @@ struct RequestFacts {
             case .origin:
                 origin = value
                 forwarded.append((name, value))
-            case .accessControlRequestMethod: isPreflight = head.method == .OPTIONS
-            case .accessControl: break
+            case .accessControlRequestMethod:
+                isPreflight = head.method == .OPTIONS
+                corsQuestions.append((name, value))
+            case .accessControl: corsQuestions.append((name, value))
             }
         }
         guard host != nil || head.version == .http1_0 else {

@@ -27,11 +27,11 @@ struct RateLimit: Sendable {
         prefix = "\"\(name.rawValue)\";r="
     }
 
-    /// Counts a request, and says what is left for those that follow.
+    /// Counts a request, of which `share` together count for one, and says what is left for those that follow.
     ///
     /// - Throws: `RateExceeded` where it is one too many.
-    func admit(_ key: UInt64, now: UInt64) throws(RateExceeded) -> RateQuota {
-        let verdict = buckets.take(key, at: rate, now: now)
+    func admit(_ key: UInt64, share: UInt64 = 1, now: UInt64) throws(RateExceeded) -> RateQuota {
+        let verdict = buckets.take(key, share: share, at: rate, now: now)
         let value = "\(prefix)\(verdict.remaining);t=\(Self.seconds(verdict.untilFull))"
         let quota = RateQuota(policy: policy, value: value)
         guard verdict.isAdmitted else {

@@ -45,8 +45,8 @@ final class TokenBuckets: Sendable {
         shards = (0..<Self.shardCount).map { _ in Shard(count: sets * Self.ways) }
     }
 
-    /// Takes one token of the bucket of `key`, a hash that is spread evenly.
-    func take(_ key: UInt64, at rate: Rate, now: UInt64) -> Verdict {
+    /// Takes one token of the bucket of `key`, a hash that is spread evenly, or one of the `share` parts of a token.
+    func take(_ key: UInt64, share: UInt64 = 1, at rate: Rate, now: UInt64) -> Verdict {
         // Zero marks a slot that nobody has.
         let key = max(1, key)
         let set = Int((key >> 8) % setsPerShard) * Self.ways
@@ -60,7 +60,7 @@ final class TokenBuckets: Sendable {
                 if slots[candidate].fullAt < slots[place].fullAt { place = candidate }
             }
             let before = slots[place].key == key ? max(slots[place].fullAt, now) : now
-            let after = before + rate.interval
+            let after = before + max(1, rate.interval / share)
             guard after - now <= rate.window else {
                 return Verdict(
                     isAdmitted: false,

@@ -9,6 +9,8 @@ final class LoopCounters {
     private var answers: [Counter?]
     private let durations = Metrics.Timer(label: "roost_gateway_request_seconds")
     let tunnels = Counter(label: "roost_gateway_tunnels_total")
+    /// Requests that named a session of an instance that there is not, or not any more.
+    let unknownSessions = Counter(label: "roost_gateway_unknown_sessions_total")
     let connections = Counter(label: "roost_gateway_connections_total")
     let http2Connections = Counter(label: "roost_gateway_http2_connections_total")
     /// HTTP/2 connections that were closed because the client broke the rules, or flooded.
@@ -21,7 +23,8 @@ final class LoopCounters {
         answers = Array(repeating: nil, count: (routes.count + 1) * 6)
     }
 
-    func count(route: Route?, status: UInt, nanoseconds: Int64) {
+    /// Counts an answered request; how long it took tells nothing of one that was held on purpose.
+    func count(route: Route?, status: UInt, nanoseconds: Int64?) {
         let family = min(Int(status / 100), 5)
         let place = (route?.number ?? routes.count) * 6 + family
         let counter =
@@ -32,6 +35,6 @@ final class LoopCounters {
             )
         answers[place] = counter
         counter.increment()
-        durations.recordNanoseconds(nanoseconds)
+        if let nanoseconds { durations.recordNanoseconds(nanoseconds) }
     }
 }

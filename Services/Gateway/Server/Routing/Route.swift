@@ -20,6 +20,8 @@ final class Route: Sendable {
     let open: MethodSet
     /// Whether its answers may be compressed.
     let isCompressible: Bool
+    /// Whether the service says itself which pages of other origins may call (CORS).
+    let answersCors: Bool
     /// The value of `Allow`.
     let allow: String
     /// Whether a `POST` makes an account, which has a limit of its own.
@@ -33,6 +35,7 @@ final class Route: Sendable {
         self.open = open
         isRegistration = ["/auth/register", "/auth/anonymous"].contains(template)
         isCompressible = Compression.isSafe(template)
+        answersCors = template == "/socket.io/"
         allow = methods.union([.options]).names.joined(separator: ", ")
     }
 }

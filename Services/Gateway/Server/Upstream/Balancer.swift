@@ -16,6 +16,10 @@ final class Balancer {
         case pool(UpstreamPool)
         /// There is none that may be asked; one may be in so many seconds.
         case nobody(retryAfter: Int)
+
+        static func nobody(until time: NIODeadline, _ now: NIODeadline) -> Choice {
+            .nobody(retryAfter: max(1, Int(((time - now).nanoseconds + 999_999_999) / 1_000_000_000)))
+        }
     }
 
     private(set) var fleet: ServiceFleet
@@ -60,6 +64,17 @@ final class Balancer {
         return chooseWithCare(besides: tried, asTunnel: asTunnel)
     }
 
+    /// The instance that has the sessions of a tag; nil where none of ours does.
+    ///
+    /// Whether its turn may come does not matter: there is no other. Only where it gives no answers at all it is left alone.
+    func choose(tagged tag: Substring) -> Choice? {
+        guard let pool = pools.first(where: { $0.instance.tag == tag }) else { return nil }
+        if pool.health.isServing { return .pool(pool) }
+        let now = NIODeadline.now()
+        if case .refused(let until) = pool.health.admission(now: now, chance: 0) { return .nobody(until: until, now) }
+        return pool.health.enter(now: now) ? .pool(pool) : .nobody(until: now, now)
+    }
+
     private func chooseWithCare(besides tried: TriedPools, asTunnel: Bool) -> Choice {
         let now = NIODeadline.now()
         var soonest: NIODeadline?
@@ -83,8 +98,7 @@ final class Balancer {
             // The last probe of a half-open circuit may have gone to another loop.
             if pool.health.enter(now: now) { return .pool(pool) }
         }
-        let wait = soonest.map { ($0 - now).nanoseconds } ?? 0
-        return .nobody(retryAfter: max(1, Int((wait + 999_999_999) / 1_000_000_000)))
+        return .nobody(until: soonest ?? now, now)
     }
 
     /// Takes out the first of those with the fewest requests.

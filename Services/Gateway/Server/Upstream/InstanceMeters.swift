@@ -34,10 +34,10 @@ final class InstanceMeters: Sendable {
         tunnels = connections("tunnel")
     }
 
-    /// An answer began.
-    func answered(_ status: UInt, after time: TimeAmount) {
+    /// An answer began; `time` is nil for one that was held on purpose.
+    func answered(_ status: UInt, after time: TimeAmount?) {
         requests[min(Int(status / 100), 5)].increment()
-        latency.recordNanoseconds(time.nanoseconds)
+        if let time { latency.recordNanoseconds(time.nanoseconds) }
     }
 
     func failed(_ failure: InstanceHealth.Failure) {

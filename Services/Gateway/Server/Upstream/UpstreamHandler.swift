@@ -13,6 +13,10 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Whether an answer came over this connection before, so that the service may have closed it meanwhile.
     private(set) var isUsed = false
     private(set) var isTunnel = false
+    /// Whether it waits for an answer that may be a while in coming.
+    var isHeld = false {
+        didSet { if isHeld != oldValue { pool.holds(isHeld ? 1 : -1) } }
+    }
 
     private let encoder: HTTPRequestEncoder
     private let decoder: ByteToMessageHandler<HTTPResponseDecoder>
@@ -66,6 +70,7 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Ends the loan: back into the pool if the connection is still good, closed otherwise.
     func release(isComplete: Bool) {
         front = nil
+        isHeld = false
         isUsed = true
         guard isComplete, keepsAlive, failure == nil, context?.channel.isActive ?? false else {
             close()

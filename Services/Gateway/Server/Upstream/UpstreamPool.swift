@@ -15,6 +15,8 @@ final class UpstreamPool {
     private var idle: [UpstreamHandler] = []
     private var count = 0
     private var tunnels = 0
+    /// Requests that are held until there is something to answer.
+    private var held = 0
     /// Requests sent since it was last told.
     private var untold = 0
     private var shown = PoolSize()
@@ -39,7 +41,7 @@ final class UpstreamPool {
     var instance: UpstreamInstance { health.instance }
 
     /// Whether a request would find a connection, or may open one.
-    var hasRoom: Bool { count < limit || !idle.isEmpty }
+    var hasRoom: Bool { mayConnect || !idle.isEmpty }
 
     var isOpenToAll: Bool { health.isServing && hasRoom }
 
@@ -58,8 +60,11 @@ final class UpstreamPool {
         return nil
     }
 
-    /// Whether another connection may be opened.
-    var mayConnect: Bool { count < limit }
+    /// Whether another connection may be opened; tunnels are as many as clients may have.
+    var mayConnect: Bool { count - tunnels < limit }
+
+    /// Whether another request may be held: who waits for news must not keep those away who have a question.
+    var mayHold: Bool { held < max(1, limit / 2) }
 
     /// Opens a connection and hands it to `completion`, on the loop.
     func connect(_ completion: @escaping (Result<UpstreamHandler, any Error>) -> Void) {
@@ -103,7 +108,13 @@ final class UpstreamPool {
     func forget(_ connection: UpstreamHandler) {
         count -= 1
         if connection.isTunnel { tunnels -= 1 }
+        if connection.isHeld { held -= 1 }
         if let place = idle.lastIndex(where: { $0 === connection }) { idle.remove(at: place) }
+    }
+
+    /// A request is held over one connection more, or less.
+    func holds(_ change: Int) {
+        held += change
     }
 
     func becameTunnel() {
