@@ -33,6 +33,8 @@ extension Target.Dependency {
     static let nioCore = product(name: "NIOCore", package: "swift-nio")
     static let nioEmbedded = product(name: "NIOEmbedded", package: "swift-nio")
     static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
+    static let nioHTTPTypes = product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+    static let nioHTTPTypesHTTP1 = product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
     static let nioHPACK = product(name: "NIOHPACK", package: "swift-nio-http2")
     static let nioHTTP2 = product(name: "NIOHTTP2", package: "swift-nio-http2")
     static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
@@ -108,7 +110,7 @@ func service(_ name: String, calls neighbours: [String] = [], adding extra: [Tar
             name: "\(name)Tests",
             dependencies: neighbourAPIs + extra + [
                 api, server, "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
-                .httpTypes, .hummingbird, .hummingbirdTesting, .logging, .nioCore,
+                .httpTypes, .hummingbird, .hummingbirdTesting, .lifecycle, .logging, .nioCore,
             ],
             path: "Tests/\(name)Tests",
             swiftSettings: settings
@@ -162,6 +164,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras.git", exact: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-service-context", exact: "1.5.1"),
@@ -198,7 +201,8 @@ let package = Package(
             [
                 "Credentials", "Postgres", "ServiceClient", "Wire",
                 .configuration, .coreMetrics, .crypto, .httpTypes, .hummingbird, .hummingbirdCore, .lifecycle, .logging,
-                .metrics, .nioCore, .serviceContext, .systemPackage, .unixSignals,
+                .metrics, .nioCore, .nioHTTP1, .nioHTTPTypes, .nioHTTPTypesHTTP1, .serviceContext, .systemPackage,
+                .unixSignals,
             ],
             resources: [.embedInCode("Migrations")]
         )
@@ -254,7 +258,11 @@ let package = Package(
         )
         // The suite: who may call whom.
         + service("Auth", adding: ["CArgon2", .crypto, .cryptoExtras, .jwtKit, .nioPosix])
-        + service("Conversations", calls: ["Auth"], adding: ["Blobs", "EventBus", "Multipart", .collections])
+        + service(
+            "Conversations",
+            calls: ["Auth"],
+            adding: ["Blobs", "EventBus", "Multipart", "SocketIO", .collections, .nioHTTP1]
+        )
         + gateway()
 )
 

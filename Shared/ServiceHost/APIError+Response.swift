@@ -28,7 +28,7 @@ extension APIError: HTTPResponseError {
 
 extension APIError {
     /// What any error is told as; nil for one that nobody planned for.
-    init?(known error: any Error) {
+    package init?(known error: any Error) {
         switch error {
         case let error as APIError:
             self = error

@@ -58,12 +58,10 @@ package final class Drain: Service {
         ConnectionCounter(drain: self)
     }
 
-    fileprivate func opened() {
+    /// Counts a connection for as long as it is open.
+    func count(_ channel: any Channel) {
         connections.add(1, ordering: .relaxed)
-    }
-
-    fileprivate func closed() {
-        connections.subtract(1, ordering: .relaxed)
+        channel.closeFuture.whenComplete { [self] _ in connections.subtract(1, ordering: .relaxed) }
     }
 }
 
@@ -78,7 +76,6 @@ final class ConnectionCounter: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        drain.opened()
-        context.channel.closeFuture.whenComplete { [drain] _ in drain.closed() }
+        drain.count(context.channel)
     }
 }

@@ -3,9 +3,7 @@ package import Credentials
 package import Foundation
 import HTTPTypes
 package import Hummingbird
-import HummingbirdCore
 package import Logging
-import NIOCore
 package import Postgres
 import ServiceClient
 package import ServiceLifecycle
@@ -40,17 +38,9 @@ package enum ServiceHost {
                 drain: drain
             )
             let port = try configuration.number("PORT", default: Service.defaultPort, in: 0...65_535)
-            let application = Application(
-                responder: host.responder,
-                server: .http1(configuration: Server.http1(drain)),
-                configuration: ApplicationConfiguration(
-                    address: .hostname(configuration.text("HOST", default: "127.0.0.1"), port: port),
-                    serverName: nil,
-                    backlog: 1_024
-                ),
-                logger: boot.logger
-            )
-            return [database, host.verifier] + host.background + [application, drain]
+            let address = configuration.text("HOST", default: "127.0.0.1")
+            return [database, host.verifier] + host.background
+                + host.server(host: address, port: port, logger: boot.logger)
         }
     }
 
@@ -129,6 +119,7 @@ package enum ServiceHost {
             routes: routes.map { ($0.method.rawValue, $0.path.description) },
             verifier: verifier,
             drain: drain,
+            gate: service.gate,
             background: service.background + [sweep]
                 + EventRelay.all(to: subscribers, database: database, logger: logger, now: now)
         )
@@ -137,23 +128,6 @@ package enum ServiceHost {
     /// All migrations of a service, the host's own first.
     package static func migrations(of type: (some SuiteService).Type) -> [Migration] {
         IdempotencyStore.migrations + type.migrations
-    }
-
-    /// How the services' servers read HTTP/1: Hummingbird has no idle limit of its own, and a roomier one for headers.
-    private enum Server {
-        static func http1(_ drain: Drain) -> HTTP1Channel.Configuration {
-            HTTP1Channel.Configuration(
-                additionalChannelHandlers: [drain.counter()],
-                // The gateway lets go of an idle connection after 30 s, well before we do, so that no request meets a
-                // close.
-                idleTimeout: .seconds(75),
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: 64 * 1_024,
-                    maxHeaderListSize: 64 * 1_024,
-                    maxHeaderFieldCount: 220
-                )
-            )
-        }
     }
 }
 
@@ -164,5 +138,6 @@ package struct AssembledService: Sendable {
     package let routes: [(method: String, path: String)]
     package let verifier: CredentialVerifier
     package let drain: Drain
+    package let gate: ConnectionGate?
     package let background: [any Service]
 }

@@ -32,6 +32,9 @@ package protocol SuiteService: Sendable {
 
     /// Work that goes on besides requests; stopped before the database is.
     var background: [any Service] { get }
+
+    /// What sees requests before the routes do; nothing unless told.
+    var gate: ConnectionGate? { get }
 }
 
 extension SuiteService {
@@ -47,6 +50,8 @@ extension SuiteService {
     }
 
     package var background: [any Service] { [] }
+
+    package var gate: ConnectionGate? { nil }
 }
 
 /// What the host hands a service to be made of.
