@@ -1,4 +1,5 @@
 import ConversationsAPI
+import Synchronization
 import Wire
 
 /// A socket that is signed in here: whose it is, and which device and session it came with.
@@ -10,6 +11,10 @@ final class Connection: Sendable {
     let session: String
     let socket: any DeliverySocket
     private let connections: Connections
+    /// What was sent to conversations whose room it was not in yet, as those that it has just made: it may come in before
+    /// that is told.
+    private let early = Mutex<[(conversation: Conversation.ID, draft: Room.Draft)]>([])
+    private static let earlyCapacity = 16
 
     init(
         user: User.ID,
@@ -30,12 +35,32 @@ final class Connection: Sendable {
 extension Connection {
     /// Its message is not told to it: it has the answer.
     func sends(_ message: MessageWrite) {
-        connections.room(message.conversation.id)?.expect(Room.Draft(message), from: self)
+        let (conversation, draft) = (message.conversation.id, Room.Draft(message))
+        // First here: who comes into the room between the two is expected there.
+        early.withLock { early in
+            early.append((conversation, draft))
+            if early.count > Self.earlyCapacity { early.removeFirst() }
+        }
+        if connections.room(conversation)?.expect(draft, from: self) == true { forget(draft) }
     }
 
     /// Nothing comes of it, or it had come before.
     func gaveUp(_ message: MessageWrite) {
-        connections.room(message.conversation.id)?.forget(Room.Draft(message))
+        let draft = Room.Draft(message)
+        forget(draft)
+        connections.room(message.conversation.id)?.forget(draft)
+    }
+
+    private func forget(_ draft: Room.Draft) {
+        early.withLock { $0.removeAll { $0.draft == draft } }
+    }
+
+    /// What it sent to a conversation before it was in its room, once.
+    func takeEarly(_ conversation: Conversation.ID) -> [Room.Draft] {
+        early.withLock { early in
+            defer { early.removeAll { $0.conversation == conversation } }
+            return early.filter { $0.conversation == conversation }.map(\.draft)
+        }
     }
 }
 

@@ -152,6 +152,7 @@ final class Room: Sendable {
     func admit(_ connection: Connection, _ state: inout State, _ connections: Connections) {
         guard !state.connections.contains(connection), connections.note(connection, in: conversation) else { return }
         state.connections.insert(connection)
+        for draft in connection.takeEarly(conversation) { state.origins[draft] = connection }
         connection.socket.join(conversation)
     }
 
@@ -174,10 +175,12 @@ final class Room: Sendable {
 
     // MARK: Whose message is whose
 
-    /// This connection sends a draft: its message is not to come back to it.
-    func expect(_ draft: Draft, from connection: Connection) {
+    /// This connection sends a draft: its message is not to come back to it; false: it is not in here.
+    func expect(_ draft: Draft, from connection: Connection) -> Bool {
         state.withLock { state in
-            if state.connections.contains(connection) { state.origins[draft] = connection }
+            guard state.connections.contains(connection) else { return false }
+            state.origins[draft] = connection
+            return true
         }
     }
 
