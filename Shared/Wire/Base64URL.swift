@@ -35,6 +35,9 @@ package enum Base64URL {
         return data
     }
 
+    /// Whether a byte is one of those that texts are made of here.
+    package static func isDigit(_ byte: UInt8) -> Bool { alphabet.contains(byte) }
+
     /// `count` random bytes as text, from the system's generator.
     package static func random(bytes count: Int) -> String {
         var generator = SystemRandomNumberGenerator()

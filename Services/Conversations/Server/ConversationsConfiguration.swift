@@ -1,5 +1,6 @@
 import Blobs
 import Configuration
+import Foundation
 import ServiceHost
 
 /// The settings that only conversations has.
@@ -32,6 +33,23 @@ struct ConversationsConfiguration: Sendable {
 
     /// `NATS_URL`: the doorbell goes over NATS rather than over PostgreSQL's notifications.
     var natsURL: String?
+    /// `CORS_ORIGINS` (`*`): origins whose pages may connect by Socket.IO, as the gateway's.
+    var corsOrigins = ["*"]
+    /// `AUTHENTICATE_TIMEOUT` (15): how long a socket may be open before its user has signed in.
+    var authenticateTimeout = Duration.seconds(15)
+    /// `PING_INTERVAL` (25) and `PING_TIMEOUT` (20): the heartbeat of sockets, and how late its answer may be.
+    var pingInterval = Duration.seconds(25)
+    var pingTimeout = Duration.seconds(20)
+    /// `SOCKETS_MAX` (15,000): how many sockets an instance may have, before 503.
+    var maximumSockets = 15_000
+    /// `SOCKETS_MAX_USER` (50): of one user at one instance, before 429.
+    var maximumSocketsOfUser = 50
+    /// `RATE_SOCKET` (100): requests a second of one socket, ten seconds' worth at once; 0 is no limit.
+    var socketRate = 100
+    /// `SOCKET_PAYLOAD` (8,388,608): bytes of a packet from somebody signed in.
+    var socketPayload = 8_388_608
+    /// `SOCKET_BUFFER` (4,194,304): bytes that may wait for a client to read them, before it is cut off.
+    var socketBuffer = 4_194_304
 
     init() {}
 
@@ -49,6 +67,7 @@ struct ConversationsConfiguration: Sendable {
             default: maximumUploadsOfUser,
             in: 1...100_000
         )
+        try readSockets(configuration)
         maximumMembers = try configuration.number("MEMBERS_MAX", default: maximumMembers, in: 1...1_000_000)
         outboxRetention = Double(
             try configuration.number("OUTBOX_RETENTION_SECONDS", default: 600, in: 1...31_536_000)
@@ -59,6 +78,23 @@ struct ConversationsConfiguration: Sendable {
 }
 
 extension ConversationsConfiguration {
+    private mutating func readSockets(_ configuration: ConfigReader) throws {
+        corsOrigins = configuration.text("CORS_ORIGINS", default: "*")
+            .split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+        authenticateTimeout = .seconds(try configuration.number("AUTHENTICATE_TIMEOUT", default: 15, in: 1...3_600))
+        pingInterval = .seconds(try configuration.number("PING_INTERVAL", default: 25, in: 1...60))
+        pingTimeout = .seconds(try configuration.number("PING_TIMEOUT", default: 20, in: 1...60))
+        maximumSockets = try configuration.number("SOCKETS_MAX", default: maximumSockets, in: 1...10_000_000)
+        maximumSocketsOfUser = try configuration.number(
+            "SOCKETS_MAX_USER",
+            default: maximumSocketsOfUser,
+            in: 1...1_000_000
+        )
+        socketRate = try configuration.number("RATE_SOCKET", default: socketRate, in: 0...1_000_000)
+        socketPayload = try configuration.number("SOCKET_PAYLOAD", default: socketPayload, in: 65_536...(1 << 30))
+        socketBuffer = try configuration.number("SOCKET_BUFFER", default: socketBuffer, in: 65_536...(1 << 30))
+    }
+
     /// Where files are kept.
     func blobs() throws -> any BlobStore {
         do {

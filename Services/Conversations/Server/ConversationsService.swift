@@ -1,11 +1,13 @@
 import AuthAPI
 import Blobs
 package import Configuration
+import ConversationsAPI
 import Credentials
 import EventBus
 package import Postgres
 package import ServiceHost
 package import ServiceLifecycle
+import SocketIO
 
 /// Conversations: who is in them, what is said, what was read.
 package struct ConversationsService: SuiteService {
@@ -22,17 +24,22 @@ package struct ConversationsService: SuiteService {
         Migration(name: "V0005_search", sql: PackageResources.V0005_search_sql),
         Migration(name: "V0006_create_files", sql: PackageResources.V0006_create_files_sql),
         Migration(name: "V0007_delivery", sql: PackageResources.V0007_delivery_sql),
+        Migration(name: "V0008_devices_and_user_meta", sql: PackageResources.V0008_devices_and_user_meta_sql),
+        EventOutbox.migration("V0009_event_outbox"),
     ]
+
+    package static let events: Set = [DeviceRegistered.type, DeviceBadge.type]
 
     /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
     /// and making it takes longer than reading twenty messages.
     package static let readSettings = ["plan_cache_mode": "force_generic_plan", "jit": "off"]
 
-    private let conversations: Conversations
-    private let messages: Messages
-    private let blocks: Blocks
+    let conversations: Conversations
+    let messages: Messages
+    let blocks: Blocks
     private let search: Search
-    private let files: Files
+    let files: Files
+    private let sockets: SocketIOServer
     private let upkeep: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
@@ -40,10 +47,12 @@ package struct ConversationsService: SuiteService {
         let users = KnownUsers(auth: AuthClient(try resources.neighbours.client("auth")))
         blocks = Blocks(database: resources.database, users: users, cursors: resources.cursors)
         let links = FileLinks(signer: resources.links, publicURL: resources.publicURL, now: resources.now)
+        sockets = SocketIOServer(settings)
+        let namespace = sockets.namespace("/")
         let delivery = Delivery(
             database: resources.database,
             bus: try await settings.bus(over: resources.database, logger: resources.logger),
-            rooms: SilentRooms(),
+            rooms: SocketRooms(namespace: namespace),
             links: links,
             logger: resources.logger
         )
@@ -80,6 +89,7 @@ package struct ConversationsService: SuiteService {
             limit: Int64(settings.fileLimit),
             logger: resources.logger
         )
+        let devices = Devices(database: resources.database, events: resources.events, now: resources.now)
         let outbox = Outbox(
             database: resources.database,
             retention: settings.outboxRetention,
@@ -106,6 +116,15 @@ package struct ConversationsService: SuiteService {
                 Periodic("indexing of messages", every: .milliseconds(250), logger: resources.logger, index.keepUp),
                 delivery,
             ] + delivery.upkeep
+        let signIns = SocketSignIns(
+            verifier: resources.credentials,
+            devices: devices,
+            slots: SocketSlots(ofUser: settings.maximumSocketsOfUser),
+            delivery: delivery,
+            payloadLimit: settings.socketPayload,
+            now: resources.now
+        )
+        socketFront(signIns, settings, resources.logger).serve(namespace)
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
@@ -119,4 +138,6 @@ package struct ConversationsService: SuiteService {
     }
 
     package var background: [any Service] { upkeep }
+
+    package var gate: ConnectionGate? { sockets.gate }
 }

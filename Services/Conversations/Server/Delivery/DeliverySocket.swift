@@ -43,8 +43,3 @@ struct DeliveryEvent: Sendable {
     /// The event's one argument.
     let json: ByteBuffer
 }
-
-/// Where nobody is connected.
-struct SilentRooms: DeliveryRooms {
-    func emit(_ event: DeliveryEvent, to conversation: Conversation.ID, except excluded: [any DeliverySocket]) {}
-}

@@ -8,7 +8,7 @@ extension Conversations {
     func openDirect(_ draft: ConversationDraft, by user: User.ID) async throws -> Conversation {
         guard draft.whiteList == nil else { throw Self.groupsOnly("whiteList") }
         guard draft.joinByToken != true else { throw Self.groupsOnly("joinByToken") }
-        let label = try draft.label.map { $0.isEmpty ? $0 : try DraftRules.label($0) } ?? ""
+        let label = try DraftRules.optionalLabel(draft.label)
         let meta = try DraftRules.meta(draft.meta)
         let others = try await known(draft.members, of: user, field: "members").filter { $0 != user.user }
         guard others.count == 1, let other = others.first else {

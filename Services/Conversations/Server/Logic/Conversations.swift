@@ -14,13 +14,18 @@ struct Conversations: Sendable {
     /// Tells the instances what changed; nil where nobody is to be told.
     var doorbell: Doorbell?
 
-    func create(_ draft: ConversationDraft, by creator: User.ID) async throws -> Conversation {
+    /// A group has a name unless it `mayBeUnnamed`, as diuit's may.
+    func create(
+        _ draft: ConversationDraft,
+        by creator: User.ID,
+        mayBeUnnamed: Bool = false
+    ) async throws -> Conversation {
         switch draft.type.map(Conversation.Kind.init) {
         case nil, .some(.group): break
         case .some(.direct): return try await openDirect(draft, by: creator)
         case .some(nil): throw APIError.invalid("type", "\"type\" must be group or direct")
         }
-        let label = try DraftRules.label(draft.label ?? "")
+        let label = try mayBeUnnamed ? DraftRules.optionalLabel(draft.label) : DraftRules.label(draft.label ?? "")
         let meta = try DraftRules.meta(draft.meta)
         let members = try await known(draft.members, of: creator, field: "members").filter { $0 != creator.user }
         guard members.count < maximumMembers else { throw Self.full }
@@ -47,11 +52,16 @@ struct Conversations: Sendable {
         return made
     }
 
-    func list(of user: User.ID, limit: Int, cursor: String?) async throws -> Page<Conversation> {
-        let list = "conversations"
+    func list(
+        of user: User.ID,
+        type: Conversation.Kind? = nil,
+        limit: Int,
+        cursor: String?
+    ) async throws -> Page<Conversation> {
+        let list = (["conversations"] + (type.map { [$0.rawValue] } ?? [])).joined(separator: " ")
         let position = try cursor.map { try cursors.position($0, of: list, for: user, as: ConversationCursor.self) }
         let store = ConversationStore(db: database.reads)
-        let found = try await store.page(of: user, after: position, limit: limit + 1)
+        let found = try await store.page(of: user, type: type, after: position, limit: limit + 1)
         let page = found.prefix(limit)
         var next: String?
         if found.count > limit, let last = page.last {

@@ -14,6 +14,12 @@ enum DraftRules {
         return try length(label, atMost: 255, "label")
     }
 
+    /// Empty where there is none.
+    static func optionalLabel(_ label: String?) throws -> String {
+        guard let label, !label.isEmpty else { return "" }
+        return try self.label(label)
+    }
+
     /// Compact JSON of an object; nil for null.
     static func meta(_ meta: JSONValue?, field: String = "meta") throws -> String? {
         switch meta {

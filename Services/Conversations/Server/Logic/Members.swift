@@ -9,12 +9,15 @@ struct Members: Sendable {
     let conversations: Conversations
 
     /// By the token: whom the white list admits, and where the token itself does, everybody but who was kicked.
-    func join(_ token: ConversationToken, _ user: User.ID) async throws -> Conversation {
+    ///
+    /// Who knows no more than the id (`byID`) comes in by the white list alone, and where it does not admit him he is not
+    /// told that there is a conversation: ids can be guessed.
+    func join(_ token: ConversationToken, _ user: User.ID, byID: Bool = false) async throws -> Conversation {
         let joined = try await conversations.database.transaction { db in
             let standing = try await conversations.standing(token, of: user, on: db)
             if standing.isAdmin == nil {
-                guard standing.admits(user.user) else {
-                    throw APIError(.forbidden, "not_admitted", "this conversation does not let you in")
+                guard standing.admits(user.user, byToken: !byID) else {
+                    throw byID ? Conversations.notFound : Self.notAdmitted
                 }
                 try await add(user, to: token, standing, pardoned: false, on: db)
             }
@@ -108,5 +111,6 @@ struct Members: Sendable {
         return User.ID(application: admin.application, user: name)
     }
 
+    private static let notAdmitted = APIError(.forbidden, "not_admitted", "this conversation does not let you in")
     private static let notFound = APIError(.notFound, "member_not_found", "there is no such member")
 }

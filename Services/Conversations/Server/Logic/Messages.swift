@@ -129,7 +129,11 @@ extension Message {
             encoding: draft.encoding,
             meta: draft.meta == nil ? nil : meta,
             createdAt: written.createdAt,
-            senderUser: Sender(id: written.senderNumber, serial: draft.sender.user),
+            senderUser: Sender(
+                id: written.senderNumber,
+                serial: draft.sender.user,
+                meta: written.senderMeta.map(JSONValue.init(compact:))
+            ),
             reads: written.memberCount <= ConversationStore<PostgresPool>.readsLimit ? [draft.sender.user] : nil,
             clientMessageId: ClientMessageID.isOurs(draft.clientMessageID) ? nil : draft.clientMessageID,
             replyTo: draft.replyTo.map { ID(draft.conversation.id, seq: $0) }

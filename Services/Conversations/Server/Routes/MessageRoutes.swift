@@ -21,7 +21,7 @@ struct MessageRoutes {
     }
 
     func send(request: Request, context: UserContext) async throws -> MessageReply {
-        MessageReply(try await MessageIntake(messages: messages, files: files).send(request, context: context))
+        MessageReply(try await MessageIntake(files: files).send(request, context: context))
     }
 
     func markMessageRead(request: Request, context: UserContext) async throws -> Reply<ReadMark> {

@@ -22,28 +22,17 @@ extension UserContext {
 
 extension Request {
     /// What a number on the wire may be: below 2^53.
-    static let counters: ClosedRange<Int64> = 0...(1 << 53) - 1
+    static let counters = HistoryQuery.counters
 
-    /// Which part of a history the query asks for: by time and page, or by place.
+    /// Which part of a history the query asks for.
     func historySpan() throws -> HistorySpan {
-        var span = HistorySpan()
-        span.count = try limit("count")
-        span.beforeSeq = try number("beforeSeq", in: Self.counters)
-        span.afterSeq = try number("afterSeq", in: Self.counters)
-        let page = try number("page", in: 0...1_000_000)
-        let before = try moment("before")
-        if span.beforeSeq != nil || span.afterSeq != nil {
-            let other = span.beforeSeq != nil && span.afterSeq != nil ? "afterSeq" : nil
-            guard let extra = before != nil ? "before" : page != nil ? "page" : other else { return span }
-            throw APIError.invalid(
-                extra,
-                "a history is asked for by time (before, page) or by place (beforeSeq or afterSeq)",
-                code: "conflicting_parameters"
-            )
-        }
-        span.page = page.map { Int($0) } ?? 0
-        span.before = before?.date
-        return span
+        var query = HistoryQuery()
+        query.count = try number("count", in: 1...100)
+        query.page = try number("page", in: 0...1_000_000)
+        query.before = try moment("before")
+        query.beforeSeq = try number("beforeSeq", in: Self.counters)
+        query.afterSeq = try number("afterSeq", in: Self.counters)
+        return try query.span()
     }
 
     private func moment(_ name: String) throws -> Moment? {

@@ -36,7 +36,12 @@ extension ConversationStore {
     /// neither skipped nor repeated. A message that was being committed at that moment may come to light later and
     /// change the past by so much; hence the `recent` ones given are named one by one, and any other of that time is
     /// given late rather than not at all.
-    func page(of user: User.ID, after cursor: ConversationCursor?, limit: Int) async throws -> [ListedConversation] {
+    func page(
+        of user: User.ID,
+        type: Conversation.Kind? = nil,
+        after cursor: ConversationCursor?,
+        limit: Int
+    ) async throws -> [ListedConversation] {
         try await db.all(
             """
             WITH mine AS MATERIALIZED (
@@ -53,6 +58,10 @@ extension ConversationStore {
                 FROM members
                 JOIN heads ON heads.conversation_id = members.conversation_id
                 WHERE members.application_id = \(user.application) AND members.user_id = \(user.user)
+                    AND (\(type?.rawValue)::text IS NULL OR (
+                        SELECT conversations.type FROM conversations
+                        WHERE conversations.conversation_id = members.conversation_id
+                    ) = \(type?.rawValue))
             ), listed AS MATERIALIZED (
                 SELECT conversation_id, user_id, read_spoken, push_enabled, last_seq, last_spoken, active_at
                 FROM mine

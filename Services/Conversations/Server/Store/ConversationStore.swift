@@ -36,6 +36,17 @@ struct ConversationStore<Executor: PostgresExecutor> {
         return ConversationToken(id: id, secret: new.secret)
     }
 
+    /// The half of a conversation's token that its id does not tell; nil where the application has no such conversation.
+    func secret(of conversation: Conversation.ID, in application: String) async throws -> String? {
+        try await db.first(
+            """
+            SELECT secret FROM conversations
+            WHERE conversation_id = \(conversation) AND application_id = \(application)
+            """,
+            as: { try $0.string("secret") }
+        )
+    }
+
     /// What decides about a request of this user's; nil where there is nothing that the token opens in his application.
     func standing(_ token: ConversationToken, of user: User.ID) async throws -> Standing? {
         try await db.first(
@@ -111,8 +122,8 @@ struct Standing: Sendable {
         wasKicked = try row.bool("was_kicked")
     }
 
-    /// Whether `user` may come in by himself: the white list admits him (kicked or not), or the token does.
-    func admits(_ user: String) -> Bool {
-        whiteList?.contains { $0.isExactly(user) } ?? true || joinByToken && !wasKicked
+    /// Whether `user` may come in by himself: the white list admits him (kicked or not), or the token he has does.
+    func admits(_ user: String, byToken: Bool) -> Bool {
+        whiteList?.contains { $0.isExactly(user) } ?? true || byToken && joinByToken && !wasKicked
     }
 }

@@ -20,13 +20,15 @@ struct MessageRow {
     let replyTo: Int64?
     /// JSON: the users by emoji.
     let reactions: String?
+    /// Compact JSON: what the sender says about himself now.
+    let senderMeta: String?
 
     private static let plain = [
         "seq", "change", "sender_id", "sender_number", "client_message_id",
         "data", "mime", "encoding", "meta", "created_at", "edited_at", "deleted_at", "reply_to",
     ]
 
-    /// From the table of messages, or what stands for it; the last is an expression, named `reactions`.
+    /// From the table of messages, or what stands for it; the last two are expressions, `reactions` and `sender_meta`.
     static func columns(_ table: String) -> String {
         let plain = plain.map { "\(table).\($0)" }.joined(separator: ", ")
         return """
@@ -36,13 +38,18 @@ struct MessageRow {
                     WHERE reactions.conversation_id = \(table).conversation_id AND reactions.seq = \(table).seq
                     GROUP BY emoji
                 ) AS made
-            ) END AS reactions
+            ) END AS reactions, \(senderMeta(of: "\(table).sender_number")) AS sender_meta
             """
+    }
+
+    /// What a sender says about himself, by his number.
+    static func senderMeta(of number: String) -> String {
+        "(SELECT users.meta FROM users WHERE users.user_number = \(number) AND users.meta IS NOT NULL)"
     }
 
     /// The same of a subquery that has them as columns.
     static func names(_ table: String) -> String {
-        (plain + ["reactions"]).map { "\(table).\($0)" }.joined(separator: ", ")
+        (plain + ["reactions", "sender_meta"]).map { "\(table).\($0)" }.joined(separator: ", ")
     }
 
     /// Nil for the row of an outer join that found none.
@@ -62,12 +69,16 @@ struct MessageRow {
         deletedAt = try row.decodeIfPresent(at: 11)
         replyTo = try row.decodeIfPresent(at: 12)
         reactions = try row.decodeIfPresent(at: 13)
+        senderMeta = try row.decodeIfPresent(at: 14)
     }
 
     /// The message; `readers` says who has read up to a `seq`, or nil where that is not told.
     func message(in conversation: Conversation.ID, readers: (Int64) -> [String]?) throws -> Message {
         var sender: Message.Sender?
-        if let senderID, let senderNumber { sender = Message.Sender(id: senderNumber, serial: senderID) }
+        if let senderID, let senderNumber {
+            let meta = senderMeta.map(JSONValue.init(compact:))
+            sender = Message.Sender(id: senderNumber, serial: senderID, meta: meta)
+        }
         return Message(
             chatId: conversation,
             seq: seq,

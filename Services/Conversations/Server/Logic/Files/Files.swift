@@ -13,6 +13,8 @@ import Wire
 struct Files: Sendable {
     /// Of a file that comes as base64 inside of JSON.
     static let maximumBase64: Int64 = 5_242_880
+    /// What JSON without a file in it may have, in bytes.
+    private static let smallJSON = 1_048_576
     /// How long a file may be on its way, in seconds.
     private static let patience: TimeInterval = 86_400
     private static let sweepBatch = 20
@@ -30,10 +32,12 @@ struct Files: Sendable {
 
     /// Says a file in a conversation; `receive` puts its bytes where it is told to, and answers with what goes with it.
     ///
-    /// Where an earlier attempt has said it, the answer is that message, and these bytes are not kept.
+    /// Where an earlier attempt has said it, the answer is that message, and these bytes are not kept. A socket that it
+    /// came `through` is not told of it again.
     func send(
         to token: ConversationToken,
         by sender: User.ID,
+        through connection: Connection? = nil,
         _ receive: (FileIntake) async throws -> ReceivedFile
     ) async throws -> Message {
         try await slots.use(sender) {
@@ -49,7 +53,13 @@ struct Files: Sendable {
                     reference: FileReference(key: key.blob, size: file.stored.size, name: FileName.cleaned(file.name)),
                     mediaType: file.stored.mediaType
                 )
-                let message = try await messages.send(file.draft, file: content, to: token, by: sender)
+                let message = try await messages.send(
+                    file.draft,
+                    file: content,
+                    to: token,
+                    by: sender,
+                    through: connection
+                )
                 await withdraw(key)
                 return message
             } catch {
@@ -59,8 +69,30 @@ struct Files: Sendable {
         }
     }
 
-    /// Says a file that came as base64, as diuit's clients send theirs.
-    func send(base64 draft: MessageDraft, to token: ConversationToken, by sender: User.ID) async throws -> Message {
+    /// Runs `body`, which reads JSON of so many bytes, in one of the few places for large ones if need be.
+    func reading<Value>(_ bytes: Int, of user: User.ID, _ body: () async throws -> Value) async throws -> Value {
+        bytes > Self.smallJSON ? try await textSlots.use(user, body) : try await body()
+    }
+
+    /// Says what a draft has in its data: a text, or a file as base64, as diuit's clients send theirs.
+    func say(
+        _ draft: MessageDraft,
+        to token: ConversationToken,
+        by sender: User.ID,
+        through connection: Connection? = nil
+    ) async throws -> Message {
+        guard draft.encoding == "base64" else {
+            return try await messages.send(draft, to: token, by: sender, through: connection)
+        }
+        return try await send(base64: draft, to: token, by: sender, through: connection)
+    }
+
+    private func send(
+        base64 draft: MessageDraft,
+        to token: ConversationToken,
+        by sender: User.ID,
+        through connection: Connection?
+    ) async throws -> Message {
         guard !draft.data.isEmpty else { throw APIError.missing("data") }
         let maximum = min(Self.maximumBase64, limit)
         let text = draft.data.utf8.filter { !" \t\r\n".utf8.contains($0) }
@@ -69,7 +101,7 @@ struct Files: Sendable {
             throw APIError.invalid("data", "\"data\" must be base64", code: "malformed_field")
         }
         guard bytes.count <= maximum else { throw Self.tooLarge(maximum, field: "data") }
-        return try await send(to: token, by: sender) { intake in
+        return try await send(to: token, by: sender, through: connection) { intake in
             let stored = try await intake.keep { sink in try await sink.write(ByteBuffer(bytes: bytes)) }
             return ReceivedFile(draft: draft, name: nil, stored: stored)
         }

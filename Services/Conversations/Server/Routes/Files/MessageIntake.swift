@@ -8,7 +8,6 @@ struct MessageIntake {
     /// Of a body in JSON with a file as base64 in it, in bytes: each slash may be escaped, and lines end now and then.
     private static let maximumJSON = 8_388_608
 
-    let messages: Messages
     let files: Files
 
     func send(_ request: Request, context: UserContext) async throws -> Message {
@@ -35,20 +34,16 @@ struct MessageIntake {
         to token: ConversationToken,
         _ context: UserContext
     ) async throws -> Message {
-        guard request.headers[.contentLength].flatMap({ Int($0) }) ?? 0 > context.maxUploadSize else {
+        let length = request.headers[.contentLength].flatMap { Int($0) } ?? 0
+        guard length > context.maxUploadSize else {
             let draft = try await request.decode(as: MessageDraft.self, context: context)
-            return try await send(draft, to: token, by: context.user)
+            return try await files.say(draft, to: token, by: context.user)
         }
-        return try await files.textSlots.use(context.user) {
+        return try await files.reading(length, of: context.user) {
             var request = request
             let body = try await request.collectBody(upTo: Self.maximumJSON)
             let draft = try WireJSON.decode(MessageDraft.self, from: body.readableBytesView)
-            return try await send(draft, to: token, by: context.user)
+            return try await files.say(draft, to: token, by: context.user)
         }
-    }
-
-    private func send(_ draft: MessageDraft, to token: ConversationToken, by sender: User.ID) async throws -> Message {
-        guard draft.encoding == "base64" else { return try await messages.send(draft, to: token, by: sender) }
-        return try await files.send(base64: draft, to: token, by: sender)
     }
 }

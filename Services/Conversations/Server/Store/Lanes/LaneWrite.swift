@@ -111,6 +111,8 @@ struct WrittenMessage: Sendable {
     let seq: Int64
     let change: Int64
     let senderNumber: Int64
+    /// Compact JSON.
+    let senderMeta: String?
     let createdAt: Date
     let memberCount: Int
 }

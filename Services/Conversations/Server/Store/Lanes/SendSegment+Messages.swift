@@ -73,12 +73,13 @@ extension SendSegment {
             FROM fresh CROSS JOIN clock WHERE NOT is_blocked GROUP BY conversation_id, last_seq
         )
         SELECT n, last_seq + nth AS seq, last_change + nth AS change, user_number,
-               greatest(last_at, now) AS created_at, member_count
+               greatest(last_at, now) AS created_at, member_count,
+               \(unsafe: MessageRow.senderMeta(of: "fresh.user_number")) AS sender_meta
         FROM fresh CROSS JOIN clock WHERE NOT is_blocked
         UNION ALL
-        SELECT n, seq, NULL, NULL, NULL, NULL FROM known
+        SELECT n, seq, NULL, NULL, NULL, NULL, NULL FROM known
         UNION ALL
-        SELECT n, NULL, NULL, NULL, NULL, NULL FROM fresh WHERE is_blocked
+        SELECT n, NULL, NULL, NULL, NULL, NULL, NULL FROM fresh WHERE is_blocked
         """
     }
 }

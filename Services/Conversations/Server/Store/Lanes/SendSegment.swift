@@ -95,6 +95,7 @@ struct SendSegment: Sendable {
                     seq: try row.decode(at: 1),
                     change: change,
                     senderNumber: try row.decode(at: 3),
+                    senderMeta: try row.decodeIfPresent(at: 6),
                     createdAt: try row.decode(at: 4),
                     memberCount: try row.decode(at: 5)
                 )

@@ -1,0 +1,92 @@
+package import Wire
+
+/// An app that somebody is signed in with, as diuit's clients know it.
+package struct Device: Hashable, Sendable {
+    /// A number of the device's own.
+    package var id: Int64
+    /// What the account server called it when it opened the session; the session's id where nobody named it.
+    package var serial: String
+    /// How it is notified: `gcm`, `ios_sandbox` or `ios_production`; null where it is not.
+    package var platform: String?
+    package var status: Status
+    package var owner: Owner
+
+    package enum Status: String, Codable, Sendable {
+        /// Its push token is known.
+        case registered
+        /// Nobody can notify it.
+        case unregistered
+    }
+
+    /// Whose it is, with all that he has.
+    package struct Owner: Hashable, Sendable {
+        /// As in `senderUser`.
+        package var id: Int64
+        /// The userId.
+        package var serial: String
+        package var meta: JSONValue?
+        package var devices: [Summary]
+
+        package init(id: Int64, serial: String, meta: JSONValue?, devices: [Summary]) {
+            self.id = id
+            self.serial = serial
+            self.meta = meta
+            self.devices = devices
+        }
+    }
+
+    /// A device without its owner.
+    package struct Summary: Hashable, Sendable {
+        package var id: Int64
+        package var serial: String
+        package var platform: String?
+        package var status: Status
+
+        package init(id: Int64, serial: String, platform: String?, status: Status) {
+            self.id = id
+            self.serial = serial
+            self.platform = platform
+            self.status = status
+        }
+    }
+
+    package init(_ summary: Summary, of owner: Owner) {
+        id = summary.id
+        serial = summary.serial
+        platform = summary.platform
+        status = summary.status
+        self.owner = owner
+    }
+}
+
+// Written out for the nulls that clients may rely on.
+extension Device: Codable {
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(serial, forKey: .serial)
+        try container.encode(platform, forKey: .platform)
+        try container.encode(status, forKey: .status)
+        try container.encode(owner, forKey: .owner)
+    }
+}
+
+extension Device.Owner: Codable {
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(serial, forKey: .serial)
+        try container.encode(meta, forKey: .meta)
+        try container.encode(devices, forKey: .devices)
+    }
+}
+
+extension Device.Summary: Codable {
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(serial, forKey: .serial)
+        try container.encode(platform, forKey: .platform)
+        try container.encode(status, forKey: .status)
+    }
+}

@@ -1,0 +1,118 @@
+import AuthAPI
+import ConversationsAPI
+import Foundation
+import Postgres
+import ServiceHost
+import Wire
+
+/// The rules of devices: each is known once it has signed in, and says itself how it wants to be notified.
+struct Devices: Sendable {
+    /// How many of somebody's are known; the one that was not seen for longest is forgotten for one more.
+    static let maximum = 50
+    static let platforms = ["gcm", "ios_sandbox", "ios_production"]
+    private static let maximumToken = 4_096
+
+    let database: PostgresPool
+    let events: EventOutbox
+    let now: @Sendable () -> Date
+
+    /// The device that somebody signs in with, known from now on.
+    func signIn(_ serial: String, of user: User.ID) async throws -> Device {
+        if let known = try await find(serial, of: user) {
+            let aDayAgo = now().addingTimeInterval(-86_400)
+            if try await DeviceStore(db: database.reads).isStale(serial, of: user, since: aDayAgo) {
+                try await DeviceStore(db: database).note(serial, of: user, seenAt: now())
+            }
+            return known
+        }
+        try await database.transaction { db in
+            try await MemberStore(db: db).introduce([user.user], of: user.application)
+            try await DeviceStore(db: db).insert(serial, of: user, at: now(), limit: Self.maximum)
+        }
+        return try await show(serial, of: user)
+    }
+
+    func update(
+        _ change: PushTokenChange,
+        of serial: String,
+        in session: String,
+        _ user: User.ID
+    ) async throws -> Device {
+        let token = String(change.pushToken.filter { !"<> ".contains($0) })
+        guard !token.isEmpty else { throw APIError.missing("pushToken") }
+        guard token.utf8.count <= Self.maximumToken else {
+            throw APIError.invalid("pushToken", "\"pushToken\" may have \(Self.maximumToken) bytes", code: "too_long")
+        }
+        let (platform, named) = (change.platform, Self.platforms.joined(separator: ", "))
+        guard platform.map(Self.platforms.contains) ?? true else {
+            throw APIError.invalid("platform", "\"platform\" must be one of \(named)")
+        }
+        return try await database.transaction { db in
+            let devices = DeviceStore(db: db)
+            guard try await devices.set(pushToken: token, platform: platform, serial, of: user, at: now()) else {
+                throw APIError.missing("platform")
+            }
+            let device = try await Self.device(serial, of: devices.owner(user))
+            let registered = DeviceRegistered(
+                applicationId: user.application,
+                userId: user.user,
+                sessionId: session,
+                deviceId: serial,
+                platform: device.platform ?? "",
+                pushToken: token
+            )
+            try await events.write(registered, in: db)
+            return device
+        }
+    }
+
+    func update(_ change: BadgeChange, of serial: String, _ user: User.ID) async throws -> Device {
+        guard (0...1_000_000).contains(change.badge) else {
+            throw APIError.invalid("badge", "\"badge\" must be a number from 0 to 1,000,000")
+        }
+        return try await database.transaction { db in
+            let devices = DeviceStore(db: db)
+            guard try await devices.set(badge: change.badge, serial, of: user) else { throw Self.notFound }
+            let told = DeviceBadge(
+                applicationId: user.application,
+                userId: user.user,
+                deviceId: serial,
+                badge: change.badge
+            )
+            try await events.write(told, in: db)
+            return try await Self.device(serial, of: devices.owner(user))
+        }
+    }
+
+    /// What the user says about himself, shown with each of his messages; replaced whole.
+    func replaceMeta(_ meta: JSONValue, of user: User.ID) async throws -> Device.Owner {
+        let compact = try DraftRules.meta(meta)
+        return try await database.transaction { db in
+            try await MemberStore(db: db).introduce([user.user], of: user.application)
+            let store = DeviceStore(db: db)
+            try await store.set(meta: compact, of: user)
+            guard let owner = try await store.owner(user) else { throw Self.notFound }
+            return owner
+        }
+    }
+
+    private func show(_ serial: String, of user: User.ID) async throws -> Device {
+        guard let device = try await find(serial, of: user) else { throw Self.notFound }
+        return device
+    }
+
+    private func find(_ serial: String, of user: User.ID) async throws -> Device? {
+        let owner = try await DeviceStore(db: database.reads).owner(user)
+        guard let owner, owner.devices.contains(where: { $0.serial.isExactly(serial) }) else { return nil }
+        return try Self.device(serial, of: owner)
+    }
+
+    private static func device(_ serial: String, of owner: Device.Owner?) throws -> Device {
+        guard let owner, let summary = owner.devices.first(where: { $0.serial.isExactly(serial) }) else {
+            throw notFound
+        }
+        return Device(summary, of: owner)
+    }
+
+    private static let notFound = APIError(.notFound, "device_not_found", "there is no such device")
+}

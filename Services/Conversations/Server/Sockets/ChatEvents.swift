@@ -1,0 +1,90 @@
+import ConversationsAPI
+import Wire
+
+/// Answers `chats/…`: making, listing, entering and changing chats, which elsewhere are conversations.
+struct ChatEvents: Sendable {
+    let ids: ConversationIDs
+    let conversations: Conversations
+    let members: Members
+    let blocks: Blocks
+
+    func add(to events: inout SocketEvents) {
+        events.on("chats/list", use: list)
+        events.on("chats/create", use: create)
+        events.on("chats/join", use: join)
+        events.on("chats/leave", use: leave)
+        events.on("chats/addMember", use: addMember)
+        events.on("chat/kick", "chats/kick", use: kick)
+        events.on("chats/meta/update", "chats/updateMeta", use: replaceMeta)
+        events.on("chats/whiteList/update", "chat/whiteList/update", use: replaceWhiteList)
+        events.on("chats/subscribe", use: subscribe)
+        events.on("chats/unsubscribe", use: unsubscribe)
+        events.on("chats/block", use: block)
+        events.on("chats/unblock", use: unblock)
+    }
+
+    func list(call: SocketCall) async throws -> SocketAnswer {
+        let query = try call.decode(as: ChatQuery.self)
+        let (type, limit) = (try query.kind(), try query.count())
+        let page = try await conversations.list(of: call.user, type: type, limit: limit, cursor: query.cursor)
+        return try SocketAnswer(ChatList(page))
+    }
+
+    func create(call: SocketCall) async throws -> SocketAnswer {
+        let draft = try call.decode(as: ChatDraft.self).draft
+        return try SocketAnswer(try await conversations.create(draft, by: call.user, mayBeUnnamed: true))
+    }
+
+    func join(call: SocketCall) async throws -> SocketAnswer {
+        try await change(call) { try await members.join($0, call.user, byID: true) }
+    }
+
+    func leave(call: SocketCall) async throws -> SocketAnswer {
+        try await change(call) { try await members.leave($0, call.user) }
+    }
+
+    func addMember(call: SocketCall) async throws -> SocketAnswer {
+        let member = try call.decode(as: ChatMember.self)
+        return try await change(call) { try await members.add(member.userId, to: $0, by: call.user) }
+    }
+
+    func kick(call: SocketCall) async throws -> SocketAnswer {
+        let member = try call.decode(as: ChatMember.self)
+        return try await change(call) { try await members.kick(member.userId, from: $0, by: call.user) }
+    }
+
+    func replaceMeta(call: SocketCall) async throws -> SocketAnswer {
+        let meta = try call.decode(as: ChatMeta.self).meta
+        return try await change(call) { try await conversations.replaceMeta($0, with: meta, by: call.user) }
+    }
+
+    func replaceWhiteList(call: SocketCall) async throws -> SocketAnswer {
+        let list = try call.decode(as: ChatWhiteList.self).whiteList
+        return try await change(call) { try await conversations.replaceWhiteList($0, with: list, by: call.user) }
+    }
+
+    func subscribe(call: SocketCall) async throws -> SocketAnswer {
+        try await change(call) { try await conversations.setPush(true, in: $0, for: call.user) }
+    }
+
+    func unsubscribe(call: SocketCall) async throws -> SocketAnswer {
+        try await change(call) { try await conversations.setPush(false, in: $0, for: call.user) }
+    }
+
+    func block(call: SocketCall) async throws -> SocketAnswer {
+        try await change(call) { try await blocks.block(theOtherOf: $0, by: call.user, conversations) }
+    }
+
+    func unblock(call: SocketCall) async throws -> SocketAnswer {
+        try await change(call) { try await blocks.unblock(theOtherOf: $0, by: call.user, conversations) }
+    }
+
+    /// Does something with the chat that the request names, and answers with the chat.
+    private func change(
+        _ call: SocketCall,
+        _ body: (ConversationToken) async throws -> Conversation
+    ) async throws -> SocketAnswer {
+        let chat = try call.decode(as: ChatReference.self).chatId
+        return try SocketAnswer(try await ids.use(chat, of: call.user, body))
+    }
+}

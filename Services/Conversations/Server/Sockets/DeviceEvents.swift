@@ -1,0 +1,29 @@
+import ConversationsAPI
+import Wire
+
+/// Answers `devices/…` and `users/…`: how this device is notified, and what its owner says about himself.
+struct DeviceEvents: Sendable {
+    let devices: Devices
+
+    func add(to events: inout SocketEvents) {
+        events.on("devices/updatePushToken", use: updatePushToken)
+        events.on("devices/setBadge", use: setBadge)
+        events.on("users/updateMeta", use: updateMeta)
+    }
+
+    func updatePushToken(call: SocketCall) async throws -> SocketAnswer {
+        let change = try call.decode(as: PushTokenChange.self)
+        let (device, session) = (call.caller.device, call.caller.connection.session)
+        return try SocketAnswer(try await devices.update(change, of: device, in: session, call.user))
+    }
+
+    func setBadge(call: SocketCall) async throws -> SocketAnswer {
+        let change = try call.decode(as: BadgeChange.self)
+        return try SocketAnswer(try await devices.update(change, of: call.caller.device, call.user))
+    }
+
+    func updateMeta(call: SocketCall) async throws -> SocketAnswer {
+        let meta = try call.decode(as: MetaReplacement.self).meta
+        return try SocketAnswer(try await devices.replaceMeta(meta, of: call.user))
+    }
+}

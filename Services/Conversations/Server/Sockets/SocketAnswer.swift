@@ -1,0 +1,48 @@
+import ConversationsAPI
+import Foundation
+import NIOCore
+import SocketIO
+import Wire
+
+/// What a request is answered with: `{code: 200}` and the object's own keys beside it, or `{code, error}`.
+struct SocketAnswer: Sendable {
+    let code: Int
+    let json: ByteBuffer
+
+    /// - Parameter object: the JSON of an object, which has no `code` of its own.
+    init(object: ByteBuffer) {
+        var object = object
+        code = SocketCode.done
+        var json = ByteBuffer()
+        json.reserveCapacity(object.readableBytes + 16)
+        json.writeStaticString("{\"code\":200")
+        object.moveReaderIndex(forwardBy: 1)
+        if object.readableBytes > 1 { json.writeStaticString(",") }
+        json.writeBuffer(&object)
+        self.json = json
+    }
+
+    init(_ value: some Encodable) throws {
+        self.init(object: ByteBuffer(bytes: try WireJSON.encoder().encode(value)))
+    }
+
+    init(_ message: Message) throws {
+        self.init(object: try MessageReply(message).body())
+    }
+
+    init(list messages: [Message]) throws {
+        self.init(object: try MessageReply(list: messages).body())
+    }
+
+    init(_ error: APIError) {
+        code = SocketCode.of(error)
+        var fields: [String: JSONValue] = ["code": .integer(Int64(code)), "error": .string(error.message)]
+        if let field = error.field { fields["field"] = .string(field) }
+        // Text and numbers always encode.
+        json = ByteBuffer(bytes: (try? JSONValue.object(fields).compact()) ?? Data(#"{"code":499}"#.utf8))
+    }
+
+    static let done = SocketAnswer(object: ByteBuffer(string: "{}"))
+
+    var arguments: SocketArguments { SocketArguments(json: json) }
+}

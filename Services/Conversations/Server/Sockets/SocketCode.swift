@@ -1,0 +1,21 @@
+import Wire
+
+/// Diuit's codes, by which its clients know what became of a request.
+enum SocketCode {
+    static let done = 200
+
+    /// The code of an error; this is the only place that says which.
+    static func of(_ error: APIError) -> Int {
+        switch (error.kind, error.code) {
+        case (_, "not_signed_in"): 498
+        case (_, "not_on_direct"): 480
+        case (_, "meta_too_long"): 460
+        case (_, "file_too_large"): 496
+        case (.unauthenticated, _), (.forbidden, _): 403
+        case (.notFound, _): 495
+        case (.rateLimited, _): 429
+        case (.invalid, _), (.unprocessable, _), (.conflict, _), (.tooLarge, _): 497
+        default: 499
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import ConversationsAPI
+import Credentials
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import SocketIO
+import Wire
+
+/// What somebody signs in with as he connects: a credential, and what he knows already.
+struct SocketCredential: Sendable {
+    let token: String
+    /// The newest change that he knows, by conversation.
+    var last: [Conversation.ID: Int64] = [:]
+}
+
+extension SocketCredential {
+    /// From the connect payload, or else from the header fields; nil where there is none, and `authenticate` is to follow.
+    ///
+    /// - Throws: `invalid` for a payload that says something else, `forbidden` for fields that do.
+    init?(_ handshake: SocketHandshake) throws {
+        let payload = try SocketCall.decode(ConnectPayload.self, from: handshake.auth)
+        if let token = payload.token {
+            self.token = token
+            last = try payload.places()
+            return
+        }
+        guard let head = handshake.head else { return nil }
+        var fields = HTTPFields()
+        for name in [HTTPField.Name.authorization, .diuitSession] {
+            for value in head.headers[name.canonicalName] { fields.append(HTTPField(name: name, value: value)) }
+        }
+        switch try Credential(fields) {
+        case .bearer(let token), .session(let token): self.token = token
+        case nil: return nil
+        }
+    }
+}
+
+/// `{token, last: {chatId: change}}`, the `auth` of a client's options.
+private struct ConnectPayload: Decodable {
+    let token: String?
+    let last: [String: Int64]?
+
+    func places() throws -> [Conversation.ID: Int64] {
+        var places: [Conversation.ID: Int64] = [:]
+        for (chat, change) in last ?? [:] {
+            guard let id = Int64(chat), HistoryQuery.counters.contains(id), HistoryQuery.counters.contains(change)
+            else {
+                throw APIError.invalid("last", "\"last\" must have the change that is known of each chat, by its id")
+            }
+            places[Conversation.ID(id)] = change
+        }
+        return places
+    }
+}
+
+/// The payload of `authenticate`.
+struct Authentication: Decodable, Sendable {
+    let authToken: String
+}

@@ -1,0 +1,50 @@
+import NIOCore
+import NIOHTTP1
+import ServiceHost
+import SocketIO
+import Wire
+
+extension SocketIOServer {
+    /// Bytes of a packet before its sender has signed in.
+    private static let strangersPayload = 65_536
+
+    /// The server of this service's sockets.
+    convenience init(_ settings: ConversationsConfiguration) {
+        var configuration = SocketIOConfiguration(
+            pingInterval: settings.pingInterval,
+            pingTimeout: settings.pingTimeout,
+            connectTimeout: settings.authenticateTimeout,
+            maxPayload: Self.strangersPayload
+        )
+        configuration.announcedMaxPayload = settings.socketPayload
+        configuration.origins = settings.corsOrigins.contains("*") ? .any : .only(Set(settings.corsOrigins))
+        configuration.limits.connections = settings.maximumSockets
+        configuration.limits.bufferedBytes = settings.socketBuffer
+        // An event is an array around its payload, of which `WireJSON` says itself that it is too deep.
+        configuration.limits.depth = JSONGuard.maximumDepth + 8
+        let own = Base64URL.random(bytes: 5).prefix(Self.tagLength)
+        configuration.sessionTag = { Self.tag($0) ?? String(own) }
+        self.init(configuration: configuration)
+    }
+
+    private static let tagLength = 6
+
+    /// What the gateway calls this instance: it brings later requests of a session here by it.
+    private static func tag(_ head: HTTPRequestHead) -> String? {
+        guard let tag = head.headers.first(name: "x-roost-instance"), tag.utf8.count == tagLength,
+            tag.utf8.allSatisfy({ Base64URL.isDigit($0) })
+        else { return nil }
+        return tag
+    }
+
+    /// What puts it before the routes of the service.
+    var gate: ConnectionGate {
+        ConnectionGate(
+            install: { channel, next, taken in
+                let gate = SocketIOGate(self, next: next) { use in if use == .webSocket { taken() } }
+                try channel.pipeline.syncOperations.addHandler(gate)
+            },
+            close: { await self.close() }
+        )
+    }
+}

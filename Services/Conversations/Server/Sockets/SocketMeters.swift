@@ -1,0 +1,36 @@
+import Metrics
+import NIOCore
+import Synchronization
+
+/// What is counted of sockets and what they ask.
+final class SocketMeters: Sendable {
+    private struct Key: Hashable {
+        let event: String
+        let code: Int
+    }
+
+    private let open = Atomic<Int>(0)
+    private let gauge = Gauge(label: "roost_conversations_sockets")
+    private let durations = Metrics.Timer(label: "roost_conversations_socket_request_seconds")
+    private let requests = Mutex<[Key: Counter]>([:])
+
+    func opened() { gauge.record(open.add(1, ordering: .relaxed).newValue) }
+
+    func closed() { gauge.record(open.subtract(1, ordering: .relaxed).newValue) }
+
+    /// Counts an answer; `event` is one of those there are, or `unknown`.
+    func answered(_ event: String, _ code: Int, since began: NIODeadline) {
+        durations.recordNanoseconds((NIODeadline.now() - began).nanoseconds)
+        requests.withLock { requests in
+            let key = Key(event: event, code: code)
+            let counter =
+                requests[key]
+                ?? Counter(
+                    label: "roost_conversations_socket_requests_total",
+                    dimensions: [("event", event), ("code", "\(code)")]
+                )
+            requests[key] = counter
+            return counter
+        }.increment()
+    }
+}

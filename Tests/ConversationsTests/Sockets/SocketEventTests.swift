@@ -1,0 +1,218 @@
+import ConversationsAPI
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+import Wire
+
+@testable import ConversationsServer
+
+/// Every event: its names, its codes, and what it makes of payloads that are wrong.
+@Suite struct SocketEventTests {
+    /// Each event with a payload that is good in the scene; `CHAT`, `MESSAGE` and `DIRECT` stand for ids.
+    static let events: [(name: String, payload: String)] = [
+        ("chats/list", "{}"),
+        ("chats/create", #"{"members":["bob"],"whiteList":null,"meta":{"name":"x"}}"#),
+        ("chats/join", #"{"chatId":CHAT}"#),
+        ("chats/detail", #"{"chatId":CHAT}"#),
+        ("chats/addMember", #"{"chatId":CHAT,"userId":"cat"}"#),
+        ("chat/kick", #"{"chatId":CHAT,"userId":"cat"}"#),
+        ("chats/addMember", #"{"chatId":CHAT,"userId":"dan"}"#),
+        ("chats/kick", #"{"chatId":CHAT,"userId":"dan"}"#),
+        ("chats/meta/update", #"{"chatId":CHAT,"meta":{"a":1}}"#),
+        ("chats/updateMeta", #"{"chatId":CHAT,"meta":{"a":2}}"#),
+        ("chats/whiteList/update", #"{"chatId":CHAT,"whiteList":["cat"]}"#),
+        ("chat/whiteList/update", #"{"chatId":CHAT,"whiteList":null}"#),
+        ("chats/subscribe", #"{"chatId":CHAT}"#),
+        ("chats/unsubscribe", #"{"chatId":CHAT}"#),
+        ("chats/block", #"{"chatId":DIRECT}"#),
+        ("chats/unblock", #"{"chatId":DIRECT}"#),
+        ("chats/typing", #"{"chatId":CHAT}"#),
+        ("messages/create", #"{"chatId":CHAT,"data":"hello","mime":"text/plain","encoding":"utf8","meta":{"m":1}}"#),
+        ("messages/sendDirect", #"{"userId":"bob","data":"hello"}"#),
+        ("messages/list", #"{"chatId":CHAT,"page":0,"count":5,"before":4000000000}"#),
+        ("messages/markAsRead", #"{"messageId":MESSAGE}"#),
+        ("messages/markAllAsReadBefore", #"{"chatId":CHAT,"before":4000000000.5}"#),
+        ("messages/edit", #"{"messageId":MESSAGE,"data":"edited"}"#),
+        ("messages/react", #"{"messageId":MESSAGE,"emoji":"👍"}"#),
+        ("messages/react", #"{"messageId":MESSAGE,"emoji":"👍","remove":true}"#),
+        ("messages/delete", #"{"messageId":MESSAGE}"#),
+        ("messages/sync", #"{"chatId":CHAT,"after":0}"#),
+        ("messages/sync", #"{"chatId":CHAT,"afterSeq":0}"#),
+        ("devices/updatePushToken", #"{"pushToken":"<a b>c","platform":"gcm"}"#),
+        ("devices/setBadge", #"{"badge":3}"#),
+        ("users/updateMeta", #"{"meta":{"name":"Ann"}}"#),
+        ("chats/leave", #"{"chatId":CHAT}"#),
+    ]
+
+    /// What ids in payloads stand for.
+    private func filled(_ payload: String, _ scene: SocketScene, _ message: Message.ID, _ direct: Int64) -> String {
+        payload.replacing("CHAT", with: "\(scene.chat)").replacing("MESSAGE", with: "\(message)")
+            .replacing("DIRECT", with: "\(direct)")
+    }
+
+    @Test func everyEventIsAnsweredByEachOfItsNames() async throws {
+        try await withSockets { scene in
+            let message = try await scene.ann.say("first", in: scene.scene.token).id
+            let direct = try await scene.direct()
+            let socket = try await scene.socket(of: scene.ann)
+            for event in Self.events {
+                let answer = try await socket.ask(event.name, filled(event.payload, scene, message, direct))
+                #expect(answer.code == 200, "\(event.name) \(answer)")
+            }
+        }
+    }
+
+    @Test func noEventIsForgottenHere() throws {
+        let documented = Set(Self.events.map(\.name))
+        #expect(documented.count == 29)
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
+            path: "../../../docs/socket-events.md"
+        )
+        let page = try String(contentsOf: file.standardizedFileURL, encoding: .utf8)
+        for name in documented.union(["authenticate"]) { #expect(page.contains("`\(name)`"), "\(name)") }
+    }
+
+    /// Sent without a wish for an answer, a request is answered by an event of its name.
+    @Test func whoAwaitsNoAnswerIsToldByAnEvent() async throws {
+        try await withSockets { scene in
+            let socket = try await scene.stranger()
+            try await socket.say("chats/list")
+            #expect(try await socket.event("chats/list").code == 498)
+            try await socket.say("authenticate", #"{"authToken":"\#(scene.ann.token)"}"#)
+            #expect(try await socket.event("authenticate")["owner"]["serial"].string == "ann")
+            try await socket.say("chats/list", nil)
+            #expect(try await socket.event("chats/list")["chats"].array.count == 1)
+        }
+    }
+
+    @Test func anUnknownEventIsAnInvalidOne() async throws {
+        try await withSockets { scene in
+            let socket = try await scene.socket(of: scene.ann)
+            #expect(try await socket.ask("chats/explode").code == 497)
+            try await socket.say("chats/explode")
+            #expect(try await socket.ask("chats/list").code == 200)
+        }
+    }
+
+    /// Missing, null, mistyped, out of range, deep or with NUL: 497 or 495, never a fault of ours, and nothing changes.
+    @Test(arguments: events.map(\.name).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } })
+    func aBadPayloadIsSaidToBeOne(_ event: String) async throws {
+        try await withSockets { scene in
+            let socket = try await scene.socket(of: scene.ann)
+            let deep =
+                #"{"chatId":\#(scene.chat),"meta":\#(String(repeating: "[", count: 65))1\#(String(repeating: "]", count: 65))}"#
+            let before = try await scene.rows()
+            for payload in [
+                nil, "null", "{}", "[]", "7", #""x""#, "true", #"{"chatId":null}"#,
+                #"{"chatId":"1","userId":1,"messageId":"x"}"#,
+                #"{"chatId":{},"userId":{},"messageId":[],"meta":7,"whiteList":7,"data":7,"badge":"x","pushToken":7,"type":7}"#,
+                #"{"chatId":-1,"userId":"","messageId":-1,"data":"","badge":-1,"pushToken":"","type":"x","meta":[]}"#,
+                #"{"chatId":9007199254740993,"userId":"a\u0000b","messageId":9007199254740993,"meta":{"a":"\u0000"}}"#,
+                #"{"chatId":1.5,"messageId":1.5,"badge":1.5,"limit":1.5,"members":7}"#, deep,
+                #"{"chatId":\#(scene.chat),"messageId":32,"limit":0,"count":0,"page":-1,"before":"x","after":-1,"members":[1]}"#,
+            ] {
+                let answer = try await socket.ask(event, payload)
+                guard answer.code == 200 else {
+                    #expect([495, 497].contains(answer.code), "\(payload ?? "nothing") \(answer)")
+                    #expect(answer["error"].string?.isEmpty == false)
+                    continue
+                }
+                #expect(Self.mayDoWithout.contains(event), "\(payload ?? "nothing") \(answer)")
+            }
+            if !Self.mayDoWithout.contains(event) { #expect(try await scene.rows() == before) }
+        }
+    }
+
+    /// Which have a meaning without a payload, or with a chat's id alone.
+    private static let mayDoWithout: Set<String> = [
+        "chats/list", "chats/create", "chats/join", "chats/leave", "chats/detail", "chats/subscribe",
+        "chats/unsubscribe", "chats/typing", "users/updateMeta",
+    ]
+
+    @Test func whoIsNoMemberIsToldThatThereIsNothing() async throws {
+        try await withSockets { scene in
+            let message = try await scene.ann.say("first", in: scene.scene.token).id
+            let direct = try await scene.direct()
+            let eve = try await scene.socket(of: scene.eve)
+            let foreigner = try await scene.socket(of: scene.scene.person("ann", application: RoostApplication.id))
+            for event in Self.events where event.payload.contains("CHAT") || event.payload.contains("MESSAGE") {
+                for socket in [eve, foreigner] {
+                    let payload = filled(event.payload, scene, message, direct)
+                    #expect(try await socket.ask(event.name, payload).code == 495, "\(event.name)")
+                }
+            }
+        }
+    }
+
+    @Test func whatIsForGroupsIs480InAChatOfTwo() async throws {
+        try await withSockets { scene in
+            let direct = try await scene.direct()
+            let socket = try await scene.socket(of: scene.ann)
+            for (event, more) in [
+                ("chats/leave", ""), ("chats/kick", #","userId":"bob""#), ("chat/kick", #","userId":"bob""#),
+                ("chats/addMember", #","userId":"cat""#), ("chats/whiteList/update", #","whiteList":[]"#),
+            ] {
+                #expect(try await socket.ask(event, #"{"chatId":\#(direct)\#(more)}"#).code == 480, "\(event)")
+            }
+            let create = #"{"type":"direct","members":["bob"],"whiteList":[]}"#
+            #expect(try await socket.ask("chats/create", create).code == 480)
+            // And the other way round.
+            #expect(try await socket.ask("chats/block", #"{"chatId":\#(scene.chat)}"#).code == 497)
+        }
+    }
+
+    @Test func aMetaThatIsTooLongIs460() async throws {
+        try await withSockets { scene in
+            let socket = try await scene.socket(of: scene.ann)
+            let meta = #""meta":{"a":"\#(String(repeating: "x", count: 5_113))"}"#
+            for (event, more) in [
+                ("chats/create", ""), ("chats/updateMeta", #","chatId":\#(scene.chat)"#),
+                ("messages/create", #","chatId":\#(scene.chat),"data":"x""#), ("users/updateMeta", ""),
+            ] {
+                #expect(try await socket.ask(event, "{\(meta)\(more)}").code == 460, "\(event)")
+            }
+            let fits = #"{"chatId":\#(scene.chat),"meta":{"a":"\#(String(repeating: "x", count: 5_112))"}}"#
+            #expect(try await socket.ask("chats/updateMeta", fits).code == 200)
+        }
+    }
+
+    @Test func whatIsNotAllowedIs403() async throws {
+        try await withSockets { scene in
+            let bob = try await scene.socket(of: scene.bob)
+            let kick = #"{"chatId":\#(scene.chat),"userId":"ann"}"#
+            #expect(try await bob.ask("chats/kick", kick).code == 403)
+            let list = #"{"chatId":\#(scene.chat),"whiteList":[]}"#
+            #expect(try await bob.ask("chats/whiteList/update", list).code == 403)
+        }
+    }
+
+    @Test(arguments: [
+        (APIError(.forbidden, "not_signed_in", ""), 498), (APIError(.forbidden, "x", ""), 403),
+        (APIError(.unauthenticated, "x", ""), 403), (APIError(.notFound, "x", ""), 495),
+        (APIError(.unprocessable, "not_on_direct", ""), 480), (APIError(.invalid, "not_on_direct", ""), 480),
+        (APIError(.tooLarge, "meta_too_long", ""), 460), (APIError(.tooLarge, "file_too_large", ""), 496),
+        (APIError(.tooLarge, "text_too_long", ""), 497), (APIError(.invalid, "x", ""), 497),
+        (APIError(.unprocessable, "x", ""), 497), (APIError(.conflict, "x", ""), 497),
+        (APIError(.rateLimited, "x", ""), 429), (APIError(.unavailable, "x", ""), 499), (APIError.internal, 499),
+        (APIError(.insufficientStorage, "x", ""), 499), (APIError(.gatewayTimeout, "x", ""), 499),
+    ])
+    func eachErrorHasItsCode(_ error: APIError, _ code: Int) {
+        #expect(SocketCode.of(error) == code)
+    }
+}
+
+extension SocketScene {
+    /// All that requests could have changed.
+    fileprivate func rows() async throws -> [String] {
+        try await scene.service.database.pool.all(
+            """
+            SELECT conversations::text AS row FROM conversations UNION ALL SELECT heads::text FROM heads
+            UNION ALL SELECT members::text FROM members UNION ALL SELECT messages::text FROM messages
+            UNION ALL SELECT devices::text FROM devices UNION ALL SELECT blocks::text FROM blocks
+            ORDER BY 1
+            """,
+            as: { try $0.string("row") }
+        )
+    }
+}

@@ -1,0 +1,215 @@
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+import Wire
+
+/// One signs in by an event, by the connect payload or by a header field, and within a time.
+@Suite struct SocketSignInTests {
+    @Test func theAnswerIsTheDevice() async throws {
+        try await withSockets { scene in
+            let socket = try await scene.stranger()
+            let answer = try await socket.ask("authenticate", #"{"authToken":"\#(scene.ann.token)"}"#)
+
+            #expect(answer.code == 200)
+            #expect(answer["serial"].string?.isEmpty == false)
+            #expect(answer["platform"] == .null)
+            #expect(answer["status"].string == "unregistered")
+            #expect(answer["owner"]["serial"].string == "ann")
+            #expect(answer["owner"]["meta"] == .null)
+            #expect(answer["owner"]["devices"].array.map(\.["id"]) == [answer["id"]])
+
+            // The same device is the same one, however often it signs in.
+            let again = try await scene.socket(of: scene.ann).ask("users/updateMeta", #"{"meta":null}"#)
+            #expect(again["devices"].array.count == 1)
+        }
+    }
+
+    @Test func whatIsSaidByConnectPayloadSignsIn() async throws {
+        try await withSockets { scene in
+            let socket = try await SocketClient(port: scene.port, auth: #"{"token":"\#(scene.ann.token)"}"#)
+            #expect(try await socket.reply().hasPrefix("40{"))
+            #expect(try await socket.event("authenticate")["owner"]["serial"].string == "ann")
+            #expect(try await socket.ask("chats/list")["chats"].array.count == 1)
+        }
+    }
+
+    @Test(arguments: ["authorization", "x-diuit-session-token"])
+    func whatIsSaidByHeaderFieldSignsIn(_ name: String) async throws {
+        try await withSockets { scene in
+            let value = name == "authorization" ? "Bearer \(scene.ann.token)" : scene.ann.token
+            let field = try #require(HTTPField.Name(name))
+            let socket = try await SocketClient(port: scene.port, headers: [field: value])
+            #expect(try await socket.event("authenticate").code == 200)
+            #expect(try await socket.ask("chats/list").code == 200)
+        }
+    }
+
+    @Test func aBadCredentialIsRefusedInEachWay() async throws {
+        try await withSockets { scene in
+            let socket = try await scene.stranger()
+            #expect(try await socket.ask("authenticate", #"{"authToken":"rubbish"}"#).code == 403)
+            // It may try again.
+            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(scene.ann.token)"}"#).code == 200)
+
+            for socket in [
+                try await SocketClient(port: scene.port, auth: #"{"token":"rubbish"}"#),
+                try await SocketClient(port: scene.port, headers: [.authorization: "Bearer rubbish"]),
+                try await SocketClient(port: scene.port, headers: [.authorization: "Basic eDp5"]),
+            ] {
+                let refusal = try await socket.reply()
+                #expect(refusal.hasPrefix(#"44{"message":"#))
+                #expect(refusal.contains(#""code":403"#))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        nil, "{}", "null", "7", #""text""#, "[]", #"{"authToken":null}"#, #"{"authToken":7}"#, #"{"authToken":{}}"#,
+        #"{"authToken":"a\u0000b"}"#,
+        String(repeating: #"{"authToken":"#, count: 66) + "1" + String(repeating: "}", count: 66),
+    ])
+    func whatIsNoCredentialIsSaidToBeNone(_ payload: String?) async throws {
+        try await withSockets { scene in
+            let socket = try await scene.stranger()
+            #expect(try await socket.ask("authenticate", payload).code == 497)
+        }
+    }
+
+    @Test func whoHasNotSignedInIsToldSo() async throws {
+        try await withSockets { scene in
+            let socket = try await scene.stranger()
+            for event in ["chats/list", "chats/create", "messages/create", "devices/setBadge", "users/updateMeta"] {
+                #expect(try await socket.ask(event).code == 498)
+            }
+        }
+    }
+
+    @Test func whoDoesNotSignInIsCutOff() async throws {
+        try await withSockets(settings: ["AUTHENTICATE_TIMEOUT": "1"]) { scene in
+            let began = ContinuousClock.now
+            let silent = try await scene.stranger()
+            let failing = try await scene.stranger()
+            let signedIn = try await scene.socket(of: scene.ann)
+            #expect(try await failing.ask("authenticate", #"{"authToken":"x"}"#).code == 403)
+
+            try await silent.end()
+            try await failing.end()
+
+            #expect(began.duration(to: .now) >= .seconds(1))
+            #expect(try await signedIn.ask("chats/list").code == 200)
+        }
+    }
+
+    @Test func whoseSessionEndsIsCutOffWithinASecond() async throws {
+        try await withSockets { scene in
+            let token = try await scene.scene.auth.keys.token(for: scene.ann.id, session: "session-1")
+            let socket = try await SocketClient(port: scene.port, auth: #"{"token":"\#(token)"}"#)
+            let other = try await scene.socket(of: scene.ann)
+            #expect(try await socket.event("authenticate").code == 200)
+
+            let began = ContinuousClock.now
+            scene.scene.auth.keys.revoke("session-1")
+            try await socket.end()
+
+            #expect(began.duration(to: .now) < .seconds(2))
+            #expect(try await other.ask("chats/list").code == 200)
+            let late = try await scene.stranger()
+            #expect(try await late.ask("authenticate", #"{"authToken":"\#(token)"}"#).code == 403)
+        }
+    }
+
+    /// A customer's account server says when a session ends, and what its device is called.
+    @Test func aSessionEndsItsSocketsWhenItWasSaidTo() async throws {
+        try await withSockets { scene in
+            let keys = scene.scene.auth.keys
+            let short = keys.openSession(of: scene.ann.id, device: "ann.device.0", lifetime: 2)
+            let long = keys.openSession(of: scene.ann.id, device: "ann.device.1")
+            let socket = try await scene.stranger()
+            let answer = try await socket.ask("authenticate", #"{"authToken":"\#(short)"}"#)
+            #expect(answer["serial"].string == "ann.device.0")
+            let field = try #require(HTTPField.Name("x-diuit-session-token"))
+            let lasting = try await SocketClient(port: scene.port, headers: [field: long])
+            #expect(try await lasting.event("authenticate")["serial"].string == "ann.device.1")
+
+            try await socket.end()
+
+            #expect(try await lasting.ask("chats/list").code == 200)
+            let late = try await scene.stranger()
+            #expect(try await late.ask("authenticate", #"{"authToken":"\#(short)"}"#).code == 403)
+        }
+    }
+
+    /// Who shows a longer session in time stays.
+    @Test func aNewerCredentialTakesTheOldOnesPlace() async throws {
+        try await withSockets(settings: ["SOCKETS_MAX_USER": "1"]) { scene in
+            let keys = scene.scene.auth.keys
+            let short = keys.openSession(of: scene.ann.id, session: "old", device: "d", lifetime: 1)
+            let socket = try await scene.stranger()
+            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(short)"}"#).code == 200)
+            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(scene.ann.token)"}"#).code == 200)
+            // What ends the old session is nothing to this socket any more: neither its time, nor its revocation.
+            let other = try await scene.stranger()
+            let same = keys.openSession(of: scene.bob.id, session: "other", device: "d", lifetime: 2)
+            #expect(try await other.ask("authenticate", #"{"authToken":"\#(same)"}"#).code == 200)
+            keys.revoke("old")
+            try await other.end()
+            #expect(try await socket.ask("chats/list").code == 200)
+        }
+    }
+
+    @Test func nobodyHasMoreSocketsThanHeMay() async throws {
+        try await withSockets(settings: ["SOCKETS_MAX_USER": "2"]) { scene in
+            let first = try await scene.socket(of: scene.ann)
+            _ = try await scene.socket(of: scene.ann)
+            let third = try await scene.stranger()
+            let credential = #"{"authToken":"\#(scene.ann.token)"}"#
+            #expect(try await third.ask("authenticate", credential).code == 429)
+            #expect(try await scene.socket(of: scene.bob).ask("chats/list").code == 200)
+
+            // A place is free once its socket is gone.
+            try await first.send("1")
+            try await eventually { try await third.ask("authenticate", credential).code == 200 }
+        }
+    }
+
+    @Test func whoAsksTooOftenIsToldSo() async throws {
+        try await withSockets(settings: ["RATE_SOCKET": "1"]) { scene in
+            let socket = try await scene.socket(of: scene.ann)
+            var codes: [Int?] = []
+            for _ in 0..<12 { codes.append(try await socket.ask("chats/detail", #"{"chatId":\#(scene.chat)}"#).code) }
+            #expect(codes.prefix(9).allSatisfy { $0 == 200 })
+            #expect(codes.last == 429)
+        }
+    }
+
+    @Test func strangersSendLittle() async throws {
+        try await withSockets { scene in
+            let large = #"{"authToken":"\#(String(repeating: "x", count: 70_000))"}"#
+            let socket = try await scene.stranger()
+            await #expect(throws: SocketClient.Refused.self) { _ = try await socket.ask("authenticate", large) }
+
+            let signedIn = try await scene.socket(of: scene.ann)
+            let text = String(repeating: "x", count: 70_000)
+            let answer = try await signedIn.ask("messages/create", #"{"chatId":\#(scene.chat),"data":"\#(text)"}"#)
+            #expect(answer.code == 497)
+            // The server closes in the middle of it, so that there may be no answer to be read.
+            await #expect(throws: (any Error).self) {
+                _ = try await signedIn.ask(
+                    "messages/create",
+                    #"{"data":"\#(String(repeating: "x", count: 8_400_000))"}"#
+                )
+            }
+        }
+    }
+
+    @Test func aSocketIsOnePersons() async throws {
+        try await withSockets { scene in
+            let socket = try await scene.socket(of: scene.ann)
+            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(scene.bob.token)"}"#).code == 403)
+            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(scene.ann.token)"}"#).code == 200)
+            #expect(try await socket.ask("chats/list").code == 200)
+        }
+    }
+}
