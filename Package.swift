@@ -240,7 +240,7 @@ let package = Package(
             [
                 "AuthAPI", "ChildProcesses", "ConversationsAPI", "LocalPostgres", "Postgres", "ServiceClient",
                 "TestSupport", "Wire",
-                .asyncHTTPClient, .httpTypes, .logging, .nioCore, .yams,
+                .asyncHTTPClient, .crypto, .httpTypes, .logging, .nioCore, .yams,
             ]
         )
         + executable(

@@ -1,0 +1,130 @@
+import AuthAPI
+import ChildProcesses
+import ConversationsAPI
+import Crypto
+import Foundation
+import Glibc
+import HTTPTypes
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+/// Clients as people have them, of two generations, through the gateway and two instances.
+extension SuiteTests {
+    @Suite struct SocketTests {
+        private static let ways = [5, 4].flatMap { version in
+            ["polling", "websocket", "upgrade"].map { (version: version, transport: $0) }
+        }
+
+        @Test func anyClientTalksThroughTheGateway() async throws {
+            let ports = try LoopbackPort.free(2).map(\.number)
+            let settings = [
+                "RATE_USER": "0", "RATE_REGISTER": "0", "AUTHENTICATE_TIMEOUT": "1",
+                "CONVERSATIONS_URL": "http://127.0.0.1:\(ports[0]),http://127.0.0.1:\(ports[1])",
+            ]
+            try await RunningSuite.with(settings: settings) { suite in
+                let ana = try await suite.person("ana")
+                let bob = try await suite.person("bob")
+                for (version, transport) in Self.ways {
+                    let python = try await Self.run("\(Self.root)/scripts/python-clients", ["\(version)"])
+                    try #require(python.status == 0, "\(python.output)")
+                    let journey = try await Self.run(
+                        python.output.trimmingCharacters(in: .whitespacesAndNewlines),
+                        [
+                            "\(Self.root)/scripts/socket-journey.py", "http://127.0.0.1:\(suite.gatewayPort)",
+                            transport, ana.signIn.jwt, bob.signIn.jwt,
+                        ]
+                    )
+                    #expect(journey.status == 0, "python-socketio \(version) by \(transport): \(journey.output)")
+                }
+            }
+        }
+
+        /// Auth ends the session, and whoever has a socket by it is cut off.
+        @Test func whoLogsOutIsCutOffWithinASecond() async throws {
+            try await RunningSuite.with { suite in
+                let ana = try await suite.person("ana")
+                let socket = try await Self.socket(of: ana, at: suite)
+                let began = ContinuousClock.now
+                _ = try await ana.service.send(.post, "/auth/logout")
+                try await socket.end()
+                #expect(began.duration(to: .now) < .seconds(2))
+            }
+        }
+
+        /// Told to stop, or killed: a client that comes back finds the other instance, and what was said meanwhile.
+        @Test(arguments: [SIGTERM, SIGKILL])
+        func whoseInstanceGoesComesBackAtTheOther(_ signal: Int32) async throws {
+            let ports = try LoopbackPort.free(2).map(\.number)
+            let urls = ports.map { "http://127.0.0.1:\($0)" }
+            let settings = ["CONVERSATIONS_URL": urls.joined(separator: ","), "DRAIN_DELAY": "3"]
+            try await RunningSuite.with(settings: settings) { suite in
+                let ana = try await suite.person("ana")
+                let bob = try await suite.person("bob")
+                let made = try await ana.conversations.create(
+                    ConversationDraft(label: "x", members: [bob.signIn.userId])
+                )
+                let socket = try await Self.socket(of: bob, at: suite)
+                let tags = urls.map { Base64URL.encode(Array(SHA256.hash(data: Array($0.utf8)))).prefix(6) }
+                let number = try #require(tags.firstIndex { socket.session.hasPrefix($0) })
+
+                try suite.process(["conversations", "conversations-2"][number]).signal(signal)
+                try await socket.end()
+                _ = try await ana.conversations.send(MessageDraft(data: "meanwhile"), to: made.token)
+
+                var back: SocketClient?
+                try await eventually(within: .seconds(10), "back") {
+                    // Silence: the gateway may have to find out first that the instance has gone.
+                    back = try? await Self.socket(of: bob, at: suite, last: [made.id.rawValue: 0])
+                    return back != nil
+                }
+                let missed = try await back?.event("messages/sync")
+                #expect(missed?["messages"].array.map(\.["data"].string) == ["meanwhile"])
+            }
+        }
+
+        /// A socket through the gateway, signed in.
+        private static func socket(
+            of person: Person,
+            at suite: RunningSuite,
+            last: [Int64: Int64] = [:]
+        ) async throws -> SocketClient {
+            let known = last.map { #""\#($0)":\#($1)"# }.joined(separator: ",")
+            let auth = #"{"token":"\#(person.signIn.jwt)","last":{\#(known)}}"#
+            let socket = try await SocketClient(port: suite.gatewayPort, auth: auth)
+            if last.isEmpty { _ = try await socket.event("authenticate") }
+            return socket
+        }
+
+        private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().path
+
+        private static func run(
+            _ program: String,
+            _ arguments: [String]
+        ) async throws -> (status: Int32, output: String) {
+            let process = Process()
+            process.executableURL = URL(filePath: program)
+            process.arguments = arguments
+            let pipe = Pipe()
+            process.standardOutput = pipe
+            process.standardError = pipe
+            return try await withCheckedThrowingContinuation { continuation in
+                // Waiting for the end of what it says must not take a thread of the tests.
+                Thread.detachNewThread {
+                    do {
+                        try process.run()
+                        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+                        process.waitUntilExit()
+                        continuation.resume(
+                            returning: (process.terminationStatus, String(decoding: output, as: UTF8.self))
+                        )
+                    } catch {
+                        continuation.resume(throwing: error)
+                    }
+                }
+            }
+        }
+    }
+}
