@@ -40,6 +40,7 @@ extension Target.Dependency {
     static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
     static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")
     static let nioTLS = product(name: "NIOTLS", package: "swift-nio")
+    static let nioWebSocket = product(name: "NIOWebSocket", package: "swift-nio")
     static let serviceContext = product(name: "ServiceContextModule", package: "swift-service-context")
     static let systemPackage = product(name: "SystemPackage", package: "swift-system")
     static let unixSignals = product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -183,6 +184,7 @@ let package = Package(
         + shared("Blobs", [.nioCore, .nioPosix])
         + shared("Multipart", [.nioCore])
         + shared("SocketIO", [.crypto, .nioCore, .nioHTTP1, .nioPosix], excluding: ["README.md"])
+        + shared("SocketIOClient", [.nioCore, .nioHTTP1, .nioPosix, .nioSSL, .nioWebSocket])
         + shared("Postgres", ["CLibpq", .collections, .crypto, .lifecycle, .logging, .metrics])
         + shared("EventBus", ["CNATS", "Postgres", .collections, .logging, .metrics])
         + [.systemLibrary(name: "CSpawn", path: "Shared/CSpawn")]
@@ -224,6 +226,7 @@ let package = Package(
         + tests("PostgresTests", ["Postgres", .logging])
         + tests("EventBusTests", ["ChildProcesses", "EventBus", "Postgres", "TestSupport", .logging])
         + tests("SocketIOTests", ["SocketIO", "socketio-echo", .nioCore, .nioHTTP1, .nioPosix])
+        + tests("SocketIOClientTests", ["SocketIO", "SocketIOClient", .crypto, .nioCore, .nioPosix])
         + tests(
             "ServiceHostTests",
             [

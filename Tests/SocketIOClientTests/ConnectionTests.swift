@@ -1,0 +1,219 @@
+import Foundation
+import NIOCore
+import SocketIO
+import Testing
+
+@testable import SocketIOClient
+
+@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+    private static func echo(_ namespace: Namespace) {
+        namespace.on("say") { socket, event in
+            socket.emit("said", event.arguments)
+            event.acknowledgement?(event.arguments)
+        }
+    }
+
+    @Test func whatIsSaidIsAnsweredAndHeard() async throws {
+        try await withServer(namespace: Self.echo) { scene in
+            let connection = try await scene.connect()
+            #expect(!connection.id.isEmpty)
+            let said = [#"{"a":[1,"],\"",{"b":null}]}"#, "\"😀 ☃\"", "-1.5e3"]
+            let answer = try await connection.request("say", json(said[0]), json(said[1]), json(said[2]))
+            #expect(texts(answer) == said)
+            #expect(texts(try await connection.request("say")) == [])
+            var events = connection.events.makeAsyncIterator()
+            #expect(try await events.next() == SocketIOEvent(name: "said", arguments: said.map(json)))
+            #expect(try await events.next() == SocketIOEvent(name: "said", arguments: []))
+            await connection.close()
+            await #expect(throws: SocketIOClientError.closed(.byClient)) { try await events.next() }
+        }
+    }
+
+    @Test func answersFindTheirQuestionsInAnyOrder() async throws {
+        let first = Held()
+        try await withServer { namespace in
+            namespace.on("slow") { _, event in first.hold(event.acknowledgement) }
+            namespace.on("fast") { _, event in
+                event.acknowledgement?(json: "\"fast\"")
+                first.release("\"slow\"")
+            }
+        } _: { scene in
+            let connection = try await scene.connect()
+            async let slow = connection.request("slow")
+            try await first.held()
+            #expect(texts(try await connection.request("fast")) == ["\"fast\""])
+            #expect(texts(try await slow) == ["\"slow\""])
+            await connection.close()
+        }
+    }
+
+    @Test func aQuestionWithoutAnAnswerEnds() async throws {
+        try await withServer(namespace: { $0.on("silent") { _, _ in } }) { scene in
+            let connection = try await scene.connect()
+            await #expect(throws: SocketIOClientError.timedOut) {
+                try await connection.request("silent", timeout: .milliseconds(50))
+            }
+            let open = Task { try await connection.request("silent", timeout: .seconds(30)) }
+            await connection.close()
+            await #expect(throws: SocketIOClientError.closed(.byClient)) { try await open.value }
+            await #expect(throws: SocketIOClientError.closed(.byClient)) { try await connection.emit("more") }
+        }
+    }
+
+    @Test func theServerIsAnsweredToo() async throws {
+        let (answers, answered) = AsyncStream.makeStream(of: String.self)
+        try await withServer { namespace in
+            namespace.on("ask") { socket, _ in
+                socket.perform {
+                    do {
+                        let answer = try await socket.emit(
+                            "question",
+                            SocketArguments(json: "7"),
+                            timeout: .seconds(10)
+                        )
+                        answered.yield(String(buffer: answer.json))
+                    } catch {
+                        answered.yield("\(error)")
+                    }
+                }
+            }
+        } _: { scene in
+            let connection = try await scene.connect()
+            try await connection.emit("ask")
+            var events = connection.events.makeAsyncIterator()
+            let question = try #require(try await events.next())
+            #expect(question.name == "question" && texts(question.arguments) == ["7"])
+            try await connection.acknowledge(question, json("\"yes\""))
+            var iterator = answers.makeAsyncIterator()
+            #expect(await iterator.next() == "\"yes\"")
+            await connection.close()
+        }
+    }
+
+    @Test func theServerSeesTheAuthAndMayRefuse() async throws {
+        try await withServer { namespace in
+            namespace.onConnect { _, handshake in
+                String(buffer: handshake.auth) == #"{"token":"good"}"#
+                    ? .accept
+                    : .refuse(ConnectRefusal("who are you?", data: ByteBuffer(string: #"{"code":403}"#)))
+            }
+        } _: { scene in
+            await scene.connectedAndClosed(auth: #"{"token":"good"}"#)
+            let refused = SocketIOClientError.refused(message: "who are you?", data: json(#"{"code":403}"#))
+            await #expect(throws: refused) { try await scene.connect(auth: #"{"token":"bad"}"#) }
+        }
+    }
+
+    @Test func whereNobodyIsThatIsSaid() async throws {
+        try await withServer({ $0.allowRequest = { _, _ in false } }, namespace: { _ in }) { scene in
+            await #expect(throws: SocketIOClientError.refusedByHTTP(403)) { try await scene.connect() }
+            var elsewhere = scene.endpoint
+            elsewhere.path = "/nothing/"
+            await #expect(throws: SocketIOClientError.refusedByHTTP(404)) {
+                try await SocketIOConnection.connect(to: elsewhere)
+            }
+        }
+        let nobody = try await RunningServer.start { _ in }
+        let endpoint = try nobody.endpoint()
+        try await nobody.stop()
+        await #expect(throws: SocketIOClientError.unreachable("nobody answers at 127.0.0.1:\(endpoint.port)")) {
+            try await SocketIOConnection.connect(to: endpoint)
+        }
+        #expect(throws: SocketIOClientError.badURL("ftp://x")) { try SocketIOEndpoint("ftp://x") }
+    }
+
+    /// The server gives up who does not answer its pings, and the client who does not ping.
+    @Test func pingsKeepItAliveAndTheirLackEndsIt() async throws {
+        try await withServer {
+            $0.pingInterval = .milliseconds(100)
+            $0.pingTimeout = .milliseconds(400)
+        } namespace: { namespace in
+            namespace.on("well?") { _, event in event.acknowledgement?(json: "true") }
+        } _: { scene in
+            let connection = try await scene.connect()
+            let end = ContinuousClock.now + .milliseconds(1_000)
+            while ContinuousClock.now < end { _ = try await connection.request("well?") }
+            #expect(scene.server.connectionCount == 1)
+            await connection.close()
+        }
+        let deaf = try await DeafServer.start()
+        let connection = try await SocketIOConnection.connect(to: try SocketIOEndpoint("http://127.0.0.1:\(deaf.port)"))
+        var events = connection.events.makeAsyncIterator()
+        await #expect(throws: SocketIOClientError.closed(.silent)) { try await events.next() }
+        await connection.closed()
+        try await deaf.stop()
+    }
+
+    @Test func whatIsTooLargeIsNotSentAndWhatIsLargeIs() async throws {
+        try await withServer(
+            {
+                $0.maxPayload = 8 << 20
+                $0.limits.bufferedBytes = 32 << 20
+            },
+            namespace: Self.echo
+        ) { scene in
+            let connection = try await scene.connect()
+            let large = json("\"\(String(repeating: "x", count: 4 << 20))\"")
+            #expect(try await connection.request("say", large) == [large])
+            let tooLarge = json("\"\(String(repeating: "x", count: 8 << 20))\"")
+            await #expect(throws: SocketIOClientError.messageTooLarge) { try await connection.request("say", tooLarge) }
+            #expect(texts(try await connection.request("say", json("1"))) == ["1"])
+            await connection.close()
+
+            // What the server says may be no larger either.
+            var modest = scene.endpoint
+            modest.maximumMessage = 1_024
+            let other = try await SocketIOConnection.connect(to: modest)
+            try await other.emit("say", json("\"\(String(repeating: "x", count: 1_000))\""))
+            var events = other.events.makeAsyncIterator()
+            #expect(try await events.next()?.name == "said")
+            await other.close()
+        }
+    }
+
+    @Test func moreThanMayWaitIsRefused() async throws {
+        try await withServer(namespace: Self.echo) { scene in
+            var endpoint = scene.endpoint
+            endpoint.maximumQueue = 10
+            let connection = try await SocketIOConnection.connect(to: endpoint)
+            await #expect(throws: SocketIOClientError.tooMuchWaiting) {
+                try await connection.emit("say", json("123456"))
+            }
+            await connection.close()
+        }
+    }
+
+    /// Nobody reads the events: the server's writing stops, and no memory grows; then all come, in order.
+    @Test func whoReadsSlowlyMissesNothing() async throws {
+        let count = 5_000
+        try await withServer(
+            { $0.limits.bufferedBytes = 64 << 20 },
+            namespace: { namespace in
+                namespace.on("burst") { socket, _ in
+                    for number in 0..<count { socket.emit("number", SocketArguments(json: "\(number)")) }
+                }
+            }
+        ) { scene in
+            let connection = try await scene.connect()
+            try await connection.emit("burst")
+            var next = 0
+            for try await event in connection.events {
+                #expect(texts(event.arguments) == ["\(next)"])
+                next += 1
+                if next == count { break }
+            }
+            #expect(next == count)
+            await connection.close()
+        }
+    }
+}
+
+extension Scene {
+    func connectedAndClosed(auth: String) async {
+        do {
+            try await connect(auth: auth).close()
+        } catch {
+            Issue.record(error)
+        }
+    }
+}
