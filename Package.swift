@@ -237,7 +237,7 @@ let package = Package(
             ]
         )
         + tests("LocalPostgresTests", ["ChildProcesses", "LocalPostgres", .logging])
-        + tests("RoostTests", ["roost"])
+        + tests("RoostTests", ["ConversationsAPI", "Wire", "roost"])
         + tests(
             "SuiteTests",
             [
@@ -255,8 +255,9 @@ let package = Package(
             "roost",
             path: "Services/Roost",
             [
-                "AuthAPI", "ChildProcesses", "Credentials", "LocalPostgres", "Postgres", "ServiceClient", "Wire",
-                .argumentParser, .crypto, .httpTypes, .logging,
+                "AuthAPI", "ChildProcesses", "ConversationsAPI", "Credentials", "LocalPostgres", "Postgres",
+                "ServiceClient", "SocketIOClient", "Wire",
+                .argumentParser, .asyncHTTPClient, .crypto, .httpTypes, .logging, .nioSSL,
             ]
         )
         // The suite: who may call whom.

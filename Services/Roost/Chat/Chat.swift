@@ -1,0 +1,211 @@
+import ConversationsAPI
+import Foundation
+import Glibc
+import SocketIOClient
+import Wire
+
+/// Somebody in a conversation: shows what is said there, says what is typed.
+///
+/// Connections come and go below it. What is said has an id of its own, and is sent until the server acknowledges it,
+/// so it is there once; what was missed is read from the record.
+actor Chat {
+    /// How long an answer may take.
+    static let patience = Duration.seconds(10)
+
+    let conversation: Conversation
+    let account: ChatAccount
+    private let endpoint: SocketIOEndpoint
+    private let isTerminal = isatty(STDIN_FILENO) == 1
+    /// Connections that have caught up; the newest alone is of interest.
+    private let ready = AsyncStream.makeStream(of: SocketIOConnection.self, bufferingPolicy: .bufferingNewest(1))
+    private var record = ChatRecord()
+    private var wakeUp: AsyncStream<Void>.Continuation?
+    private var told = ""
+    private var names: [String: String]
+
+    /// `names` says what people are called, by their ids.
+    init(
+        conversation: Conversation,
+        endpoint: SocketIOEndpoint,
+        account: ChatAccount,
+        names: [String: String]
+    ) {
+        self.names = names
+        self.conversation = conversation
+        self.endpoint = endpoint
+        self.account = account
+    }
+
+    /// Until there is nothing more to say, or the task is cancelled.
+    func run() async throws {
+        let label = conversation.label.isEmpty ? "a direct conversation" : conversation.label
+        ChatScreen.tell("you are \(PlainText.of(account.username)) in \(PlainText.of(label))")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.listen() }
+            group.addTask { try await self.speak() }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    // MARK: Listening
+
+    private func listen() async throws {
+        let connections = SocketIOConnections(to: endpoint) { [account] failure in
+            if let failure { await self.tell("connecting again: \(failure)") }
+            return try await account.auth(after: failure)
+        }
+        for try await connection in connections {
+            do {
+                try await serve(connection)
+            } catch let refusal as ChatRefusal where !refusal.isOfToken && !refusal.isForNow {
+                throw Workspace.Problem("\(refusal)")
+            } catch let refusal as ChatRefusal {
+                if refusal.isOfToken { await account.expire() }
+                tell("\(refusal)")
+            } catch is SocketIOClientError {
+                // The next connection follows, and says what was wrong with this one.
+            }
+        }
+    }
+
+    private func serve(_ connection: SocketIOConnection) async throws {
+        let (work, wakeUp) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.wakeUp = wakeUp
+        record.fallBehind()
+        wakeUp.yield()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { for try await event in connection.events { try await self.hear(event, over: connection) } }
+            group.addTask {
+                for await _ in work { try await self.catchUp(over: connection) }
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private func hear(_ event: SocketIOEvent, over connection: SocketIOConnection) async throws {
+        guard let json = event.arguments.first else { return }
+        switch event.name {
+        case "authenticate":
+            let device = try ChatAnswer.decode(event.arguments, as: Device.self)
+            await account.letIn()
+            if device.owner.meta == nil { try await introduce(over: connection) }
+        case "message", "message/updated":
+            let message = try WireJSON.decoder().decode(Message.self, from: json)
+            guard message.chatId == conversation.id else { return }
+            show(record.hear(message))
+            if record.isBehind { wakeUp?.yield() }
+        case "typing", "presence": notice(event.name, json)
+        default: break
+        }
+    }
+
+    /// Tells others one's name, where one has told them nothing yet: they know people by their ids.
+    private func introduce(over connection: SocketIOConnection) async throws {
+        let meta = ["meta": ["name": account.username]]
+        try await connection.emit("users/updateMeta", try JSONEncoder().encode(meta))
+    }
+
+    /// Reads what is missing; from then on what is said goes over this connection.
+    private func catchUp(over connection: SocketIOConnection) async throws {
+        if !record.hasBegun { try await readLatest(over: connection) }
+        while record.isBehind {
+            let query = #"{"chatId":\#(conversation.id),"after":\#(record.change)}"#
+            let answer = try await connection.request("messages/sync", Data(query.utf8), timeout: Self.patience)
+            switch try ChatAnswer.decode(answer, as: Changes.self) {
+            case .missed(let missed): show(record.catchUp(missed))
+            case .resync: try await readLatest(over: connection)
+            }
+        }
+        ready.continuation.yield(connection)
+        if !told.isEmpty { tell("connected") }
+        told = ""
+    }
+
+    private func readLatest(over connection: SocketIOConnection) async throws {
+        struct Latest: Decodable { let messages: [Message] }
+        let query = #"{"chatId":\#(conversation.id),"count":20}"#
+        let answer = try await connection.request("messages/list", Data(query.utf8), timeout: Self.patience)
+        show(record.begin(try ChatAnswer.decode(answer, as: Latest.self).messages))
+    }
+
+    // MARK: Speaking
+
+    private func speak() async throws {
+        let input = LineInput()
+        var speaker = ChatSpeaker(conversation: conversation.id, account: account, ready: ready.stream)
+        for await line in input.lines {
+            switch line {
+            case .tooLong: ChatScreen.tell("not sent: a message has at most \(LineInput.limit) bytes")
+            case .text(let text):
+                do {
+                    let message = try await speaker.say(text)
+                    let news = record.acknowledge(message)
+                    // At a terminal it is to be seen already.
+                    show(isTerminal ? news.filter { $0 != .said(message) } : news)
+                    if record.isBehind { wakeUp?.yield() }
+                } catch let refusal as ChatRefusal {
+                    ChatScreen.tell("not sent: \(refusal)")
+                } catch is CancellationError {
+                    ChatScreen.tell("not acknowledged: \(PlainText.of(text))")
+                    return
+                }
+            }
+            input.done()
+        }
+    }
+
+    // MARK: Showing
+
+    /// Without a pause between the record and the screen, so that the order of the one is that of the other.
+    private func show(_ news: [ChatRecord.News]) {
+        for item in news {
+            switch item {
+            case .said(let message):
+                if let sender = message.senderUser { learn(from: sender) }
+                ChatScreen.show(lines.said(message))
+            case .changed(let message): ChatScreen.show(lines.changed(message))
+            }
+        }
+    }
+
+    private var lines: ChatLines {
+        ChatLines { [names] in names[$0] ?? String($0.prefix(8)) }
+    }
+
+    /// Keeps what a message's sender says of himself; of more than a thousand the first are forgotten.
+    private func learn(from sender: Message.Sender) {
+        guard sender.serial != account.userId, let name = Self.name(in: sender.meta) else { return }
+        if names.count > 1_000 { names = [account.userId: account.username] }
+        names[sender.serial] = String(name.prefix(64))
+    }
+
+    private static func name(in meta: JSONValue?) -> String? {
+        guard case .object(let fields)? = meta, case .string(let name)? = fields["name"] else { return nil }
+        return name.isEmpty ? nil : name
+    }
+
+    private func notice(_ event: String, _ json: Data) {
+        struct Notice: Decodable {
+            let userId: String
+            let chatId: Conversation.ID?
+            let status: String?
+        }
+        // Silence: what cannot be read is no loss.
+        guard let notice = try? WireJSON.decoder().decode(Notice.self, from: json) else { return }
+        guard notice.chatId == nil || notice.chatId == conversation.id else { return }
+        guard conversation.members?.contains(notice.userId) ?? true || event == "typing" else { return }
+        let name = PlainText.of(lines.name(notice.userId))
+        ChatScreen.tell(
+            event == "typing" ? "\(name) is typing" : "\(name) is \(PlainText.of(notice.status ?? "there"))"
+        )
+    }
+
+    /// Says how the connection is, and the same not twice in a row.
+    private func tell(_ line: String) {
+        guard line != told else { return }
+        told = line
+        ChatScreen.tell(PlainText.of(line))
+    }
+}

@@ -1,0 +1,90 @@
+import Dispatch
+import Foundation
+import Glibc
+
+/// What is typed, or comes through a pipe: a message a line.
+///
+/// No more than a few lines are read ahead of what was said; who writes faster waits.
+struct LineInput: Sendable {
+    enum Line: Hashable, Sendable {
+        case text(String)
+        case tooLong
+    }
+
+    /// The most that a message may have, in bytes.
+    static let limit = 65_536
+    private static let ahead = 16
+
+    let lines: AsyncStream<Line>
+    private let room: DispatchSemaphore
+
+    init(descriptor: Int32 = STDIN_FILENO) {
+        let (stream, continuation) = AsyncStream.makeStream(of: Line.self)
+        // From nothing up: Dispatch ends the process where a semaphore goes with less than it began with.
+        let room = DispatchSemaphore(value: 0)
+        for _ in 0..<Self.ahead { room.signal() }
+        lines = stream
+        self.room = room
+        // A thread of its own: reading waits for as long as nobody types.
+        Thread.detachNewThread {
+            var reader = Reader(descriptor: descriptor)
+            while let line = reader.next() {
+                room.wait()
+                continuation.yield(line)
+            }
+            continuation.finish()
+        }
+    }
+
+    /// A line was dealt with, so that one more may be read.
+    func done() { room.signal() }
+
+    private struct Reader {
+        let descriptor: Int32
+        private var bytes: [UInt8] = []
+        private var isSkipping = false
+        private var hasEnded = false
+
+        init(descriptor: Int32) {
+            self.descriptor = descriptor
+        }
+
+        /// The next line that is not empty; nil at the end.
+        mutating func next() -> Line? {
+            while true {
+                if let end = bytes.firstIndex(of: 10) {
+                    let line = Array(bytes[..<end])
+                    bytes.removeFirst(end + 1)
+                    if let found = take(line) { return found }
+                } else if hasEnded {
+                    let line = bytes
+                    bytes = []
+                    return take(line)
+                } else {
+                    if bytes.count > LineInput.limit {
+                        bytes = []
+                        isSkipping = true
+                    }
+                    readMore()
+                }
+            }
+        }
+
+        private mutating func take(_ line: [UInt8]) -> Line? {
+            defer { isSkipping = false }
+            let line = line.last == 13 ? line.dropLast() : line[...]
+            guard !isSkipping, line.count <= LineInput.limit else { return .tooLong }
+            return line.isEmpty ? nil : .text(String(decoding: line, as: UTF8.self))
+        }
+
+        private mutating func readMore() {
+            var chunk = [UInt8](repeating: 0, count: 16_384)
+            let count = read(descriptor, &chunk, chunk.count)
+            if count > 0 {
+                bytes += chunk[..<count]
+            } else if count == 0 || errno != EINTR {
+                hasEnded = true
+            }
+        }
+    }
+}

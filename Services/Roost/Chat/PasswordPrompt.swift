@@ -1,0 +1,47 @@
+import ArgumentParser
+import Foundation
+import Glibc
+
+/// Asks for a password at the terminal, which does not show it.
+enum PasswordPrompt {
+    static func password(of username: String) throws -> String {
+        if let password = ProcessInfo.processInfo.environment["ROOST_PASSWORD"], !password.isEmpty { return password }
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
+        guard terminal >= 0 else {
+            throw Workspace.Problem("there is no terminal to ask for a password at: set ROOST_PASSWORD")
+        }
+        defer { close(terminal) }
+        var saved = termios()
+        tcgetattr(terminal, &saved)
+        var silent = saved
+        // Ctrl-C comes as a byte, so that the terminal is never left as it is made here.
+        silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
+        tcsetattr(terminal, TCSAFLUSH, &silent)
+        defer {
+            tcsetattr(terminal, TCSAFLUSH, &saved)
+            say("\n", at: terminal)
+        }
+        say("Password of \(PlainText.of(username)): ", at: terminal)
+        return try line(at: terminal)
+    }
+
+    private static func line(at terminal: Int32) throws -> String {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(terminal, &byte, 1) == 1, line.count < 1_024 {
+            switch byte {
+            case 3, 4: throw ExitCode(130)
+            case 10, 13: return String(decoding: line, as: UTF8.self)
+            case 8, 127:
+                // The last character whole, however many bytes it has.
+                while let last = line.popLast(), last & 0xC0 == 0x80 {}
+            default: line.append(byte)
+            }
+        }
+        throw ExitCode(130)
+    }
+
+    private static func say(_ text: String, at terminal: Int32) {
+        _ = write(terminal, text, text.utf8.count)
+    }
+}
