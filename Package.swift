@@ -212,7 +212,7 @@ let package = Package(
             .target(
                 name: "TestSupport",
                 dependencies: [
-                    "Credentials", "Postgres", "ServiceClient", "ServiceHost", "Wire",
+                    "ChildProcesses", "Credentials", "Postgres", "ServiceClient", "ServiceHost", "Wire",
                     .configuration, .httpTypes, .hummingbird, .jwtKit, .lifecycle, .logging, .nioCore, .nioEmbedded,
                     .yams,
                 ],

@@ -1,21 +1,19 @@
-import ChildProcesses
-import EventBus
+package import ChildProcesses
 import Foundation
 import Synchronization
-import TestSupport
 
 /// A real nats-server of a test's own, which it may kill and start again.
-final class NATSServer: Sendable {
-    let port: LoopbackPort
+package final class NATSServer: Sendable {
+    package let port: LoopbackPort
     private let running = Mutex<ChildProcess?>(nil)
 
-    init() throws {
+    package init() throws {
         port = try LoopbackPort.free()
     }
 
-    var url: String { "nats://127.0.0.1:\(port.number)" }
+    package var url: String { "nats://127.0.0.1:\(port.number)" }
 
-    func start() async throws {
+    package func start() async throws {
         let command = ProcessCommand(
             "nats-server",
             ["--addr", "127.0.0.1", "--port", "\(port.number)"],
@@ -25,18 +23,21 @@ final class NATSServer: Sendable {
         quiet.output = .discarded
         let process = try await ChildProcess.start(quiet)
         running.withLock { $0 = process }
-        try await eventually { self.port.listener != nil || process.status != nil }
-        guard process.status == nil else { throw TestSupportError("nats-server did not start") }
+        let deadline = ContinuousClock.now + .seconds(20)
+        while port.listener == nil, process.status == nil, .now < deadline {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        guard process.status == nil, port.listener != nil else { throw TestSupportError("nats-server did not start") }
     }
 
-    func kill() async {
+    package func kill() async {
         let process = running.withLock { $0 }
         process?.signal(SIGKILL)
         _ = await process?.exit()
     }
 
     /// Gone with the scope.
-    static func with(isStarted: Bool = true, _ body: (NATSServer) async throws -> Void) async throws {
+    package static func with(isStarted: Bool = true, _ body: (NATSServer) async throws -> Void) async throws {
         let server = try NATSServer()
         if isStarted { try await server.start() }
         let outcome: Result<Void, any Error>

@@ -1,0 +1,91 @@
+import Foundation
+import Synchronization
+
+/// A script of `scripts/` with real clients, which says on a line each how far it is and is told by lines to go on.
+final class PythonClients: Sendable {
+    private struct State {
+        var output = ""
+        /// Up to here its lines were heard.
+        var heard = 0
+        var status: Int32?
+    }
+
+    private static let folder =
+        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path + "/scripts"
+
+    private let process = Process()
+    private let input = Pipe()
+    private let state = Mutex(State())
+
+    private init(_ python: String, _ script: String, _ arguments: [String]) throws {
+        process.executableURL = URL(filePath: python)
+        process.arguments = ["\(Self.folder)/\(script)"] + arguments
+        let output = Pipe()
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        // Waiting for what it says must not take a thread of the tests.
+        Thread.detachNewThread { [self] in
+            while true {
+                let data = output.fileHandleForReading.availableData
+                guard !data.isEmpty else { break }
+                state.withLock { $0.output += String(decoding: data, as: UTF8.self) }
+            }
+            process.waitUntilExit()
+            state.withLock { $0.status = process.terminationStatus }
+        }
+    }
+
+    /// Runs a script with python-socketio 5 beside what `body` does, and ends it with that.
+    static func with(
+        _ script: String,
+        _ arguments: [String],
+        _ body: (PythonClients) async throws -> Void
+    ) async throws {
+        let python = try await SuiteTests.SocketTests.run("\(folder)/python-clients", ["5"])
+        guard python.status == 0 else { throw SuiteError("no python-socketio: \(python.output)") }
+        let clients = try PythonClients(
+            python.output.trimmingCharacters(in: .whitespacesAndNewlines),
+            script,
+            arguments
+        )
+        defer { clients.process.terminate() }
+        do {
+            try await body(clients)
+        } catch {
+            print(clients.output)
+            throw error
+        }
+    }
+
+    var output: String { state.withLock(\.output) }
+
+    /// Tells it a line.
+    func say(_ line: String) throws {
+        try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
+    }
+
+    /// Waits for this line, after what was heard before.
+    func hears(_ line: String, within limit: Duration = .seconds(60)) async throws {
+        try await eventually(within: limit, "\(line)") {
+            try state.withLock { state in
+                let lines = state.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+                if let index = lines.dropFirst(state.heard).firstIndex(of: line[...]) {
+                    state.heard = index + 1
+                    return true
+                }
+                guard state.status == nil else { throw SuiteError("ended before it said \(line)") }
+                return false
+            }
+        }
+    }
+
+    /// Lets it come to an end, and says what it ended with.
+    func end(within limit: Duration = .seconds(60)) async throws -> Int32 {
+        try input.fileHandleForWriting.close()
+        try await eventually(within: limit, "ended") { state.withLock { $0.status != nil } }
+        return state.withLock { $0.status ?? -1 }
+    }
+}

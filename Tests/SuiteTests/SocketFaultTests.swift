@@ -1,0 +1,97 @@
+import AuthAPI
+import ChildProcesses
+import ConversationsAPI
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+import Wire
+
+/// What holds for real clients whatever is killed, and whoever does not read.
+extension SuiteTests {
+    @Suite struct SocketFaultTests {
+        private static let unlimited = [
+            "RATE_USER": "0", "RATE_REGISTER": "0", "RATE_ADDRESS": "0", "RATE_SOCKET": "0",
+        ]
+
+        /// Two of conversations, with these settings beside.
+        private static func settings(_ others: [String: String] = [:]) throws -> [String: String] {
+            let urls = try LoopbackPort.free(2).map { "http://127.0.0.1:\($0.number)" }
+            return unlimited.merging(["CONVERSATIONS_URL": urls.joined(separator: ",")]) { $1 }.merging(others) { $1 }
+        }
+
+        @Test(arguments: [nil, "nats-server"])
+        func whatEachSawIsTheRecordWhateverIsKilled(_ doorbell: String?) async throws {
+            try await NATSServer.with(isStarted: doorbell != nil) { nats in
+                let settings = try Self.settings(doorbell == nil ? [:] : ["NATS_URL": nats.url])
+                try await RunningSuite.with(settings: settings) { suite in
+                    let (chat, jwts) = try await Self.chat(of: 4, at: suite)
+                    let arguments = ["http://127.0.0.1:\(suite.gatewayPort)", chat] + jwts
+                    try await PythonClients.with("socket-bursts.py", arguments) { clients in
+                        try await clients.hears("ready")
+                        for victim in ["conversations", "postgresql", doorbell, "conversations-2"].compactMap(\.self) {
+                            try clients.say("\(1_000 / (doorbell == nil ? 3 : 4) + 1)")
+                            try await clients.hears("under way")
+                            if victim == doorbell {
+                                await nats.kill()
+                                try await nats.start()
+                            } else {
+                                try suite.process(victim).signal(SIGKILL)
+                            }
+                            try await clients.hears("done")
+                        }
+                        let status = try await clients.end()
+                        #expect(status == 0, "\(clients.output)")
+                        print(clients.output)
+                    }
+                }
+            }
+        }
+
+        /// Fifty that read nothing cost their buffers once, and not for long.
+        @Test func whoDoesNotReadIsCutOffAndNobodyElseNotices() async throws {
+            let bytes = SuiteTests.isSoak ? 100_000_000 : 20_000_000
+            let settings = try Self.settings(["SOCKET_BUFFER": "\(1 << 20)", "SOCKETS_MAX_USER": "200"])
+            try await RunningSuite.with(settings: settings) { suite in
+                let (chat, jwts) = try await Self.chat(of: 2, at: suite)
+                let arguments = ["http://127.0.0.1:\(suite.gatewayPort)", chat, "\(bytes)", "50"] + jwts
+                let names = ["conversations", "conversations-2", "gateway"]
+                try await PythonClients.with("socket-stalls.py", arguments) { clients in
+                    try await clients.hears("ready")
+                    let before = try names.map { try Self.peakMemory(of: suite.process($0)) }
+                    try clients.say("")
+                    try await clients.hears("said", within: .seconds(300))
+                    let after = try names.map { try Self.peakMemory(of: suite.process($0)) }
+                    for (name, growth) in zip(names, zip(before, after).map { $1 - $0 }) {
+                        print("\(name): \(growth >> 20) MB more at its peak")
+                        #expect(growth < Self.memory, "\(name) took \(growth >> 20) MB")
+                    }
+                    try clients.say("")
+                    let status = try await clients.end(within: .seconds(300))
+                    #expect(status == 0, "\(clients.output)")
+                    print(clients.output)
+                }
+            }
+        }
+
+        /// What a process may need more at its peak.
+        private static let memory = 32 << 20
+
+        /// `VmHWM` of `proc(5)`, in bytes: no peak between two looks is missed.
+        private static func peakMemory(of process: ProcessIdentity) throws -> Int {
+            let status = try String(contentsOfFile: "/proc/\(process.pid)/status", encoding: .utf8)
+            let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+            let kilobytes = line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) }
+            return try #require(kilobytes) * 1_024
+        }
+
+        /// The id of a chat of so many people, and their tokens.
+        private static func chat(of count: Int, at suite: RunningSuite) async throws -> (id: String, jwts: [String]) {
+            var people: [Person] = []
+            for number in 1...count { people.append(try await suite.person("member\(number)")) }
+            let members = people.dropFirst().map(\.signIn.userId)
+            let made = try await people[0].conversations.create(ConversationDraft(label: "x", members: members))
+            return ("\(made.id.rawValue)", people.map(\.signIn.jwt))
+        }
+    }
+}
