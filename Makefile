@@ -3,7 +3,8 @@ SHELL := /bin/bash -euo pipefail
 CONFIGURATION ?= debug
 SWIFT_FORMAT ?= $(or $(shell command -v swift-format),swift format)
 PROGRAMS := roost auth conversations gateway
-SOURCES := Package.swift Services Shared Tests
+BENCHED := socketio-echo socket-load
+SOURCES := Package.swift Services Shared Tests bench/SocketLoad
 BUILT = .build/$(CONFIGURATION)
 # docs/decisions/0007: the same for what runs and for its tests, so that dependencies are built once for both.
 FLAGS_release := -Xswiftc -enforce-exclusivity=unchecked
@@ -31,7 +32,9 @@ lint: ; $(SWIFT_FORMAT) lint --strict --recursive $(SOURCES) && scripts/check-im
 
 format: ; $(SWIFT_FORMAT) format --in-place --recursive $(SOURCES)
 
-bench: programs ; bench/run $(ARGUMENTS)
+bench: programs
+	for program in $(BENCHED); do swift build -c release $(FLAGS_release) --product $$program; done
+	bench/run $(ARGUMENTS)
 
 soak: build ; SOAK=1 $(TEST) --filter '^SuiteTests\.'
 

@@ -251,6 +251,7 @@ let package = Package(
             path: "Shared/SocketIOEcho",
             ["SocketIO", .argumentParser, .nioCore, .nioPosix]
         )
+        + executable("socket-load", path: "bench/SocketLoad", [.argumentParser, .nioCore, .nioPosix])
         + executable(
             "roost",
             path: "Services/Roost",

@@ -1,0 +1,197 @@
+import NIOCore
+
+/// A client of Socket.IO 5 over a WebSocket that looks at no more of a frame than its header, its first bytes and the
+/// time in it.
+///
+/// Touched on its channel's loop alone, which makes the unchecked claim true.
+final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private enum Stage {
+        case upgrading
+        case entering
+        case ready
+    }
+
+    private static let connected = Array("40".utf8)
+    private static let refused = Array("44".utf8)
+    private static let acknowledgement = Array("43".utf8)
+    private static let good = Array(#""code":200"#.utf8)
+    private static let ping = UInt8(ascii: "2")
+
+    private let swarm: Swarm
+    private let connect: String
+    private let enter: String?
+    private let readyPrefix: [UInt8]?
+    private let hear: [UInt8]
+    private var stage = Stage.upgrading
+    private var rest = ByteBuffer()
+    private var context: ChannelHandlerContext?
+
+    init(swarm: Swarm, connect: String, enter: String?, ready: [UInt8]?) {
+        self.swarm = swarm
+        self.connect = connect
+        self.enter = enter
+        readyPrefix = ready
+        hear = swarm.plan.hear
+    }
+
+    // MARK: Speaking
+
+    func write(_ text: String) {
+        context?.write(wrapOutboundOut(Self.frame(text)), promise: nil)
+    }
+
+    func flush() {
+        context?.flush()
+    }
+
+    private func say(_ text: String) {
+        write(text)
+        flush()
+    }
+
+    /// A text frame, masked with zeros: the mask is there as it has to be, and costs nothing here.
+    private static func frame(_ text: String) -> ByteBuffer {
+        var frame = ByteBuffer()
+        let count = text.utf8.count
+        precondition(count < 65_536)
+        if count < 126 {
+            frame.writeMultipleIntegers(UInt8(0x81), UInt8(0x80 | count), UInt32(0))
+        } else {
+            frame.writeMultipleIntegers(UInt8(0x81), UInt8(0xfe), UInt16(count), UInt32(0))
+        }
+        frame.writeString(text)
+        return frame
+    }
+
+    // MARK: The channel
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        let request =
+            "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: 127.0.0.1:\(swarm.plan.port)\r\n"
+            + "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+            + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: request)), promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        Swarm.fail("a client was cut off")
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        Swarm.fail("a client failed: \(error)")
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        if rest.readableBytes > 0 {
+            rest.writeBuffer(&bytes)
+            bytes = rest
+        }
+        if stage == .upgrading, !takeHead(&bytes) {
+            rest = bytes
+            return
+        }
+        let used = bytes.withUnsafeReadableBytes { scan($0) }
+        bytes.moveReaderIndex(forwardBy: used)
+        rest = bytes.readableBytes > 0 ? bytes : ByteBuffer()
+    }
+
+    private func takeHead(_ bytes: inout ByteBuffer) -> Bool {
+        let view = bytes.readableBytesView
+        guard let end = view.firstRange(of: Array("\r\n\r\n".utf8)) else { return false }
+        guard view.starts(with: "HTTP/1.1 101".utf8) else {
+            Swarm.fail("no WebSocket: \(String(decoding: view.prefix(300), as: UTF8.self))")
+        }
+        bytes.moveReaderIndex(to: end.upperBound)
+        stage = .entering
+        return true
+    }
+
+    /// Goes through whole frames; tells how many bytes they were.
+    private func scan(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var at = 0
+        var heard = 0
+        let now = NIODeadline.now().uptimeNanoseconds
+        while let (begin, end) = Self.frame(bytes, at) {
+            guard bytes[at] == 0x81 else { Swarm.fail("a frame that is not of text: \(bytes[at])") }
+            let payload = UnsafeRawBufferPointer(rebasing: bytes[begin..<end])
+            if stage == .ready, !hear.isEmpty, Self.begins(payload, hear) {
+                heard += 1
+                note(payload, now)
+            } else {
+                take(payload)
+            }
+            at = end
+        }
+        if heard > 0 { swarm.heard(heard) }
+        return at
+    }
+
+    /// Where the payload of the frame at a place begins and ends; nil if it is not whole.
+    private static func frame(_ bytes: UnsafeRawBufferPointer, _ at: Int) -> (Int, Int)? {
+        guard at + 2 <= bytes.count else { return nil }
+        var begin = at + 2
+        var length = Int(bytes[at + 1])
+        if length == 126 {
+            begin += 2
+            guard begin <= bytes.count else { return nil }
+            length = Int(bytes[at + 2]) << 8 | Int(bytes[at + 3])
+        } else if length > 126 {
+            Swarm.fail("a frame too large for this")
+        }
+        return begin + length <= bytes.count ? (begin, begin + length) : nil
+    }
+
+    private static func begins(_ payload: UnsafeRawBufferPointer, _ prefix: [UInt8]) -> Bool {
+        guard payload.count >= prefix.count else { return false }
+        for index in prefix.indices where payload[index] != prefix[index] { return false }
+        return true
+    }
+
+    /// How long it took, by the time behind the two signs.
+    private func note(_ payload: UnsafeRawBufferPointer, _ now: UInt64) {
+        var at = 0
+        let sign = UInt8(ascii: "@")
+        while at + 18 <= payload.count, payload[at] != sign || payload[at + 1] != sign { at += 1 }
+        guard at + 18 <= payload.count else { Swarm.fail("a message without its time") }
+        var time: UInt64 = 0
+        for index in at + 2..<at + 18 { time = time &* 10 &+ UInt64(payload[index] &- 48) }
+        swarm.delayed(now > time ? now - time : 0)
+    }
+
+    /// What comes but seldom.
+    private func take(_ payload: UnsafeRawBufferPointer) {
+        if payload.first == Self.ping { return say("3") }
+        if Self.begins(payload, Self.refused) { Swarm.fail("refused: \(String(decoding: payload, as: UTF8.self))") }
+        if stage == .entering {
+            enter(payload)
+        } else if Self.begins(payload, Self.acknowledgement) {
+            guard payload.firstRange(of: Self.good) != nil else {
+                Swarm.fail("not said: \(String(decoding: payload, as: UTF8.self))")
+            }
+            swarm.acknowledged()
+        }
+    }
+
+    private func enter(_ payload: UnsafeRawBufferPointer) {
+        if payload.first == UInt8(ascii: "0") { return say(connect) }
+        if Self.begins(payload, Self.connected) {
+            if let enter { say(enter) }
+            if readyPrefix == nil { becomeReady() }
+        } else if let readyPrefix, Self.begins(payload, readyPrefix) {
+            becomeReady()
+        }
+    }
+
+    private func becomeReady() {
+        stage = .ready
+        swarm.isReady()
+    }
+}
