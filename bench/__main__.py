@@ -15,7 +15,8 @@ from bench import table
 from bench.postgres import Postgres
 from bench.suite import Suite
 
-KINDS = ["gateway", "tls", "connections", "sends", "history", "search", "uploads", "logins", "idle"]
+KINDS = ["gateway", "tls", "connections", "sockets", "sends", "history", "search", "uploads", "logins", "idle"]
+BINARIES = ["auth", "conversations", "gateway", "socketio-echo", "socket-load"]
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -44,9 +45,9 @@ class Bench:
 
 def main():
     arguments = _arguments()
-    missing = [name for name in ("auth", "conversations", "gateway") if not (arguments.binaries / name).exists()]
+    missing = [name for name in BINARIES if not (arguments.binaries / name).exists()]
     if missing:
-        sys.exit(f"{', '.join(missing)} missing in {arguments.binaries}: run `swift build -c release` first")
+        sys.exit(f"{', '.join(missing)} missing in {arguments.binaries}: run `make bench`, which builds them")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     home = Path(tempfile.mkdtemp(prefix="roost-bench-", dir="/var/tmp"))
     home.chmod(0o755)
