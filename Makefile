@@ -20,9 +20,10 @@ endif
 
 up: programs ; exec .build/release/roost up
 
-# The gateway's and the suite's tests hold limits in time against real sockets, so they have the machine to themselves.
+# The tests of sockets, of the gateway and of the suite hold limits in time, so each of them has the machine to itself.
 test: lint build clients
-	$(TEST) --parallel --skip '^(Suite|Gateway)Tests\.'
+	$(TEST) --parallel --skip '^(Suite|Gateway|SocketIO|SocketIOClient)Tests\.'
+	$(TEST) --parallel --filter '^(SocketIO|SocketIOClient)Tests\.'
 	$(TEST) --parallel --filter '^GatewayTests\.'
 	$(TEST) --filter '^SuiteTests\.'
 
