@@ -79,6 +79,11 @@ package final class CredentialVerifier: Sendable, Service {
         revoked.observe(observer)
     }
 
+    /// Whether a session has ended, however long ago a credential of it may have been looked at.
+    package func hasEnded(_ session: String) -> Bool {
+        revoked.contains(session)
+    }
+
     /// Takes a session's end at once, without waiting for the feed; for auth itself.
     package func revoke(_ revocations: [Revocation]) {
         revoked.add(revocations, now: now())

@@ -54,7 +54,8 @@ package struct ConversationsService: SuiteService {
             bus: try await settings.bus(over: resources.database, logger: resources.logger),
             rooms: SocketRooms(namespace: namespace),
             links: links,
-            logger: resources.logger
+            logger: resources.logger,
+            hasEnded: resources.credentials.hasEnded
         )
         resources.credentials.onRevocation { [weak delivery] in delivery?.end(session: $0) }
         conversations = Conversations(

@@ -5,11 +5,21 @@ import Logging
 import Postgres
 import ServiceHost
 import ServiceLifecycle
+import Synchronization
 import TestSupport
 import Testing
 import Wire
 
 @testable import ConversationsServer
+
+/// What a service has heard of sessions that are over.
+final class EndedSessions: Sendable {
+    private let sessions = Mutex<Set<String>>([])
+
+    func insert(_ session: String) { sessions.withLock { _ = $0.insert(session) } }
+
+    @Sendable func contains(_ session: String) -> Bool { sessions.withLock { $0.contains(session) } }
+}
 
 /// An instance of the service as far as it writes and delivers, over the database of the scene.
 struct Instance: Sendable {
@@ -18,16 +28,19 @@ struct Instance: Sendable {
     let lanes: WriteLanes
     let conversations: Conversations
     let messages: Messages
+    private let ended = EndedSessions()
 
     init(_ name: String, over pool: PostgresPool, bus: any EventBus) {
         let links = FileLinks(signer: LinkSigner(secret: "links"), publicURL: "http://roost.test", now: { Date() })
         let rooms = RecordingRooms()
+        let ended = ended
         let delivery = Delivery(
             database: pool,
             bus: bus,
             rooms: rooms,
             links: links,
             logger: StoreScene.logger,
+            hasEnded: ended.contains,
             instance: name
         )
         self.rooms = rooms
@@ -47,6 +60,12 @@ struct Instance: Sendable {
             doorbell: delivery.doorbell
         )
         messages = Messages(database: pool, lanes: lanes, links: links)
+    }
+
+    /// Auth says that a session is over.
+    func end(session: String) {
+        ended.insert(session)
+        delivery.end(session: session)
     }
 
     var members: Members { Members(conversations: conversations) }

@@ -298,7 +298,7 @@ import Wire
                 let ann = try await one.connect("ann", session: "old")
                 let again = try await one.connect("ann", session: "new")
 
-                one.delivery.end(session: "old")
+                one.end(session: "old")
 
                 #expect(ann.socket.isEnded)
                 #expect(!again.socket.isEnded)

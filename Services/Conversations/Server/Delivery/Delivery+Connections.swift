@@ -31,7 +31,7 @@ extension Delivery {
         defer { connections.settle() }
         do {
             // Looked at once it is registered: a session that ends after this finds it.
-            guard !ended.contains(session) else { throw Self.ended }
+            guard !hasEnded(session) else { throw Self.ended }
             try await enterAll(connection, knowing: last)
         } catch {
             detach(connection)
@@ -48,9 +48,8 @@ extension Delivery {
         devices.note(connection)
     }
 
-    /// A session has ended: its sockets are closed, and none is attached any more.
+    /// A session has ended: its sockets are closed.
     func end(session: String) {
-        ended.insert(session)
         for connection in connections.of(session: session) { connection.socket.end() }
     }
 

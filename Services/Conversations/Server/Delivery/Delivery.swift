@@ -25,9 +25,9 @@ final class Delivery: Service {
     let presences: Presences
     let sync: Sync
     let logger: Logger
+    let hasEnded: @Sendable (_ session: String) -> Bool
     let typing = Throttle<Typing>(pause: .seconds(3))
     let arrivals = RecentArrivals()
-    let ended = EndedSessions()
     let sweepStart = Mutex(0)
     let late = Counter(label: "roost_conversations_swept_rooms_total")
     let missed = Counter(label: "roost_conversations_doorbells_missed_total")
@@ -38,6 +38,7 @@ final class Delivery: Service {
     ///   - rooms: the sockets.
     ///   - links: signs the links of files that are told of.
     ///   - logger: hears what goes wrong.
+    ///   - hasEnded: whether a session is over, of which `end(session:)` is told after that.
     ///   - instance: what this instance is called in the table of those that run.
     init(
         database: PostgresPool,
@@ -45,12 +46,14 @@ final class Delivery: Service {
         rooms: any DeliveryRooms,
         links: FileLinks,
         logger: Logger,
+        hasEnded: @escaping @Sendable (_ session: String) -> Bool,
         instance: String = Base64URL.random(bytes: 9)
     ) {
         self.database = database
         self.bus = bus
         self.rooms = rooms
         self.logger = logger
+        self.hasEnded = hasEnded
         let connections = Connections()
         self.connections = connections
         queue = DeliveryQueue(
