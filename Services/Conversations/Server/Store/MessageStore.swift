@@ -74,42 +74,23 @@ struct MessageStore<Executor: PostgresExecutor> {
         after change: Int64,
         limit: Int
     ) async throws -> (changes: Changes, place: Place)? {
-        let rows = try await db.execute(
-            """
-            WITH scope AS MATERIALIZED (
-                SELECT heads.last_change, heads.last_seq, conversations.member_count
-                \(unsafe: Self.seen) \(conversation)
-                    AND (\(secret) IS NULL OR conversations.secret = \(secret))
-                    AND members.user_id = \(user.user) AND members.application_id = \(user.application)
-            ), \(unsafe: Self.everybody) \(conversation)
-            )
-            SELECT \(unsafe: MessageRow.names("found")), \(unsafe: Marks.columns), scope.last_change, scope.last_seq
-            FROM scope
-            LEFT JOIN LATERAL (
-                SELECT \(unsafe: MessageRow.columns("messages")),
-                       row_number() OVER (ORDER BY messages.change) AS n
-                FROM messages
-                WHERE messages.conversation_id = \(conversation) AND messages.change > \(change)
-                ORDER BY messages.change LIMIT \(limit + 1)
-            ) AS found ON true
-            LEFT JOIN everybody ON coalesce(found.n, 1) = 1
-            ORDER BY found.n
-            """
+        let found = try await stretch(
+            of: conversation,
+            secret: secret,
+            for: user,
+            by: .change,
+            after: change,
+            limit: limit
         )
-        guard let first = rows.first else { return nil }
-        let lastChange: Int64 = try first.decode("last_change")
-        let place = Place(conversation: conversation, change: lastChange, seq: try first.decode("last_seq"))
-        guard change <= lastChange else { return (.resync, place) }
-        let marks = try Marks(row: first)
-        let found = try rows.compactMap(MessageRow.init)
-        let told = found.prefix(limit)
-        let hasMore = found.count > limit
-        let upTo = hasMore ? told.last?.change ?? lastChange : lastChange
+        guard let found else { return nil }
+        let place = Place(conversation: conversation, change: found.lastChange, seq: found.lastSeq)
+        guard change <= found.lastChange else { return (.resync, place) }
+        let upTo = found.hasMore ? found.rows.last?.change ?? found.lastChange : found.lastChange
         let missed = Changes.Missed(
-            messages: try told.map { try $0.message(in: conversation, readers: marks.readers(of:)) },
-            reads: marks.moved(after: change, upTo: upTo),
+            messages: try found.messages(of: conversation),
+            reads: found.marks.moved(after: change, upTo: upTo),
             change: upTo,
-            more: hasMore
+            more: found.hasMore
         )
         return (.missed(missed), place)
     }
@@ -124,40 +105,51 @@ struct MessageStore<Executor: PostgresExecutor> {
         afterSeq seq: Int64,
         limit: Int
     ) async throws -> Changes? {
+        let found = try await stretch(of: conversation, secret: nil, for: user, by: .seq, after: seq, limit: limit)
+        guard let found else { return nil }
+        guard seq <= found.lastSeq else { return .resync }
+        return .missed(
+            Changes.Missed(
+                messages: try found.messages(of: conversation),
+                reads: nil,
+                change: found.hasMore ? found.rows.last?.seq ?? seq : found.lastChange,
+                more: found.hasMore
+            )
+        )
+    }
+
+    /// What comes behind a place, in its order, and how far the conversation has come; nil where the user sees no such one.
+    private func stretch(
+        of conversation: Conversation.ID,
+        secret: String?,
+        for user: User.ID,
+        by order: Stretch.Order,
+        after place: Int64,
+        limit: Int
+    ) async throws -> Stretch? {
         let rows = try await db.execute(
             """
             WITH scope AS MATERIALIZED (
                 SELECT heads.last_change, heads.last_seq, conversations.member_count
                 \(unsafe: Self.seen) \(conversation)
+                    AND (\(secret) IS NULL OR conversations.secret = \(secret))
                     AND members.user_id = \(user.user) AND members.application_id = \(user.application)
             ), \(unsafe: Self.everybody) \(conversation)
             )
             SELECT \(unsafe: MessageRow.names("found")), \(unsafe: Marks.columns), scope.last_change, scope.last_seq
             FROM scope
             LEFT JOIN LATERAL (
-                SELECT \(unsafe: MessageRow.columns("messages")), row_number() OVER (ORDER BY messages.seq) AS n
+                SELECT \(unsafe: MessageRow.columns("messages")),
+                       row_number() OVER (ORDER BY \(unsafe: order.rawValue)) AS n
                 FROM messages
-                WHERE messages.conversation_id = \(conversation) AND messages.seq > \(seq)
-                ORDER BY messages.seq LIMIT \(limit + 1)
+                WHERE messages.conversation_id = \(conversation) AND \(unsafe: order.rawValue) > \(place)
+                ORDER BY \(unsafe: order.rawValue) LIMIT \(limit + 1)
             ) AS found ON true
             LEFT JOIN everybody ON coalesce(found.n, 1) = 1
             ORDER BY found.n
             """
         )
-        guard let first = rows.first else { return nil }
-        guard try seq <= first.decode("last_seq") else { return .resync }
-        let marks = try Marks(row: first)
-        let found = try rows.compactMap(MessageRow.init)
-        let told = found.prefix(limit)
-        let hasMore = found.count > limit
-        return .missed(
-            Changes.Missed(
-                messages: try told.map { try $0.message(in: conversation, readers: marks.readers(of:)) },
-                reads: nil,
-                change: try hasMore ? told.last?.seq ?? seq : first.decode("last_change"),
-                more: hasMore
-            )
-        )
+        return try rows.first.map { try Stretch(rows, head: $0, limit: limit) }
     }
 
     /// The conversation by its token, as a member of it; the id follows.
@@ -181,6 +173,35 @@ struct MessageStore<Executor: PostgresExecutor> {
             FROM members
             WHERE (SELECT member_count FROM scope) <= \(ConversationStore<Executor>.readsLimit) AND conversation_id =
         """
+    }
+}
+
+/// Messages behind a place in a conversation, as many as were asked for, and how far it has come.
+private struct Stretch {
+    /// What messages are counted by.
+    enum Order: String {
+        case change = "messages.change"
+        case seq = "messages.seq"
+    }
+
+    let rows: ArraySlice<MessageRow>
+    let hasMore: Bool
+    let marks: Marks
+    let lastChange: Int64
+    let lastSeq: Int64
+
+    /// `found` has one more than `limit` where there are more, and a row without a message where there is none.
+    init(_ found: PostgresResult, head: PostgresRow, limit: Int) throws {
+        let messages = try found.compactMap(MessageRow.init)
+        rows = messages.prefix(limit)
+        hasMore = messages.count > limit
+        marks = try Marks(row: head)
+        lastChange = try head.decode("last_change")
+        lastSeq = try head.decode("last_seq")
+    }
+
+    func messages(of conversation: Conversation.ID) throws -> [Message] {
+        try rows.map { try $0.message(in: conversation, readers: marks.readers(of:)) }
     }
 }
 
