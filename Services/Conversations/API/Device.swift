@@ -1,14 +1,8 @@
 package import Wire
 
-/// An app that somebody is signed in with, as diuit's clients know it.
+/// An app that somebody is signed in with, as diuit's clients know it: what it is, and whose.
 package struct Device: Hashable, Sendable {
-    /// A number of the device's own.
-    package var id: Int64
-    /// What the account server called it when it opened the session; the session's id where nobody named it.
-    package var serial: String
-    /// How it is notified: `gcm`, `ios_sandbox` or `ios_production`; null where it is not.
-    package var platform: String?
-    package var status: Status
+    package var summary: Summary
     package var owner: Owner
 
     package enum Status: String, Codable, Sendable {
@@ -37,8 +31,11 @@ package struct Device: Hashable, Sendable {
 
     /// A device without its owner.
     package struct Summary: Hashable, Sendable {
+        /// A number of the device's own.
         package var id: Int64
+        /// What the account server called it when it opened the session; the session's id where nobody named it.
         package var serial: String
+        /// How it is notified: `gcm`, `ios_sandbox` or `ios_production`; null where it is not.
         package var platform: String?
         package var status: Status
 
@@ -51,26 +48,28 @@ package struct Device: Hashable, Sendable {
     }
 
     package init(_ summary: Summary, of owner: Owner) {
-        id = summary.id
-        serial = summary.serial
-        platform = summary.platform
-        status = summary.status
+        self.summary = summary
         self.owner = owner
     }
 }
 
-// Written out for the nulls that clients may rely on.
+// The owner stands beside what the device itself is.
 extension Device: Codable {
+    private enum CodingKeys: CodingKey { case owner }
+
+    package init(from decoder: any Decoder) throws {
+        summary = try Summary(from: decoder)
+        owner = try decoder.container(keyedBy: CodingKeys.self).decode(Owner.self, forKey: .owner)
+    }
+
     package func encode(to encoder: any Encoder) throws {
+        try summary.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(id, forKey: .id)
-        try container.encode(serial, forKey: .serial)
-        try container.encode(platform, forKey: .platform)
-        try container.encode(status, forKey: .status)
         try container.encode(owner, forKey: .owner)
     }
 }
 
+// Written out for the nulls that clients may rely on.
 extension Device.Owner: Codable {
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)

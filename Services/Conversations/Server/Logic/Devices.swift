@@ -58,7 +58,7 @@ struct Devices: Sendable {
                 userId: user.user,
                 sessionId: session,
                 deviceId: serial,
-                platform: device.platform ?? "",
+                platform: device.summary.platform ?? "",
                 pushToken: token
             )
             try await events.write(registered, in: db)

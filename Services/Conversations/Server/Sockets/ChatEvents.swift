@@ -44,23 +44,31 @@ struct ChatEvents: Sendable {
     }
 
     func addMember(call: SocketCall) async throws -> SocketAnswer {
-        let member = try call.decode(as: ChatMember.self)
-        return try await change(call) { try await members.add(member.userId, to: $0, by: call.user) }
+        let request = try call.decode(as: InChat<NamedUser>.self)
+        return try await change(request.chatId, by: call.user) {
+            try await members.add(request.content.userId, to: $0, by: call.user)
+        }
     }
 
     func kick(call: SocketCall) async throws -> SocketAnswer {
-        let member = try call.decode(as: ChatMember.self)
-        return try await change(call) { try await members.kick(member.userId, from: $0, by: call.user) }
+        let request = try call.decode(as: InChat<NamedUser>.self)
+        return try await change(request.chatId, by: call.user) {
+            try await members.kick(request.content.userId, from: $0, by: call.user)
+        }
     }
 
     func replaceMeta(call: SocketCall) async throws -> SocketAnswer {
-        let meta = try call.decode(as: ChatMeta.self).meta
-        return try await change(call) { try await conversations.replaceMeta($0, with: meta, by: call.user) }
+        let request = try call.decode(as: InChat<MetaReplacement>.self)
+        return try await change(request.chatId, by: call.user) {
+            try await conversations.replaceMeta($0, with: request.content.meta, by: call.user)
+        }
     }
 
     func replaceWhiteList(call: SocketCall) async throws -> SocketAnswer {
-        let list = try call.decode(as: ChatWhiteList.self).whiteList
-        return try await change(call) { try await conversations.replaceWhiteList($0, with: list, by: call.user) }
+        let request = try call.decode(as: InChat<WhiteListReplacement>.self)
+        return try await change(request.chatId, by: call.user) {
+            try await conversations.replaceWhiteList($0, with: request.content.whiteList, by: call.user)
+        }
     }
 
     func subscribe(call: SocketCall) async throws -> SocketAnswer {
@@ -84,7 +92,14 @@ struct ChatEvents: Sendable {
         _ call: SocketCall,
         _ body: (ConversationToken) async throws -> Conversation
     ) async throws -> SocketAnswer {
-        let chat = try call.decode(as: ChatReference.self).chatId
-        return try SocketAnswer(try await ids.use(chat, of: call.user, body))
+        try await change(call.decode(as: ChatReference.self).chatId, by: call.user, body)
+    }
+
+    private func change(
+        _ chat: Conversation.ID,
+        by user: User.ID,
+        _ body: (ConversationToken) async throws -> Conversation
+    ) async throws -> SocketAnswer {
+        try SocketAnswer(try await ids.use(chat, of: user, body))
     }
 }

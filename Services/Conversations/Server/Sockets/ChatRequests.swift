@@ -6,6 +6,17 @@ struct ChatReference: Decodable, Sendable {
     let chatId: Conversation.ID
 }
 
+/// What a REST request says of the conversation in its path: beside it, the chat.
+struct InChat<Content: Decodable & Sendable>: Decodable, Sendable {
+    let chatId: Conversation.ID
+    let content: Content
+
+    init(from decoder: any Decoder) throws {
+        chatId = try ChatReference(from: decoder).chatId
+        content = try Content(from: decoder)
+    }
+}
+
 struct ChatQuery: Decodable, Sendable {
     /// As many as somebody has who is not a program.
     private static let maximum: Int64 = 500
@@ -62,33 +73,9 @@ struct ChatDraft: Decodable, Sendable {
     }
 }
 
-struct ChatMember: Decodable, Sendable {
-    let chatId: Conversation.ID
+/// Whom a request is about.
+struct NamedUser: Decodable, Sendable {
     let userId: String
-}
-
-struct ChatMeta: Decodable, Sendable {
-    private enum CodingKeys: CodingKey { case chatId }
-
-    let chatId: Conversation.ID
-    let meta: JSONValue
-
-    init(from decoder: any Decoder) throws {
-        chatId = try decoder.container(keyedBy: CodingKeys.self).decode(Conversation.ID.self, forKey: .chatId)
-        meta = try MetaReplacement(from: decoder).meta
-    }
-}
-
-struct ChatWhiteList: Decodable, Sendable {
-    private enum CodingKeys: CodingKey { case chatId }
-
-    let chatId: Conversation.ID
-    let whiteList: WhiteList
-
-    init(from decoder: any Decoder) throws {
-        chatId = try decoder.container(keyedBy: CodingKeys.self).decode(Conversation.ID.self, forKey: .chatId)
-        whiteList = try WhiteListReplacement(from: decoder).whiteList
-    }
 }
 
 /// A chat, and who of its members is there, as far as the one who asks may know.

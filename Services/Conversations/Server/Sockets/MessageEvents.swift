@@ -18,11 +18,11 @@ struct MessageEvents: Sendable {
 
     func create(call: SocketCall) async throws -> SocketAnswer {
         try await files.reading(call.size, of: call.user) {
-            let request = try call.decode(as: ChatMessageDraft.self)
+            let request = try call.decode(as: InChat<MessageDraft>.self)
             return try await ids.use(request.chatId, of: call.user) { token in
                 let connection = call.caller.connection
                 return try SocketAnswer(
-                    try await files.say(request.draft, to: token, by: call.user, through: connection)
+                    try await files.say(request.content, to: token, by: call.user, through: connection)
                 )
             }
         }
@@ -39,8 +39,8 @@ struct MessageEvents: Sendable {
     }
 
     func list(call: SocketCall) async throws -> SocketAnswer {
-        let request = try call.decode(as: ChatHistoryQuery.self)
-        let span = try request.query.span()
+        let request = try call.decode(as: InChat<HistoryQuery>.self)
+        let span = try request.content.span()
         return try await ids.use(request.chatId, of: call.user) { token in
             try SocketAnswer(list: try await messages.history(token, to: call.user, span))
         }

@@ -2,18 +2,6 @@ import ConversationsAPI
 import Wire
 
 /// What the events `messages/…` say.
-struct ChatMessageDraft: Decodable, Sendable {
-    private enum CodingKeys: CodingKey { case chatId }
-
-    let chatId: Conversation.ID
-    let draft: MessageDraft
-
-    init(from decoder: any Decoder) throws {
-        chatId = try decoder.container(keyedBy: CodingKeys.self).decode(Conversation.ID.self, forKey: .chatId)
-        draft = try MessageDraft(from: decoder)
-    }
-}
-
 struct DirectMessageDraft: Decodable, Sendable {
     private enum CodingKeys: CodingKey { case userId }
 
@@ -23,18 +11,6 @@ struct DirectMessageDraft: Decodable, Sendable {
     init(from decoder: any Decoder) throws {
         userId = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .userId)
         draft = try MessageDraft(from: decoder)
-    }
-}
-
-struct ChatHistoryQuery: Decodable, Sendable {
-    private enum CodingKeys: CodingKey { case chatId }
-
-    let chatId: Conversation.ID
-    let query: HistoryQuery
-
-    init(from decoder: any Decoder) throws {
-        chatId = try decoder.container(keyedBy: CodingKeys.self).decode(Conversation.ID.self, forKey: .chatId)
-        query = try HistoryQuery(from: decoder)
     }
 }
 

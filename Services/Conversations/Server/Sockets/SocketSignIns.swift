@@ -53,11 +53,11 @@ struct SocketSignIns: Sendable {
         let connection = try await delivery.attach(
             socket,
             user: arrival.user,
-            device: arrival.device.serial,
+            device: arrival.device.summary.serial,
             session: arrival.session,
             last: arrival.last
         )
-        let caller = SocketCaller(user: arrival.user, device: arrival.device.serial, connection: connection)
+        let caller = SocketCaller(user: arrival.user, device: arrival.device.summary.serial, connection: connection)
         guard seat.take(caller) else {
             delivery.detach(connection)
             throw Self.gone
