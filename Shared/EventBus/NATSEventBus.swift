@@ -13,7 +13,7 @@ public final class NATSEventBus: EventBus {
     private let link: NATSLink
     private let name: String
     private let identity = EventBusIdentity.new()
-    private let outbox: EventOutbox
+    private let waiting: WaitingMessages
     private let metrics = EventBusMetrics(kind: "nats")
 
     /// - Parameters:
@@ -23,11 +23,11 @@ public final class NATSEventBus: EventBus {
     /// - Throws: ``NATSError`` for what is no such URL.
     public init(url: String, name: String, logger: Logger) throws {
         self.name = name
-        let outbox = EventOutbox(sender: identity, metrics: metrics)
-        self.outbox = outbox
+        let waiting = WaitingMessages(sender: identity, metrics: metrics)
+        self.waiting = waiting
         link = try NATSLink(url: url, name: name, metrics: metrics, logger: logger)
         link.start { [weak self] in
-            if outbox.resume() { self?.send() }
+            if waiting.resume() { self?.send() }
         }
     }
 
@@ -36,15 +36,15 @@ public final class NATSEventBus: EventBus {
     }
 
     public func publish(_ message: String, on topic: String, replacing key: String?) {
-        if outbox.add(message, on: topic, replacing: key) { send() }
+        if waiting.add(message, on: topic, replacing: key) { send() }
     }
 
     private func send() {
-        link.queue.async { [outbox, link, metrics, name] in
-            while let payloads = outbox.take(maximumPayload: Self.maximumPayload) {
+        link.queue.async { [waiting, link, metrics, name] in
+            while let payloads = waiting.take(maximumPayload: Self.maximumPayload) {
                 for (index, payload) in payloads.enumerated() {
                     guard link.publish(payload.text, on: "\(name).\(payload.topic)") else {
-                        return outbox.pause(losing: Array(payloads[index...]))
+                        return waiting.pause(losing: Array(payloads[index...]))
                     }
                     metrics.sent.increment()
                 }
@@ -61,7 +61,7 @@ public final class NATSEventBus: EventBus {
     }
 
     public func shutdown() async {
-        outbox.close()
+        waiting.close()
         await withCheckedContinuation { continuation in link.stop { continuation.resume() } }
     }
 }

@@ -18,7 +18,7 @@ public final class PostgresEventBus: EventBus {
     private let name: String
     private let identity = EventBusIdentity.new()
     private let logger: Logger
-    private let outbox: EventOutbox
+    private let waiting: WaitingMessages
     private let metrics = EventBusMetrics(kind: "postgres")
 
     /// - Parameters:
@@ -31,12 +31,12 @@ public final class PostgresEventBus: EventBus {
         self.logger = logger
         // Nothing is written, so there is nothing to wait for on the disk.
         lane = pool.lane(statementTimeout: .seconds(2), settings: ["synchronous_commit": "off"])
-        outbox = EventOutbox(sender: identity, metrics: metrics)
+        waiting = WaitingMessages(sender: identity, metrics: metrics)
     }
 
     public func publish(_ message: String, on topic: String, replacing key: String?) {
         // Detached: it is nobody's request that carries on.
-        if outbox.add(message, on: topic, replacing: key) { Task.detached { await self.send() } }
+        if waiting.add(message, on: topic, replacing: key) { Task.detached { await self.send() } }
     }
 
     public func subscribe(to topics: [String]) -> EventSubscription {
@@ -50,7 +50,7 @@ public final class PostgresEventBus: EventBus {
 
     /// The pool is the caller's to shut down, and ends the subscriptions.
     public func shutdown() async {
-        outbox.close()
+        waiting.close()
     }
 
     private func channel(_ topic: String) -> String { "\(name).\(topic)" }
@@ -58,7 +58,7 @@ public final class PostgresEventBus: EventBus {
     /// Until nothing waits.
     private func send() async {
         var pause = Duration.milliseconds(50)
-        while let payloads = outbox.take(maximumPayload: Self.maximumPayload) {
+        while let payloads = waiting.take(maximumPayload: Self.maximumPayload) {
             let next = ContinuousClock.now + Self.pace
             do {
                 _ = try await lane.segment([
@@ -74,13 +74,13 @@ public final class PostgresEventBus: EventBus {
                 pause = .milliseconds(50)
                 try? await ContinuousClock().sleep(until: next)
             } catch {
-                if outbox.isClosed || (error as? PostgresError)?.kind == .shuttingDown { return outbox.close() }
+                if waiting.isClosed || (error as? PostgresError)?.kind == .shuttingDown { return waiting.close() }
                 metrics.connected.record(0)
                 if pause == .milliseconds(50) {
                     logger.warning("nothing can be notified", metadata: ["error": "\(error)"])
                 }
                 // They look for themselves, once they hear of it.
-                outbox.lose(payloads)
+                waiting.lose(payloads)
                 try? await ContinuousClock().sleep(for: pause)
                 pause = min(pause * 2, .seconds(1))
             }

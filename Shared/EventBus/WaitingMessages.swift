@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// At its bound everything that waits is dropped, and the others are told that they have missed something: they look for
 /// themselves then, for which one word is enough.
-final class EventOutbox: Sendable {
+final class WaitingMessages: Sendable {
     private struct Key: Hashable {
         let topic: String
         let key: String
