@@ -9,8 +9,6 @@ import Wire
 struct Devices: Sendable {
     /// How many of somebody's are known; the one that was not seen for longest is forgotten for one more.
     static let maximum = 50
-    static let platforms = ["gcm", "ios_sandbox", "ios_production"]
-    private static let maximumToken = 4_096
 
     let database: PostgresPool
     let events: EventOutbox
@@ -40,12 +38,16 @@ struct Devices: Sendable {
     ) async throws -> Device {
         let token = String(change.pushToken.filter { !"<> ".contains($0) })
         guard !token.isEmpty else { throw APIError.missing("pushToken") }
-        guard token.utf8.count <= Self.maximumToken else {
-            throw APIError.invalid("pushToken", "\"pushToken\" may have \(Self.maximumToken) bytes", code: "too_long")
+        guard token.utf8.count <= PushPlatform.maximumToken else {
+            throw APIError.invalid(
+                "pushToken",
+                "\"pushToken\" may have \(PushPlatform.maximumToken) bytes",
+                code: "too_long"
+            )
         }
-        let (platform, named) = (change.platform, Self.platforms.joined(separator: ", "))
-        guard platform.map(Self.platforms.contains) ?? true else {
-            throw APIError.invalid("platform", "\"platform\" must be one of \(named)")
+        let platform = change.platform
+        guard platform.map({ PushPlatform(rawValue: $0) != nil }) ?? true else {
+            throw APIError.invalid("platform", "\"platform\" must be one of \(PushPlatform.names)")
         }
         return try await database.transaction { db in
             let devices = DeviceStore(db: db)

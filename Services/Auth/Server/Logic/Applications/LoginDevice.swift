@@ -4,17 +4,8 @@ import Wire
 
 /// The device that somebody of a customer's application signs in on.
 struct LoginDevice: Sendable {
-    /// Whose push service reaches it.
-    enum Platform: String, CaseIterable, Sendable {
-        case gcm
-        case iosSandbox = "ios_sandbox"
-        case iosProduction = "ios_production"
-    }
-
-    private static let maximumPushToken = 4_096
-
     let id: DeviceID
-    let platform: Platform?
+    let platform: PushPlatform?
     private let pushToken: String?
 
     /// - Throws: a 400 that names the field.
@@ -22,16 +13,16 @@ struct LoginDevice: Sendable {
         id = try DeviceID(draft.deviceId)
         platform = try draft.platform.map { name in
             guard !name.isEmpty else { throw APIError.missing("platform") }
-            guard let platform = Platform(rawValue: name) else {
-                let known = Platform.allCases.map(\.rawValue).joined(separator: ", ")
+            guard let platform = PushPlatform(rawValue: name) else {
+                let known = PushPlatform.names
                 throw APIError.invalid("platform", "a platform is one of \(known)", code: "unknown_platform")
             }
             return platform
         }
         if let token = draft.pushToken {
             guard !token.isEmpty else { throw APIError.missing("pushToken") }
-            guard token.utf8.count <= Self.maximumPushToken else {
-                let message = "a push token has at most \(Self.maximumPushToken) bytes"
+            guard token.utf8.count <= PushPlatform.maximumToken else {
+                let message = "a push token has at most \(PushPlatform.maximumToken) bytes"
                 throw APIError.invalid("pushToken", message, code: "push_token_length")
             }
             guard platform != nil else { throw APIError.missing("platform") }
