@@ -35,54 +35,22 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         case webSocket
     }
 
-    /// One of our requests.
-    struct Incoming {
-        let head: HTTPRequestHead
-        var body = ByteBuffer()
-        let limit: Int
-        let action: Action
-    }
-
-    enum Action {
-        case answer(EngineAnswer)
-        case preflight
-        case open(EngineRequest)
-        case poll(EngineConnection)
-        case post(EngineConnection)
-        case webSocket(EngineRequest, EngineConnection?)
-    }
-
-    enum Phase {
-        /// Between two requests.
-        case idle
-        /// A request that goes through comes in.
-        case passing
-        /// One of ours comes in.
-        case receiving(Incoming)
-        /// One of ours is here and waits for its answer.
-        case waiting(EngineExchange, EngineConnection, HTTPRequestHead)
-        /// It was answered before it was here; the rest is thrown away, and the connection ends.
-        case discarding
-        /// Nothing of HTTP comes any more.
-        case over
-    }
-
     let core: EngineCore
     let handler: any EngineHandler
     private let next: @Sendable (any Channel) throws -> Void
-    private let used: (@Sendable (Use) -> Void)?
+    let used: (@Sendable (Use) -> Void)?
     let origins: Origins
 
     var context: ChannelHandlerContext?
     var phase = Phase.idle
-    private var hasNext = false
+    var hasNext = false
     /// How many requests that went through have not been answered yet.
     private var unanswered = 0
     /// What has to wait until an answer is out.
     private var held = CircularBuffer<HTTPServerRequestPart>(initialCapacity: 0)
     private var isReadPending = false
-    private var isQuiescing = false
-    private var timer: Scheduled<Void>?
+    var isQuiescing = false
+    var timer: Scheduled<Void>?
 
     /// - Parameters:
     ///   - server: whose requests are answered.
@@ -130,8 +98,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     public func handlerRemoved(context: ChannelHandlerContext) {
-        timer?.cancel()
-        timer = nil
+        expect(nil)
         self.context = nil
     }
 
@@ -144,8 +111,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         abandon()
         phase = .over
         held.removeAll()
-        timer?.cancel()
-        timer = nil
+        expect(nil)
         context.fireChannelInactive()
     }
 
@@ -186,25 +152,6 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         if error is HTTPParserError, case .idle = phase {
             phase = .discarding
             respond(.status(.badRequest, isLast: true), to: HTTPRequestHead(version: .http1_1, method: .GET, uri: "/"))
-        }
-        context.close(promise: nil)
-    }
-
-    /// Closes the connection unless something comes in time.
-    func expect(_ patience: Duration?) {
-        timer?.cancel()
-        timer = nil
-        guard let patience, let context else { return }
-        timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(patience)) { [weak self] in
-            self?.tooLate()
-        }
-    }
-
-    private func tooLate() {
-        guard let context else { return }
-        if case .receiving(let incoming) = phase {
-            phase = .discarding
-            respond(.status(.requestTimeout, isLast: true), to: incoming.head)
         }
         context.close(promise: nil)
     }
@@ -297,45 +244,5 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         guard held.isEmpty, isReadPending else { return }
         isReadPending = false
         context?.read()
-    }
-
-    /// The answer to a request that waited.
-    func answer(_ exchange: EngineExchange, _ answer: EngineAnswer) {
-        guard case .waiting(let waiting, _, let head) = phase, waiting === exchange else { return }
-        phase = .idle
-        respond(answer, to: head)
-        takeHeld()
-    }
-
-    /// Writes an answer.
-    func respond(_ answer: EngineAnswer, to head: HTTPRequestHead, adding fields: HTTPHeaders = [:]) {
-        guard let context else { return }
-        let isLast = answer.isLast || isQuiescing || !head.isKeepAlive
-        var headers = fields
-        origins.addFields(to: &headers, for: head)
-        if let type = answer.contentType { headers.add(name: "Content-Type", value: type) }
-        if answer.status != .noContent {
-            headers.add(name: "Content-Length", value: String(answer.body.readableBytes))
-            headers.add(name: "Cache-Control", value: "no-store")
-        }
-        if isLast { headers.add(name: "Connection", value: "close") }
-        let version = HTTPResponseHead(version: head.version, status: answer.status, headers: headers)
-        context.write(wrapOutboundOut(.head(version)), promise: nil)
-        if answer.body.readableBytes > 0, head.method != .HEAD {
-            context.write(wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
-        }
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        switch phase {
-        case .idle where isLast: context.close(promise: nil)
-        case .idle where !hasNext: expect(core.configuration.limits.idleTimeout)
-        default: break
-        }
-    }
-
-    /// It is a WebSocket now.
-    func becameWebSocket() {
-        phase = .over
-        expect(nil)
-        if !hasNext { used?(.webSocket) }
     }
 }
