@@ -1,54 +1,19 @@
 import Foundation
 import NIOCore
-import Synchronization
 import Testing
 
 @testable import GatewayServer
 
 /// Engine.IO sessions live at one instance; whatever names one goes there, and nowhere else.
 @Suite struct SocketSessionTests {
-    /// A session's requests in the three ways that they come.
-    private static func requests(of session: String) -> [String] {
-        let poll = "/socket.io/?EIO=4&transport=polling&t=1&sid=\(session)"
-        return [
-            "GET \(poll) HTTP/1.1\r\nhost: a\r\n\r\n",
-            "POST \(poll)&b64=1 HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n40",
-            "GET /socket.io/?sid=\(session)&EIO=4&transport=websocket HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\n"
-                + "upgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-        ]
-    }
-
-    private static func tag(of service: ScriptedService) throws -> String {
-        try UpstreamInstance(url: "http://127.0.0.1:\(service.port)").tag
-    }
-
-    /// Notes what comes and holds it until it is told what to answer.
-    private final class Holding: Sendable {
-        private let word = Mutex<String?>(nil)
-
-        func answer(_ text: String) { word.withLock { $0 = text } }
-
-        var script: ScriptedService.Script {
-            { connection, service in
-                while let request = try await connection.message() {
-                    service.note(request)
-                    while request.target.contains("sid="), self.word.withLock({ $0 == nil }) {
-                        try await Task.sleep(for: .milliseconds(5))
-                    }
-                    try await connection.send(ScriptedService.answer(self.word.withLock { $0 } ?? ""))
-                }
-            }
-        }
-    }
-
     // MARK: The way
 
     @Test func whateverNamesASessionGoesToItsInstance() async throws {
         let echo = ScriptedService.echo
         try await withGateway(instances: [echo, echo, echo]) { scene, services async throws in
             for service in services {
-                let tag = try Self.tag(of: service)
-                for request in Self.requests(of: tag + "Hc3cm9zc2luZw") {
+                let tag = try EngineSession.tag(of: service)
+                for request in EngineSession.requests(of: tag + "Hc3cm9zc2luZw") {
                     for _ in 0..<3 {
                         let seen = scene.seen(try await scene.ask(request))
                         #expect(seen["x-roost-instance"] == [tag])
@@ -74,7 +39,7 @@ import Testing
 
     @Test func aClientNamesNoInstanceHimself() async throws {
         try await withGateway { scene in
-            let tag = try Self.tag(of: scene.service)
+            let tag = try EngineSession.tag(of: scene.service)
             let seen = scene.seen(try await scene.get("/conversations", fields: "X-Roost-Instance: evil00\r\n"))
             #expect(seen["x-roost-instance"] == [tag])
         }
@@ -83,7 +48,7 @@ import Testing
     @Test func aSessionOfNoInstanceIsUnknownInEngineIOsWords() async throws {
         try await withGateway { scene in
             for session in ["AAAAAAAAAAAAAAAAAAAA", "", "short", "%41%42CDEFG", "......", "../../etc"] {
-                for request in Self.requests(of: session) {
+                for request in EngineSession.requests(of: session) {
                     let answer = try await scene.ask(
                         request.replacing("host: a", with: "host: a\r\norigin: http://b.c")
                     )
@@ -100,7 +65,7 @@ import Testing
 
     @Test func overHTTP2TheWayIsTheSame() async throws {
         try await withSecureGateway { scene in
-            let tag = try Self.tag(of: scene.service)
+            let tag = try EngineSession.tag(of: scene.service)
             try await HTTP2Client.open(scene) { client in
                 let poll = try await client.ask("GET /socket.io/?EIO=4&transport=polling&sid=\(tag)abcdef")
                 #expect(poll.status == 200)
@@ -130,7 +95,7 @@ import Testing
             let tag = try UpstreamInstance(url: "http://127.0.0.1:\(down)").tag
             // The circuit opens in between, which makes no difference to be seen.
             for _ in 0..<4 {
-                for request in Self.requests(of: tag + "abcdefg") {
+                for request in EngineSession.requests(of: tag + "abcdefg") {
                     let answer = try await scene.ask(request)
                     #expect(answer.status == 503)
                     #expect(answer["retry-after"].count == 1)
@@ -154,8 +119,8 @@ import Testing
             }
         }
         try await withGateway(instances: [rude, ScriptedService.echo]) { scene, services async throws in
-            let tag = try Self.tag(of: services[0])
-            let request = try #require(Self.requests(of: tag + "abcdefg").first)
+            let tag = try EngineSession.tag(of: services[0])
+            let request = try #require(EngineSession.requests(of: tag + "abcdefg").first)
             #expect(try await scene.ask(request).status == (answer.isEmpty ? 502 : 503))
             #expect(services.map(\.requests.count) == [1, 0])
         }
@@ -165,102 +130,12 @@ import Testing
     @Test func anInstanceOutOfTurnKeepsItsSessions() async throws {
         let echo = ScriptedService.echo
         try await withGateway(instances: [echo, echo]) { scene, services async throws in
-            let tag = try Self.tag(of: services[0])
+            let tag = try EngineSession.tag(of: services[0])
             scene.gateway.edge.fleets[1].instances[0].checked(.notReady, now: .now())
-            for request in Self.requests(of: tag + "abcdefg") { #expect(try await scene.ask(request).status == 200) }
-            #expect(services[0].requests.count == 3)
-        }
-    }
-
-    // MARK: Polls that are held
-
-    @Test func aPollIsHeldLongerThanAnAnswerMayTake() async throws {
-        let holding = Holding()
-        try await withGateway(
-            settings: {
-                $0.answerTimeout = .milliseconds(100)
-                $0.pollTimeout = .seconds(30)
-                $0.healthRules.failuresToEject = 1
-            },
-            script: holding.script
-        ) { scene in
-            let tag = try Self.tag(of: scene.service)
-            async let answer = scene.ask(try #require(Self.requests(of: tag + "abcdefg").first))
-            try await eventually { scene.service.requests.count == 1 }
-            // Another request that is not answered in time shows that the time has passed.
-            let late = try await scene.ask(
-                "POST /socket.io/?EIO=4&transport=polling&sid=\(tag)x HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n\r\n6"
-            )
-            #expect(late.status == 504)
-            holding.answer("42[]")
-            #expect(try await answer.text == "42[]")
-        }
-    }
-
-    @Test func aPollThatIsHeldForGoodEndsAndItsInstanceIsNotToBlame() async throws {
-        let holding = Holding()
-        try await withGateway(
-            settings: {
-                $0.answerTimeout = .milliseconds(50)
-                $0.pollTimeout = .milliseconds(100)
-                $0.healthRules.failuresToEject = 1
-                $0.healthRules.failuresToOpen = 1
-            },
-            script: holding.script
-        ) { scene in
-            let tag = try Self.tag(of: scene.service)
-            let poll = try #require(Self.requests(of: tag + "abcdefg").first)
-            #expect(try await scene.ask(poll).status == 504)
-            #expect(scene.gateway.edge.fleets[1].instances[0].standing == InstanceHealth.Standing())
-        }
-    }
-
-    @Test func heldPollsLeaveRoomForQuestions() async throws {
-        let holding = Holding()
-        try await withGateway(settings: { $0.upstreamConnectionLimit = 4 }, script: holding.script) { scene in
-            let tag = try Self.tag(of: scene.service)
-            let poll = try #require(Self.requests(of: tag + "abcdefg").first)
-            async let first = scene.ask(poll).status
-            async let second = scene.ask(poll).status
-            try await eventually { scene.service.requests.count == 2 }
-            #expect(try await scene.ask(poll).status == 503)
-            #expect(try await scene.get("/conversations").status == 200)
-            holding.answer("42[]")
-            #expect(try await [first, second] == [200, 200])
-            // Their places are free again.
-            for _ in 0..<4 { #expect(try await scene.ask(poll).status == 200) }
-        }
-    }
-
-    @Test func aClientThatLeavesTakesItsPollAlong() async throws {
-        let holding = Holding()
-        try await withGateway(settings: { $0.upstreamConnectionLimit = 2 }, script: holding.script) { scene in
-            let tag = try Self.tag(of: scene.service)
-            let poll = try #require(Self.requests(of: tag + "abcdefg").first)
-            for count in 1...3 {
-                try await scene.connect { connection in
-                    try await connection.send(poll)
-                    try await eventually { scene.service.requests.count == count }
-                }
-                // Only one at a time has room here.
-                try await eventually { scene.gateway.edge.connections.count == 0 }
+            for request in EngineSession.requests(of: tag + "abcdefg") {
+                #expect(try await scene.ask(request).status == 200)
             }
-            #expect(scene.gateway.edge.fleets[1].instances[0].standing == InstanceHealth.Standing())
-        }
-    }
-
-    @Test func whenTheGatewayStopsHeldPollsAreToldSo() async throws {
-        try await withGateway(
-            settings: { $0.drainTimeout = .seconds(60) },
-            script: Holding().script
-        ) { scene in
-            let tag = try Self.tag(of: scene.service)
-            async let answer = scene.ask(try #require(Self.requests(of: tag + "abcdefg").first))
-            try await eventually { scene.service.requests.count == 1 }
-            await scene.gateway.stop()
-            let told = try await answer
-            #expect(told.status == 503)
-            #expect(told["connection"] == ["close"])
+            #expect(services[0].requests.count == 3)
         }
     }
 
@@ -280,8 +155,8 @@ import Testing
             }
         }
         try await withGateway(settings: { $0.upstreamConnectionLimit = 1 }, script: script) { scene in
-            let tag = try Self.tag(of: scene.service)
-            let upgrade = try #require(Self.requests(of: tag + "abcdefg").last)
+            let tag = try EngineSession.tag(of: scene.service)
+            let upgrade = try #require(EngineSession.requests(of: tag + "abcdefg").last)
             try await scene.connect { one in
                 try await one.send(upgrade)
                 #expect(try await one.message()?.status == 101)
@@ -294,12 +169,10 @@ import Testing
         }
     }
 
-    // MARK: What else is different
-
     @Test func whoPollsMayAskMoreOften() async throws {
         try await withGateway(settings: { $0.addressRate = 1 }) { scene in
-            let tag = try Self.tag(of: scene.service)
-            let poll = try #require(Self.requests(of: tag + "abcdefg").first)
+            let tag = try EngineSession.tag(of: scene.service)
+            let poll = try #require(EngineSession.requests(of: tag + "abcdefg").first)
             var statuses: [Int] = []
             try await scene.connect { connection in
                 for _ in 0..<60 {
@@ -327,7 +200,7 @@ import Testing
             }
         }
         try await withGateway(script: script) { scene in
-            let tag = try Self.tag(of: scene.service)
+            let tag = try EngineSession.tag(of: scene.service)
             let asked =
                 "origin: http://b.c\r\naccess-control-request-method: POST\r\n"
                 + "access-control-request-headers: x-diuit-session-token\r\n\r\n"

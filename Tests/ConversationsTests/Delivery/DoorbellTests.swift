@@ -1,0 +1,138 @@
+import ConversationsAPI
+@testable import ConversationsServer
+import EventBus
+import Foundation
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+
+/// When instances look into the record, and when they need not.
+@Suite struct DoorbellTests {
+    @Test func whereNobodyIsConnectedNothingIsOpenAndNothingIsRead() async throws {
+        try await withStore { scene in
+            try await scene.withInstances { one, two in
+                let bob = try await one.connect("bob")
+                #expect(one.delivery.connections.conversations == [scene.conversation.id])
+                bob.leave()
+                bob.leave()
+
+                _ = try await one.messages.send(
+                    MessageDraft(data: "x"),
+                    to: scene.conversation,
+                    by: StoreScene.user("ann")
+                )
+                #expect(one.delivery.connections.conversations.isEmpty)
+                #expect(two.delivery.connections.conversations.isEmpty)
+                #expect(bob.socket.heard.isEmpty)
+            }
+        }
+    }
+
+    @Test func whatWasWrittenHereIsNotReadAgain() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, _ in
+                let bob = try await one.connect("bob")
+                let (token, ann) = (scene.conversation, StoreScene.user("ann"))
+                for number in 1...20 {
+                    _ = try await one.messages.send(MessageDraft(data: "\(number)"), to: token, by: ann)
+                }
+                try await bob.hears(upTo: 20)
+                #expect(bob.socket.seqs == Array(1...20))
+                #expect(one.delivery.queue.readings.load(ordering: .relaxed) == 0)
+            }
+        }
+    }
+
+    @Test func aLostDoorbellIsMadeUpForByTheSweep() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, two in
+                let bob = try await two.connect("bob")
+                let (token, ann) = (scene.conversation, StoreScene.user("ann"))
+                let first = try await one.messages.send(MessageDraft(data: "1"), to: token, by: ann)
+                _ = try await one.messages.send(MessageDraft(data: "2"), to: token, by: ann)
+                _ = try await one.messages.edit(first.id, in: token, to: MessageChanges(data: "one"), by: ann)
+                #expect(bob.socket.heard.isEmpty)
+
+                try await two.delivery.sweep()
+
+                try await eventually { bob.socket.heard.count == 3 }
+                // The first was edited before it was told: it comes first all the same, and then as edited.
+                #expect(bob.socket.heard.map(\.name) == [.message, .message, .messageUpdated])
+                #expect(bob.socket.seqs == [1, 2])
+                #expect(bob.socket.changes == [1, 2, 3])
+                try await two.delivery.sweep()
+                #expect(bob.socket.heard.count == 3)
+            }
+        }
+    }
+
+    @Test func muchThatWasMissedIsToldPageByPage() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, two in
+                let bob = try await two.connect("bob")
+                let (token, ann) = (scene.conversation, StoreScene.user("ann"))
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for number in 0..<250 {
+                        let text = String(repeating: "\(number) ", count: number % 50 == 0 ? 15_000 : 1)
+                        tasks.addTask { _ = try await one.messages.send(MessageDraft(data: text), to: token, by: ann) }
+                    }
+                    try await tasks.waitForAll()
+                }
+                // Edited behind the last page: it is told in its place nevertheless.
+                let early = try #require(try await one.messages.history(token, to: ann, .only(3)).first)
+                _ = try await one.messages.edit(early.id, in: token, to: MessageChanges(data: "edited"), by: ann)
+
+                try await two.delivery.sweep()
+
+                try await bob.hears(upTo: 250)
+                try await eventually { bob.socket.changes.last == 251 }
+                #expect(bob.socket.seqs == Array(1...250))
+                let changes = bob.socket.changes
+                #expect(zip(changes, changes.dropFirst()).allSatisfy { $0 < $1 })
+                #expect(bob.socket.heard.last?.name == .messageUpdated)
+            }
+        }
+    }
+
+    @Test func whoIsAloneRingsForNobodyUntilAnotherIsThere() async throws {
+        try await withStore { scene in
+            let (name, token) = (try await BusStore(db: scene.pool).name(), scene.conversation)
+            func bus() -> PostgresEventBus { PostgresEventBus(pool: scene.pool, name: name, logger: StoreScene.logger) }
+            let heard = Shared<[String]>([])
+            let listening = bus().subscribe(to: [Delivery.topic]) { event in
+                if case .message(_, let text) = event { heard.change { $0.append(text) } }
+                if event == .missed { heard.change { $0.append("listening") } }
+            }
+            try await eventually { heard.value == ["listening"] }
+            let (one, two) = (
+                Instance("one", over: scene.pool, bus: bus()), Instance("two", over: scene.pool, bus: bus())
+            )
+            try await scene.running([one.delivery]) {
+                // It says that it is there; who else there is it does not know yet.
+                try await eventually { heard.value.contains("started") }
+                var unheard: Int64 = 0
+                // Were its connection lost in between, it would not know any more that it is alone.
+                try await eventually {
+                    try await one.delivery.devices.renew()
+                    let said = MessageDraft(data: "1")
+                    unheard = try await one.messages.send(said, to: token, by: StoreScene.user("ann")).change
+                    return one.delivery.doorbell.isAlone
+                }
+                two.delivery.doorbell.publish(.started)
+                try await eventually {
+                    _ = try await one.messages.send(MessageDraft(data: "2"), to: token, by: StoreScene.user("ann"))
+                    return heard.value.contains { $0.hasPrefix("\(token.id) ") }
+                }
+                #expect(!heard.value.contains("\(token.id) \(unheard)"))
+
+                try await two.delivery.devices.renew()
+                try await one.delivery.devices.renew()
+                let last = try await one.messages.send(MessageDraft(data: "3"), to: token, by: StoreScene.user("ann"))
+                try await eventually { heard.value.contains("\(token.id) \(last.change)") }
+            }
+            listening.cancel()
+        }
+    }
+}
