@@ -72,7 +72,8 @@ package enum ServiceHost {
             source: try await Service.credentialSource(
                 database: database,
                 neighbours: neighbours,
-                configuration: configuration
+                configuration: configuration,
+                now: now
             ),
             issuer: publicURL,
             logger: logger,

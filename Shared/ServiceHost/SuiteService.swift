@@ -23,7 +23,8 @@ package protocol SuiteService: Sendable {
     static func credentialSource(
         database: PostgresPool,
         neighbours: Neighbours,
-        configuration: ConfigReader
+        configuration: ConfigReader,
+        now: @escaping @Sendable () -> Date
     ) async throws -> any CredentialSource
 
     init(resources: ServiceResources, configuration: ConfigReader) async throws
@@ -44,7 +45,8 @@ extension SuiteService {
     package static func credentialSource(
         database: PostgresPool,
         neighbours: Neighbours,
-        configuration: ConfigReader
+        configuration: ConfigReader,
+        now: @escaping @Sendable () -> Date
     ) async throws -> any CredentialSource {
         HTTPCredentialSource(auth: try neighbours.client("auth"))
     }

@@ -1,7 +1,7 @@
 import AuthAPI
 package import Configuration
 package import Credentials
-import Foundation
+package import Foundation
 import Hummingbird
 import Logging
 package import Postgres
@@ -39,11 +39,13 @@ package struct AuthService: SuiteService {
     package static func credentialSource(
         database: PostgresPool,
         neighbours: Neighbours,
-        configuration: ConfigReader
+        configuration: ConfigReader,
+        now: @escaping @Sendable () -> Date
     ) async throws -> any CredentialSource {
         LocalCredentials(
             database: database,
-            revocationLifetime: try AuthConfiguration(configuration).revocationLifetime
+            revocationLifetime: try AuthConfiguration(configuration).revocationLifetime,
+            now: now
         )
     }
 

@@ -10,7 +10,7 @@ struct LocalCredentials: CredentialSource {
     let database: PostgresPool
     /// Seconds that a revocation matters.
     let revocationLifetime: Int
-    var now: @Sendable () -> Date = { Date() }
+    let now: @Sendable () -> Date
 
     func keyDocument() async throws -> KeyDocument {
         let keys = try await SigningKeyStore(db: database.reads).list()
@@ -22,7 +22,7 @@ struct LocalCredentials: CredentialSource {
         if after != nil { try await Task.sleep(for: RevocationFeed.hold) }
         let age = after == nil ? TimeInterval(revocationLifetime) : RevocationFeed.overlap
         let records = try await RevocationStore(db: database.reads)
-            .list(after: after ?? .max, orSince: Date().addingTimeInterval(-age))
+            .list(after: after ?? .max, orSince: now().addingTimeInterval(-age))
         return RevocationPage(
             revocations: records.map { Revocation($0, lifetime: TimeInterval(revocationLifetime)) },
             after: max(records.map(\.serial).max() ?? 0, after ?? 0)
