@@ -13,16 +13,7 @@ package enum SessionToken {
 
     /// Whether a credential is one of these, by its form; a jwt has dots in it, and is longer.
     package static func isOne(_ text: String) -> Bool {
-        text.utf8.count == length && text.utf8.allSatisfy(isDigit)
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
+        text.utf8.count == length && text.utf8.allSatisfy(Base64URL.isDigit)
     }
 
     /// What is kept of it.

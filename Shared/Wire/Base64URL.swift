@@ -36,7 +36,14 @@ package enum Base64URL {
     }
 
     /// Whether a byte is one of those that texts are made of here.
-    package static func isDigit(_ byte: UInt8) -> Bool { alphabet.contains(byte) }
+    package static func isDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
 
     /// `count` random bytes as text, from the system's generator.
     package static func random(bytes count: Int) -> String {

@@ -122,8 +122,8 @@ struct SocketFront: Sendable {
     // MARK: Errors
 
     private func refusal(of error: any Error, for event: String) -> ConnectRefusal {
-        let answer = SocketAnswer(told(error, event))
-        return ConnectRefusal(told(error, event).message, data: answer.json)
+        let told = told(error, event)
+        return ConnectRefusal(told.message, data: SocketAnswer(told).json)
     }
 
     private func told(_ error: any Error, _ event: String) -> APIError {
