@@ -1,4 +1,5 @@
 import ConversationsAPI
+import Foundation
 import Logging
 import NIOCore
 import Postgres
@@ -41,7 +42,7 @@ final class Presences: Service {
         let store = PresenceStore(db: database.reads)
         let partners = try await store.partners(of: user, in: conversation)
         guard !partners.isEmpty else { return [] }
-        let apart = Set(try await store.keptApart(from: user, among: partners))
+        let apart = Set(try await BlockStore(db: database.reads).keptApart(from: user, among: partners))
         return try await store.presences(of: partners, of: user.application).filter { !apart.contains($0.user) }
     }
 
@@ -86,25 +87,27 @@ final class Presences: Service {
         }
         partners.remove(presence.user)
         guard !partners.isEmpty else { return }
-        let store = PresenceStore(db: database.reads)
-        partners.subtract(try await store.keptApart(from: presence.user, among: partners.map(\.user)))
-        let event = presence.event
+        let blocks = BlockStore(db: database.reads)
+        partners.subtract(try await blocks.keptApart(from: presence.user, among: partners.map(\.user)))
+        let event = try presence.event()
         for partner in partners {
             for connection in connections.of(partner) { connection.socket.emit(event) }
         }
     }
 }
 
-extension Presence {
-    /// As clients are told.
-    var event: DeliveryEvent {
-        var writer = JSONWriter(capacity: 128)
-        writer.raw("{\"userId\":")
-        writer.string(user.user)
-        writer.raw(isOnline ? ",\"status\":\"online\"" : ",\"status\":\"offline\"")
-        writer.raw(",\"lastSeen\":")
-        if let lastSeen { writer.time(lastSeen) } else { writer.raw("null") }
-        writer.raw("}")
-        return DeliveryEvent(name: .presence, json: writer.buffer)
+// As clients are told.
+extension Presence: Encodable {
+    private enum CodingKeys: CodingKey { case userId, status, lastSeen }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(user.user, forKey: .userId)
+        try container.encode(isOnline ? "online" : "offline", forKey: .status)
+        try container.encode(lastSeen, forKey: .lastSeen)
+    }
+
+    func event() throws -> DeliveryEvent {
+        DeliveryEvent(name: .presence, json: ByteBuffer(bytes: try WireJSON.encoder().encode(self)))
     }
 }

@@ -83,32 +83,17 @@ struct ChatDetail: Encodable, Sendable {
     private enum CodingKeys: CodingKey { case presences }
 
     let conversation: Conversation
-    let presences: [PresenceView]
+    /// As the event `presence` has them.
+    let presences: [Presence]
 
     init(_ conversation: Conversation, _ presences: [Presence]) {
         self.conversation = conversation
-        self.presences = presences.map(PresenceView.init)
+        self.presences = presences
     }
 
     func encode(to encoder: any Encoder) throws {
         try conversation.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(presences, forKey: .presences)
-    }
-}
-
-/// As the event `presence` has it.
-struct PresenceView: Encodable, Sendable {
-    private enum CodingKeys: CodingKey { case userId, status, lastSeen }
-
-    let presence: Presence
-
-    init(_ presence: Presence) { self.presence = presence }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(presence.user.user, forKey: .userId)
-        try container.encode(presence.isOnline ? "online" : "offline", forKey: .status)
-        try container.encode(presence.lastSeen, forKey: .lastSeen)
     }
 }

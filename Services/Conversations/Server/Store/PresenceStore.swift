@@ -72,18 +72,4 @@ struct PresenceStore<Executor: PostgresExecutor> {
             as: { try $0.string("user_id") }
         )
     }
-
-    /// Those of `others` whom a user has blocked or who have blocked him.
-    func keptApart(from user: User.ID, among others: [String]) async throws -> [User.ID] {
-        try await db.all(
-            """
-            SELECT blocked_id AS other FROM blocks
-            WHERE application_id = \(user.application) AND user_id = \(user.user) AND blocked_id = ANY (\(others))
-            UNION
-            SELECT user_id FROM blocks
-            WHERE application_id = \(user.application) AND blocked_id = \(user.user) AND user_id = ANY (\(others))
-            """,
-            as: { User.ID(application: user.application, user: try $0.string("other")) }
-        )
-    }
 }
