@@ -83,16 +83,16 @@ import Testing
     // MARK: No other instance
 
     @Test func whereTheInstanceIsDownNoOtherIsAsked() async throws {
-        let down = try await ScriptedService.run(ScriptedService.echo) { $0.port }
+        let down = "http://127.0.0.1:9"
         try await withGateway(settings: { configuration in
-            let urls = configuration.services[1].instances.map(\.url) + ["http://127.0.0.1:\(down)"]
+            let urls = configuration.services[1].instances.map(\.url) + [down]
             configuration.services[1] = try UpstreamService(
                 name: "conversations",
                 prefixes: configuration.services[1].prefixes,
                 urls: urls
             )
         }) { scene in
-            let tag = try UpstreamInstance(url: "http://127.0.0.1:\(down)").tag
+            let tag = try UpstreamInstance(url: down).tag
             // The circuit opens in between, which makes no difference to be seen.
             for _ in 0..<4 {
                 for request in EngineSession.requests(of: tag + "abcdefg") {
