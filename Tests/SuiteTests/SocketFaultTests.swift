@@ -74,6 +74,26 @@ extension SuiteTests {
             }
         }
 
+        /// All who lose their sockets at one moment come back, and none in vain for long.
+        @Test(arguments: ["gateway", "conversations"])
+        func aCrowdThatIsDroppedComesBack(_ victim: String) async throws {
+            let count = SuiteTests.isSoak ? 5_000 : 300
+            let settings = Self.unlimited.merging(["SOCKETS_MAX_USER": "\(count)"]) { $1 }
+            try await RunningSuite.with(settings: settings) { suite in
+                let jwt = try await suite.person("many").signIn.jwt
+                let arguments = ["http://127.0.0.1:\(suite.gatewayPort)", "\(count)", jwt]
+                try await PythonClients.with("socket-crowd.py", arguments) { clients in
+                    try await clients.hears("ready", within: .seconds(120))
+                    try suite.process(victim).signal(SIGKILL)
+                    // In seconds: 30 are promised, and a machine of tests is a slow one.
+                    try await clients.hears("back", within: .seconds(SuiteTests.isSoak ? 30 : 60))
+                    let status = try await clients.end()
+                    #expect(status == 0, "\(clients.output)")
+                    print(clients.output)
+                }
+            }
+        }
+
         /// What a process may need more at its peak.
         private static let memory = 32 << 20
 

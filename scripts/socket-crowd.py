@@ -1,0 +1,109 @@
+"""Bare WebSockets, signed in, that come back when they are dropped:
+
+    python scripts/socket-crowd.py http://127.0.0.1:8080 COUNT JWT
+
+Prints `ready` when all are there, and `back` when all were dropped and are there again, then how many seconds that took
+and how often one had to try. Too many for python-socketio on one core, so they say no more than they must.
+"""
+
+import asyncio
+import json
+import random
+import resource
+import struct
+import sys
+import time
+import urllib.parse
+from collections import Counter
+
+HANDSHAKE = (
+    b"GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
+# A client's own patience, in seconds, and how long it waits before the next try, as Socket.IO's clients do.
+PATIENCE = 20
+PAUSE = 0.5, 1.5
+
+
+class Refused(Exception):
+    pass
+
+
+async def read(reader):
+    head = await reader.readexactly(2)
+    size = head[1]
+    if size == 126:
+        size = struct.unpack(">H", await reader.readexactly(2))[0]
+    return await reader.readexactly(size)
+
+
+def frame(text):
+    data = text.encode()
+    size = bytes([0x80 | len(data)]) if len(data) < 126 else bytes([0xFE]) + struct.pack(">H", len(data))
+    return b"\x81" + size + bytes(4) + data
+
+
+async def arrive(address, jwt):
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    try:
+        writer.write(HANDSHAKE + frame("40" + json.dumps({"token": jwt})))
+        head = await reader.readuntil(b"\r\n\r\n")
+        if b" 101 " not in head:
+            raise Refused(head.split(b"\r\n")[0].decode())
+        while not (packet := await read(reader)).startswith(b'42["authenticate",{"code":200'):
+            if packet.startswith((b"44", b"41", b'42["authenticate"')):
+                raise Refused(packet.decode())
+        return reader, writer
+    except BaseException:
+        writer.close()
+        raise
+
+
+class Crowd:
+    def __init__(self, url, count, jwt):
+        self.address, self.count, self.jwt = urllib.parse.urlsplit(url), count, jwt
+        self.arrivals = asyncio.Queue()
+        self.drops = asyncio.Queue()
+        self.failures = Counter()
+
+    async def one(self):
+        while True:
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    reader, writer = await arrive(self.address, self.jwt)
+            except (OSError, EOFError, TimeoutError, Refused) as error:
+                self.failures[f"{type(error).__name__} {error}"] += 1
+                await asyncio.sleep(random.uniform(*PAUSE))
+                continue
+            self.arrivals.put_nowait(True)
+            try:
+                while True:
+                    if await read(reader) == b"2":
+                        writer.write(frame("3"))
+            except (OSError, EOFError):
+                self.drops.put_nowait(time.monotonic())
+                writer.close()
+            await asyncio.sleep(random.uniform(*PAUSE))
+
+    async def run(self):
+        tasks = []
+        for number in range(self.count):
+            tasks.append(asyncio.create_task(self.one()))
+            # The first time they come as people do, the second time all at once.
+            if number % 50 == 49:
+                await asyncio.sleep(0.05)
+        for _ in tasks:
+            await self.arrivals.get()
+        print("ready", flush=True)
+        self.failures.clear()
+        dropped = [await self.drops.get() for _ in tasks]
+        for _ in tasks:
+            await self.arrivals.get()
+        print("back", flush=True)
+        print(f"{self.count} back in {time.monotonic() - min(dropped):.1f} s, failed tries: {dict(self.failures)}")
+        for task in tasks:
+            task.cancel()
+
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+asyncio.run(Crowd(sys.argv[1], int(sys.argv[2]), sys.argv[3]).run())
