@@ -98,6 +98,9 @@ public struct SocketIOLimits: Hashable, Sendable {
     public var connections = 100_000
     /// How many bytes may wait for a client to read them; one that has more waiting is cut off.
     public var bufferedBytes = 1 << 20
+    /// How many bytes the messages of more than 64 kB of all clients may take together, from their first byte until
+    /// they are handled; one that finds no room is refused with 503, or WebSocket's close code 1013.
+    public var payloadBytes = 256 << 20
     /// How many attachments one packet may have.
     public var attachments = 10
     /// How deep arrays and objects may be nested in a packet.

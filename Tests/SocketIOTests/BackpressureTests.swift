@@ -47,6 +47,58 @@ import Testing
         }
     }
 
+    /// Many that begin a large message each do not fill the memory; small ones go on, and so do large ones after.
+    @Test(arguments: [1, 3])
+    func largeMessagesOfAllTogetherAreBounded(loops: Int) async throws {
+        let handled = AsyncStream<Void>.makeStream()
+        try await withServer(loops: loops) { settings in
+            settings.limits.payloadBytes = 300_000
+        } namespaces: { server in
+            server.namespace("/").on("work") { socket, event in
+                socket.emit("begun")
+                socket.perform {
+                    for await _ in handled.stream { break }
+                    event.acknowledgement?()
+                }
+            }
+        } _: { scene in
+            let large = ByteBuffer(string: "421[\"work\",\"" + String(repeating: "x", count: 200_000) + "\"]")
+            let slow = try await scene.joined()
+            try await slow.send(opcode: 1, large.getSlice(at: 0, length: 150_000).unwrapped(), isFinal: false)
+            try await slow.send(opcode: 9, ByteBuffer(string: "begun"))
+            #expect(try await slow.frame() == .pong("begun"))
+            #expect(try await Self.closeCode(of: large, in: scene) == 1013)
+            // One that is here and not handled counts too.
+            let rest = large.getSlice(at: 150_000, length: large.readableBytes - 150_000)
+            try await slow.send(opcode: 0, rest.unwrapped())
+            #expect(try await slow.text() == #"42["begun"]"#)
+            #expect(try await Self.closeCode(of: large, in: scene) == 1013)
+            let polling = try await scene.polling()
+            #expect(try await polling.post("40").status == 200)
+            #expect(try await polling.post(String(buffer: large)).status == 503)
+            let small = try await scene.joined()
+            try await small.send(#"42["message",1]"#)
+            #expect(try await small.text() == #"42["message-back",1]"#)
+
+            handled.continuation.finish()
+            #expect(try await slow.text() == "431[]")
+            // The answer may be out a moment before the memory is given back.
+            var frame: WebSocket.Frame
+            repeat {
+                let next = try await scene.joined()
+                try await next.send(opcode: 1, large)
+                frame = try await next.frame()
+            } while frame == .close(1013)
+            #expect(frame == .text(#"42["begun"]"#))
+        }
+    }
+
+    private static func closeCode(of message: ByteBuffer, in scene: Scene) async throws -> UInt16? {
+        let socket = try await scene.joined()
+        try await socket.send(opcode: 1, message)
+        return try await socket.closeCode()
+    }
+
     @Test func whoPollsTooSeldomIsCutOff() async throws {
         let reasons = AsyncStream<DisconnectReason>.makeStream()
         try await withServer { settings in

@@ -48,6 +48,8 @@ struct ConversationsConfiguration: Sendable {
     var socketRate = 100
     /// `SOCKET_PAYLOAD` (8,388,608): bytes of a packet from somebody signed in.
     var socketPayload = 8_388_608
+    /// `SOCKET_PAYLOADS` (268,435,456): bytes of all packets of more than 64 kB that come in at once, before 503.
+    var socketPayloads = 268_435_456
     /// `SOCKET_BUFFER` (4,194,304): bytes that may wait for a client to read them, before it is cut off.
     var socketBuffer = 4_194_304
 
@@ -92,6 +94,7 @@ extension ConversationsConfiguration {
         )
         socketRate = try configuration.number("RATE_SOCKET", default: socketRate, in: 0...1_000_000)
         socketPayload = try configuration.number("SOCKET_PAYLOAD", default: socketPayload, in: 65_536...(1 << 30))
+        socketPayloads = try configuration.number("SOCKET_PAYLOADS", default: socketPayloads, in: 65_536...(1 << 40))
         socketBuffer = try configuration.number("SOCKET_BUFFER", default: socketBuffer, in: 65_536...(1 << 30))
     }
 

@@ -44,7 +44,7 @@ extension EngineConnection {
         exchange.answer(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
     }
 
-    func post(_ exchange: EngineExchange, _ body: ByteBuffer, isBinary: Bool) {
+    func post(_ exchange: EngineExchange, _ body: ByteBuffer, _ lease: PayloadLease?, isBinary: Bool) {
         switch stage {
         case .polling where isOverdue:
             closeNow(.pingTimeout)
@@ -58,7 +58,7 @@ extension EngineConnection {
                 return closeNow(.parseError)
             }
             let reader = PollingPayloadReader(body, revision: revision, isBinary: isBinary)
-            polling?.post = PollingTransport.Post(exchange: exchange, reader: reader)
+            polling?.post = PollingTransport.Post(exchange: exchange, reader: reader, lease: lease)
             continuePost()
         case .streaming:
             exchange.answer(.error(.badRequest))
@@ -69,9 +69,11 @@ extension EngineConnection {
 
     /// Goes on with a body, unless the client has to wait.
     func continuePost() {
+        defer { lease = nil }
         while holds == 0, isOpen, polling?.post != nil {
             do {
                 if let packet = try polling?.post?.reader.next() {
+                    lease = polling?.post?.lease
                     receive(packet)
                 } else {
                     polling?.post?.exchange.answer(.ok)

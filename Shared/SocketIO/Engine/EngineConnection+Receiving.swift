@@ -50,8 +50,10 @@ extension EngineConnection {
 
     /// A message of a WebSocket that is this connection's, or wants to be.
     func receive(_ message: WebSocketMessage, from webSocket: WebSocketHandler) {
-        guard webSocket === self.webSocket else { return receiveProbe(message, from: webSocket) }
-        switch message {
+        guard webSocket === self.webSocket else { return receiveProbe(message.content, from: webSocket) }
+        lease = message.lease
+        defer { lease = nil }
+        switch message.content {
         case .text(let text):
             receive(text: text)
         case .binary(var bytes):

@@ -17,7 +17,7 @@ extension EngineConnection {
         return true
     }
 
-    func receiveProbe(_ message: WebSocketMessage, from webSocket: WebSocketHandler) {
+    func receiveProbe(_ message: EngineMessage, from webSocket: WebSocketHandler) {
         guard webSocket === polling?.probe?.webSocket else { return webSocket.finish() }
         switch message {
         case .text(let text) where text == ByteBuffer(string: "2probe"):

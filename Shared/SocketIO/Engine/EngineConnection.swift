@@ -37,6 +37,8 @@ public final class EngineConnection: @unchecked Sendable {
     var heartbeat = Heartbeat(at: .now())
     /// Until when it must be in a namespace.
     var connectBy: NIODeadline?
+    /// That of the message that is being taken.
+    var lease: PayloadLease?
     /// How many reasons there are not to read from the client.
     var holds = 0
     /// What the Socket.IO above it keeps.

@@ -5,12 +5,14 @@ import Synchronization
 /// What all connections of a server share.
 final class EngineCore: Sendable {
     let configuration: SocketIOConfiguration
+    let payloads: PayloadLedger
     private let connections = Mutex<[String: EngineConnection]>([:])
     private let loops = Mutex<[EngineLoop]>([])
     private let closing = Flag()
 
     init(configuration: SocketIOConfiguration) {
         self.configuration = configuration
+        payloads = PayloadLedger(limit: configuration.limits.payloadBytes)
     }
 
     var isClosing: Bool { closing.isRaised }

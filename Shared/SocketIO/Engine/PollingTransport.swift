@@ -6,6 +6,7 @@ struct PollingTransport {
     struct Post {
         let exchange: EngineExchange
         var reader: PollingPayloadReader
+        let lease: PayloadLease?
     }
 
     /// Where an upgrade stands.

@@ -7,6 +7,7 @@ extension SocketIOGate {
     struct Incoming {
         let head: HTTPRequestHead
         var body = ByteBuffer()
+        var lease: PayloadLease?
         let limit: Int
         let action: Action
     }

@@ -9,31 +9,53 @@ extension SocketIOGate {
         let limit = if case .post(let connection) = action { connection.maxPayload } else { 0 }
         phase = .receiving(Incoming(head: head, limit: limit, action: action))
         let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
-        if length > limit { tooLarge(head) }
+        if length > limit {
+            tooLarge(head)
+        } else if !reserve(length) {
+            refuse(.serviceUnavailable, head)
+        }
+    }
+
+    /// False if there is no memory left for large messages.
+    private func reserve(_ length: Int) -> Bool {
+        guard length > PayloadLedger.small, case .receiving(var incoming) = phase else { return true }
+        let lease = incoming.lease ?? PayloadLease(core.payloads)
+        guard lease.cover(length) else { return false }
+        phase = .idle
+        incoming.lease = lease
+        phase = .receiving(incoming)
+        return true
     }
 
     func receive(_ bytes: ByteBuffer) {
         guard case .receiving(var incoming) = phase else { return }
         let length = incoming.body.readableBytes + bytes.readableBytes
         guard length <= incoming.limit else { return tooLarge(incoming.head) }
+        guard reserve(length) else { return refuse(.serviceUnavailable, incoming.head) }
         // The phase must not hold the body while it grows, else each part would copy it.
         phase = .idle
         incoming.body.writeImmutableBuffer(bytes)
         phase = .receiving(incoming)
     }
 
-    /// A body that nobody wants is read to its end all the same, else the client might not see the answer.
     private func tooLarge(_ head: HTTPRequestHead) {
         guard case .receiving(let incoming) = phase else { return }
-        phase = .discarding
         if case .answer(var answer) = incoming.action {
+            phase = .discarding
             answer.isLast = true
             respond(answer, to: head)
         } else if case .post = incoming.action {
-            respond(.status(.payloadTooLarge, isLast: true), to: head)
+            refuse(.payloadTooLarge, head)
         } else {
+            phase = .discarding
             respond(EngineAnswer.refusedUpgrade(.badRequest), to: head)
         }
+    }
+
+    /// A body that nobody wants is read to its end all the same, else the client might not see the answer.
+    private func refuse(_ status: HTTPResponseStatus, _ head: HTTPRequestHead) {
+        phase = .discarding
+        respond(.status(status, isLast: true), to: head)
     }
 
     private func action(for head: HTTPRequestHead) -> Action {
@@ -82,8 +104,8 @@ extension SocketIOGate {
         case .post(let connection):
             let type = incoming.head.headers.first(name: "content-type") ?? ""
             let isBinary = type.lowercased().hasPrefix("application/octet-stream")
-            let body = incoming.body
-            wait(incoming, for: connection) { $0.post($1, body, isBinary: isBinary) }
+            let (body, lease) = (incoming.body, incoming.lease)
+            wait(incoming, for: connection) { $0.post($1, body, lease, isBinary: isBinary) }
         case .webSocket(let request, let connection):
             becomeWebSocket(request, connection)
         }

@@ -11,7 +11,14 @@ final class Client {
     /// Those about which it is not decided yet.
     private var pending: Set<String> = []
     /// A packet whose attachments are still to come.
-    private var partial: (packet: IncomingPacket, attachments: [ByteBuffer])?
+    private var partial: Whole?
+
+    /// A packet and what came with it.
+    private struct Whole {
+        let packet: IncomingPacket
+        var attachments: [ByteBuffer] = []
+        var leases: [PayloadLease] = []
+    }
 
     init(connection: EngineConnection, server: NamespaceTable) {
         self.connection = connection
@@ -23,23 +30,27 @@ final class Client {
     func received(text: ByteBuffer) {
         guard partial == nil, let packet = try? IncomingPacket(text, limits: connection.core.configuration.limits)
         else { return connection.closeNow(.parseError) }
+        var whole = Whole(packet: packet)
+        if let lease = connection.lease { whole.leases.append(lease) }
         if packet.attachments > 0 {
-            partial = (packet, [])
+            partial = whole
         } else {
-            handle(packet, [])
+            handle(whole)
         }
     }
 
     func received(binary: ByteBuffer) {
         partial?.attachments.append(binary)
-        guard let (packet, attachments) = partial else { return connection.closeNow(.parseError) }
-        if attachments.count == packet.attachments {
+        if let lease = connection.lease { partial?.leases.append(lease) }
+        guard let whole = partial else { return connection.closeNow(.parseError) }
+        if whole.attachments.count == whole.packet.attachments {
             partial = nil
-            handle(packet, attachments)
+            handle(whole)
         }
     }
 
-    private func handle(_ packet: IncomingPacket, _ attachments: [ByteBuffer]) {
+    private func handle(_ whole: Whole) {
+        let (packet, attachments) = (whole.packet, whole.attachments)
         let name = packet.namespace ?? "/"
         if case .connect(let auth) = packet.content {
             return connect(name, auth: auth, query: packet.query)
@@ -55,7 +66,8 @@ final class Client {
         case .disconnect:
             leave(socket, .clientNamespaceDisconnect)
         case .event(let event, let arguments):
-            socket.received(event, SocketArguments(json: arguments, attachments: attachments), id: packet.id)
+            let arguments = SocketArguments(json: arguments, attachments: attachments)
+            socket.received(event, arguments, whole.leases, id: packet.id)
         case .acknowledgement(let arguments):
             guard let id = packet.id else { return }
             socket.received(answer: SocketArguments(json: arguments, attachments: attachments), to: id)

@@ -181,10 +181,10 @@ extension Socket {
         if close { connection.closeNow(.serverNamespaceDisconnect) }
     }
 
-    func received(_ event: String, _ arguments: SocketArguments, id: UInt64?) {
+    func received(_ event: String, _ arguments: SocketArguments, _ leases: [PayloadLease], id: UInt64?) {
         guard let body = handlers.events[event] ?? handlers.anyOther else { return }
         let acknowledgement = id.map { SocketAcknowledgement(socket: self, id: $0) }
-        body(self, SocketEvent(name: event, arguments: arguments, acknowledgement: acknowledgement))
+        body(self, SocketEvent(name: event, arguments: arguments, acknowledgement: acknowledgement, leases: leases))
     }
 
     func received(answer: SocketArguments, to id: UInt64) {

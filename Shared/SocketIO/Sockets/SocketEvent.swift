@@ -4,6 +4,8 @@ public struct SocketEvent: Sendable {
     public let arguments: SocketArguments
     /// How to answer; nil if the client wants no answer.
     public let acknowledgement: SocketAcknowledgement?
+    /// Its share of ``SocketIOLimits/payloadBytes``, given back when the event is no longer held.
+    let leases: [PayloadLease]
 }
 
 /// The answer that a client waits for.

@@ -5,6 +5,8 @@ enum FrameFault: UInt16, Error {
     case protocolError = 1002
     case invalidText = 1007
     case tooLarge = 1009
+    /// No memory is left for large messages (registered with IANA for RFC 6455).
+    case tryAgainLater = 1013
 }
 
 /// Takes messages out of a client's bytes (RFC 6455, section 5).
@@ -12,8 +14,7 @@ enum FrameFault: UInt16, Error {
 /// Payloads are unmasked as they come in, so that of a message under way nothing is kept but its own bytes so far.
 struct FrameDecoder {
     enum Message {
-        case text(ByteBuffer)
-        case binary(ByteBuffer)
+        case message(WebSocketMessage)
         case ping(ByteBuffer)
         case pong
         /// The code that the client gave, if any.
@@ -43,14 +44,15 @@ struct FrameDecoder {
     /// Of a message that comes in several frames, what it is.
     private var kind: Opcode?
     private var message = ByteBuffer()
+    private var lease: PayloadLease?
     private var control = ByteBuffer()
 
     /// The next whole message; nil if the bytes end before it does, and at most the beginning of a header is left.
-    mutating func next(_ input: inout ByteBuffer, limit: Int) throws(FrameFault) -> Message? {
+    mutating func next(_ input: inout ByteBuffer, limit: Int, ledger: PayloadLedger) throws(FrameFault) -> Message? {
         while true {
             if frame == nil {
                 guard let header = try Self.header(&input) else { return nil }
-                try begin(header, limit: limit)
+                try begin(header, limit: limit, ledger)
             }
             guard let done = takePayload(&input) else { return nil }
             if let message = try finish(done) { return message }
@@ -82,16 +84,25 @@ struct FrameDecoder {
         return Frame(opcode: opcode, isFinal: start & 0x8000 != 0, mask: mask, length: length, remaining: length)
     }
 
-    private mutating func begin(_ header: Frame, limit: Int) throws(FrameFault) {
+    private mutating func begin(_ header: Frame, limit: Int, _ ledger: PayloadLedger) throws(FrameFault) {
         if header.opcode.isControl {
             guard header.isFinal, header.length <= 125 else { throw .protocolError }
             control = ByteBuffer()
         } else {
             guard (header.opcode == .continuation) == (kind != nil) else { throw .protocolError }
-            guard message.readableBytes + header.length <= limit else { throw .tooLarge }
+            // Both are at least 0, and only the second may be anything.
+            guard header.length <= limit - message.readableBytes else { throw .tooLarge }
+            try reserve(message.readableBytes + header.length, of: ledger)
             if kind == nil { kind = header.opcode }
         }
         frame = header
+    }
+
+    private mutating func reserve(_ length: Int, of ledger: PayloadLedger) throws(FrameFault) {
+        guard length > PayloadLedger.small else { return }
+        let lease = lease ?? PayloadLease(ledger)
+        self.lease = lease
+        guard lease.cover(length) else { throw .tryAgainLater }
     }
 
     /// The frame, once all of its payload is here.
@@ -122,11 +133,13 @@ struct FrameDecoder {
         case .continuation, .text, .binary:
             guard done.isFinal, let kind else { return nil }
             let whole = message
+            let lease = lease
             message = ByteBuffer()
             self.kind = nil
-            if kind == .binary { return .binary(whole) }
+            self.lease = nil
+            if kind == .binary { return .message(WebSocketMessage(content: .binary(whole), lease: lease)) }
             guard UTF8Check.isWellFormed(whole) else { throw .invalidText }
-            return .text(whole)
+            return .message(WebSocketMessage(content: .text(whole), lease: lease))
         }
     }
 

@@ -2,9 +2,9 @@ import NIOCore
 import Synchronization
 
 /// A whole message of a client.
-enum WebSocketMessage: Sendable {
-    case text(ByteBuffer)
-    case binary(ByteBuffer)
+struct WebSocketMessage: Sendable {
+    let content: EngineMessage
+    let lease: PayloadLease?
 }
 
 /// The WebSocket of a connection, or one that is to become it; alone in its pipeline, but for TLS.
@@ -156,7 +156,10 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
 
     private func decode() {
         do {
-            while state == .open, !isPaused, let message = try decoder.next(&input, limit: connection.maxPayload) {
+            let ledger = connection.core.payloads
+            while state == .open, !isPaused,
+                let message = try decoder.next(&input, limit: connection.maxPayload, ledger: ledger)
+            {
                 handle(message)
             }
         } catch {
@@ -174,8 +177,7 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
 
     private func handle(_ message: FrameDecoder.Message) {
         switch message {
-        case .text(let text): deliver(.text(text))
-        case .binary(let bytes): deliver(.binary(bytes))
+        case .message(let message): deliver(message)
         case .ping(let bytes): if isWritable { writeNow(.frame(.pong, bytes)) }
         case .pong: break
         case .close(let code):

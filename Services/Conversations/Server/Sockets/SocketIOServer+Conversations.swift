@@ -19,6 +19,7 @@ extension SocketIOServer {
         configuration.announcedMaxPayload = settings.socketPayload
         configuration.origins = settings.corsOrigins.contains("*") ? .any : .only(Set(settings.corsOrigins))
         configuration.limits.connections = settings.maximumSockets
+        configuration.limits.payloadBytes = settings.socketPayloads
         configuration.limits.bufferedBytes = settings.socketBuffer
         // An event is an array around its payload, of which `WireJSON` says itself that it is too deep.
         configuration.limits.depth = JSONGuard.maximumDepth + 8
