@@ -57,6 +57,16 @@ package struct ServiceClient: Sendable {
         try decode(try await send(.put, path, timeout: timeout))
     }
 
+    package func put<Answer: Decodable>(
+        _ path: String,
+        _ body: some Encodable,
+        timeout: Duration = .seconds(5),
+        as type: Answer.Type = Answer.self
+    ) async throws -> Answer {
+        let body = try WireJSON.encoder().encode(body)
+        return try decode(try await send(.put, path, body: body, timeout: timeout))
+    }
+
     package func patch<Answer: Decodable>(
         _ path: String,
         _ body: some Encodable,

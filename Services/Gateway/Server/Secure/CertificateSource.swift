@@ -57,7 +57,7 @@ package struct CertificateSource: Sendable {
     }
 
     private func chain() throws -> [NIOSSLCertificate] {
-        let pem = try Self.pem(certificate, of: Self.certificateSetting)
+        let pem = try KeyText.read(certificate, of: Self.certificateSetting)
         guard let chain = try? NIOSSLCertificate.fromPEMBytes(Array(pem.utf8)), !chain.isEmpty else {
             throw SettingError(Self.certificateSetting, "holds no certificate in PEM that can be read")
         }
@@ -65,7 +65,7 @@ package struct CertificateSource: Sendable {
     }
 
     private func privateKey() throws -> NIOSSLPrivateKey {
-        let pem = try Self.pem(key, of: Self.keySetting)
+        let pem = try KeyText.read(key, of: Self.keySetting)
         // Asked here, since BoringSSL would look for somebody to ask for the passphrase.
         guard !pem.contains("ENCRYPTED") else {
             throw SettingError(Self.keySetting, "is encrypted; a key without a passphrase is needed")
@@ -74,15 +74,5 @@ package struct CertificateSource: Sendable {
             throw SettingError(Self.keySetting, "holds no private key in PEM that can be read")
         }
         return key
-    }
-
-    /// The PEM itself, or what is in the file.
-    private static func pem(_ value: String, of setting: String) throws -> String {
-        if value.contains("-----BEGIN") { return value.replacing("\\n", with: "\n") }
-        do {
-            return try String(contentsOf: URL(filePath: value), encoding: .utf8)
-        } catch {
-            throw SettingError(setting, "names the file \(value), which cannot be read")
-        }
     }
 }

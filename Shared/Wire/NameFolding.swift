@@ -4,8 +4,8 @@ import Foundation
 ///
 /// The same on every machine, whatever its locale. Zero-width and other ignorable characters count for nothing, so a
 /// name cannot be copied by hiding one in it.
-enum NameFolding {
-    static func fold(_ text: String) -> String {
+package enum NameFolding {
+    package static func fold(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
         var folded = foldOnce(text)
         // Folding may give something that composes anew; it settles at the second pass.
