@@ -111,7 +111,7 @@ func service(_ name: String, calls neighbours: [String] = [], adding extra: [Tar
             name: "\(name)Tests",
             dependencies: neighbourAPIs + extra + [
                 api, server, "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
-                .httpTypes, .hummingbird, .hummingbirdTesting, .lifecycle, .logging, .nioCore,
+                .configuration, .httpTypes, .hummingbird, .hummingbirdTesting, .lifecycle, .logging, .nioCore,
             ],
             path: "Tests/\(name)Tests",
             swiftSettings: settings
@@ -241,8 +241,8 @@ let package = Package(
         + tests(
             "SuiteTests",
             [
-                "AuthAPI", "ChildProcesses", "ConversationsAPI", "LocalPostgres", "Postgres", "ServiceClient",
-                "TestSupport", "Wire",
+                "AuthAPI", "ChildProcesses", "ConversationsAPI", "LocalPostgres", "Postgres", "PushAPI",
+                "ServiceClient", "TestSupport", "Wire",
                 .asyncHTTPClient, .crypto, .httpTypes, .logging, .nioCore, .yams,
             ]
         )
@@ -268,6 +268,8 @@ let package = Package(
             calls: ["Auth"],
             adding: ["Blobs", "EventBus", "Multipart", "SocketIO", .collections, .nioHTTP1]
         )
+        // It hears of badges from conversations and calls nobody there; conversations calls it.
+        + service("Push", calls: ["Auth"], adding: ["ConversationsAPI", .crypto])
         + gateway()
 )
 

@@ -94,12 +94,17 @@ import Testing
         }
         let table = RouteTable(document: document, services: services)
         #expect(table.routes.allSatisfy { $0.owner != .nobody })
+        let push = try #require(services.firstIndex { $0.name == "push" })
+        let pushed = Set(
+            table.routes.filter { $0.owner == .service(push) }.map { $0.template.split(separator: "/")[0] }
+        )
+        #expect(pushed.isSuperset(of: ["devices", "notification-settings", "push", "subscriptions", "topics"]))
         let open = table.routes.filter { !$0.open.isEmpty }.map(\.template)
         // The open routes of api.md, as far as they are there.
         let expected = [
             "/auth/register", "/auth/anonymous", "/auth/login", "/auth/refresh", "/1/auth/nonce",
             "/1/auth/login", "/health", "/ready", "/status", "/openapi.yaml", "/docs", "/media/conversations/{key}",
-            "/socket.io/",
+            "/socket.io/", "/push/vapid-key",
         ]
         #expect(Set(open.filter { !$0.hasPrefix("/.well-known/") }) == Set(expected))
     }

@@ -17,7 +17,9 @@ package struct PublicRoute: Hashable, Sendable, CustomStringConvertible {
     package var path: String { template.replacing(/\{\w+\}/, with: "something") }
 
     /// Those of the document whose first word is one of these: what a service has to serve, no more and no less.
-    package static func below(_ words: String...) throws -> [PublicRoute] {
+    package static func below(_ words: String...) throws -> [PublicRoute] { try below(words) }
+
+    package static func below(_ words: [String]) throws -> [PublicRoute] {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/openapi.yaml")
         let text = try String(contentsOf: file.standardizedFileURL, encoding: .utf8)
         guard let document = try Yams.load(yaml: text) as? [String: Any],

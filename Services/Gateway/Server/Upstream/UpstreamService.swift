@@ -11,6 +11,11 @@ package struct UpstreamService: Sendable {
             "conversations", ["/conversations", "/blocks", "/socket.io", "/media/conversations"],
             "http://127.0.0.1:8082"
         ),
+        (
+            "push",
+            ["/devices", "/notification-settings", "/notifications/log", "/subscriptions", "/push", "/topics"],
+            "http://127.0.0.1:8085"
+        ),
     ]
 
     package let name: String

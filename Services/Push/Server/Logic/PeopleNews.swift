@@ -1,0 +1,29 @@
+import AuthAPI
+import struct ConversationsAPI.DeviceBadge
+import Postgres
+import ServiceHost
+import Wire
+
+/// What push does about what others tell it of people: sign-ins, sessions that end, people who leave.
+struct PeopleNews: Sendable {
+    let devices: Devices
+
+    func heard(by consumer: EventConsumer) -> EventConsumer {
+        consumer
+            .on(DeviceRegistered.self) { registered, _, db in try await devices.take(registered, in: db) }
+            .on(DeviceBadge.self) { change, _, db in try await devices.take(change, in: db) }
+            .on(SessionEnded.self) { ended, _, db in try await devices.take(ended, in: db) }
+            .on(UserDeleted.self) { deleted, _, db in
+                let user = User.ID(application: deleted.applicationId, user: deleted.userId)
+                try await Self.forget(user, in: db)
+            }
+    }
+
+    /// Everything that push keeps of somebody.
+    private static func forget(_ user: User.ID, in db: PostgresTransaction) async throws {
+        try await DeviceStore(db: db).delete(of: user)
+        try await SettingsStore(db: db).delete(of: user)
+        try await SubscriptionStore(db: db).delete(of: user)
+        try await TopicSubscriptionStore(db: db).delete(of: user)
+    }
+}

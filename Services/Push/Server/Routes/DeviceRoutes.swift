@@ -1,0 +1,37 @@
+import Hummingbird
+import PushAPI
+import ServiceHost
+import Wire
+
+/// Serves `/devices`, and what a browser needs to become one.
+struct DeviceRoutes {
+    let devices: Devices
+    let vapidKey: VAPIDKey?
+
+    func add(to routes: SuiteRoutes) {
+        routes.user.post("devices", use: register)
+        routes.user.get("devices", use: list)
+        routes.user.delete("devices/:id", use: remove)
+        routes.open.get("push/vapid-key", use: showKey)
+    }
+
+    func register(request: Request, context: UserContext) async throws -> Reply<Device> {
+        let draft = try await request.decode(as: DeviceDraft.self, context: context)
+        return Reply(try await devices.register(draft, by: context.identity))
+    }
+
+    func list(request: Request, context: UserContext) async throws -> Page<Device> {
+        try await devices.list(of: context.identity, limit: request.limit(), cursor: request.query("cursor"))
+    }
+
+    func remove(request: Request, context: UserContext) async throws -> Reply<DeviceRemoval> {
+        Reply(try await devices.remove(context.path("id"), of: context.user))
+    }
+
+    func showKey(request: Request, context: SuiteContext) async throws -> Reply<ApplicationServerKey> {
+        guard let vapidKey else {
+            throw APIError(.notFound, "no_vapid_key", "browsers are not notified here")
+        }
+        return Reply(ApplicationServerKey(publicKey: vapidKey.publicKey))
+    }
+}

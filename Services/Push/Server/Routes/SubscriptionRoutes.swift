@@ -1,0 +1,39 @@
+import Hummingbird
+import PushAPI
+import ServiceHost
+import Wire
+
+/// Serves `/subscriptions`, and takes what other services find that somebody follows.
+struct SubscriptionRoutes {
+    let subscriptions: Subscriptions
+
+    func add(to routes: SuiteRoutes) {
+        routes.user.get("subscriptions", use: list)
+        routes.user.get("subscriptions/:broadcaster", use: show)
+        routes.user.put("subscriptions/:broadcaster", use: change)
+        routes.user.delete("subscriptions/:broadcaster", use: remove)
+        routes.neighbour.post("subscriptions/import", use: takeImport)
+    }
+
+    func list(request: Request, context: UserContext) async throws -> Page<Subscription> {
+        try await subscriptions.list(of: context.user, limit: request.limit(), cursor: request.query("cursor"))
+    }
+
+    func show(request: Request, context: UserContext) async throws -> Reply<Subscription> {
+        Reply(try await subscriptions.show(context.path("broadcaster"), to: context.user))
+    }
+
+    func change(request: Request, context: UserContext) async throws -> Reply<Subscription> {
+        let changes = try await request.decode(as: SubscriptionChanges.self, context: context)
+        return Reply(try await subscriptions.change(context.path("broadcaster"), changes, by: context.user))
+    }
+
+    func remove(request: Request, context: UserContext) async throws -> Reply<SubscriptionRemoval> {
+        Reply(try await subscriptions.remove(context.path("broadcaster"), of: context.user))
+    }
+
+    func takeImport(request: Request, context: NeighbourContext) async throws -> Reply<ImportedSubscriptions> {
+        let found = try await request.decode(as: SubscriptionImport.self, context: context)
+        return Reply(try await subscriptions.add(found))
+    }
+}

@@ -1,0 +1,66 @@
+import Configuration
+import Crypto
+import Foundation
+import ServiceHost
+import Testing
+
+@testable import PushServer
+
+/// What push refuses to start with, and what it takes.
+@Suite struct ConfigurationTests {
+    @Test func aKeyIsTakenAsItIsOrFromItsFile() throws {
+        let key = P256.Signing.PrivateKey()
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).pem")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data("\(key.pemRepresentation)\n".utf8).write(to: file)
+        let oneLine = key.pemRepresentation.replacing("\n", with: "\\n")
+        for setting in [key.pemRepresentation, oneLine, file.path(percentEncoded: false)] {
+            let settings = try Self.read([
+                "VAPID_PRIVATE_KEY": setting, "APNS_KEY": setting, "APNS_KEY_ID": "K", "APNS_TEAM_ID": "T",
+                "APNS_TOPIC": "org.example.app", "TRUSTED_CA": setting,
+            ])
+            #expect(settings.vapidKey?.publicKey == VAPIDKey(key).publicKey)
+            #expect(settings.apns?.key.contains("-----BEGIN PRIVATE KEY-----\n") == true)
+            #expect(settings.trustedCA == settings.apns?.key && settings.apns?.topic == "org.example.app")
+        }
+        let account = #" {"project_id": "p"}"#
+        #expect(try Self.read(["FCM_SERVICE_ACCOUNT": account]).fcmServiceAccount == account)
+    }
+
+    @Test func withoutSettingsNothingIsKnownAndProvidersAreWhereTheyAre() throws {
+        let settings = try Self.read([:])
+        #expect(settings.apns == nil && settings.fcmServiceAccount == nil && settings.vapidKey == nil)
+        #expect(settings.apnsURL == "https://api.push.apple.com")
+        #expect(try Self.read(["FCM_URL": "http://127.0.0.1:8090/fcm/"]).fcmURL == "http://127.0.0.1:8090/fcm")
+        #expect(try Self.read(["PUBLIC_URL": "https://example.org"]).vapidSubject == "https://example.org")
+        #expect(try Self.read(["VAPID_SUBJECT": "mailto:a@b.org"]).vapidSubject == "mailto:a@b.org")
+    }
+
+    @Test(arguments: [
+        (["APNS_KEY": "-----BEGIN PRIVATE KEY-----"], "APNS_KEY_ID"),
+        (["APNS_TOPIC": "org.example.app"], "APNS_KEY"),
+        (["APNS_KEY": "/no/such/file"], "APNS_KEY"),
+        (["FCM_SERVICE_ACCOUNT": "/no/such/file"], "FCM_SERVICE_ACCOUNT"),
+        (["VAPID_PRIVATE_KEY": "/no/such/file"], "VAPID_PRIVATE_KEY"),
+        (["VAPID_PRIVATE_KEY": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"], "VAPID_PRIVATE_KEY"),
+        (["VAPID_SUBJECT": "me@example.org"], "VAPID_SUBJECT"),
+        (["APNS_URL": "api.push.apple.com"], "APNS_URL"),
+        (["FCM_TOKEN_URL": "https://"], "FCM_TOKEN_URL"),
+        (["ALLOWED_PRIVATE_HOSTS": "127.0.0.1"], "ALLOWED_PRIVATE_HOSTS"),
+        (["ALLOWED_PRIVATE_HOSTS": "127.0.0.1:1,,"], "ALLOWED_PRIVATE_HOSTS"),
+        (["ALLOWED_PRIVATE_HOSTS": "http://127.0.0.1:1"], "ALLOWED_PRIVATE_HOSTS"),
+        (["DEVICES_MAX_USER": "0"], "DEVICES_MAX_USER"),
+    ])
+    func whatMakesNoSenseIsSaidByItsName(settings: [String: String], name: String) {
+        #expect {
+            try Self.read(settings)
+        } throws: { error in
+            // The name first, and none of a key's text.
+            "\(error)".hasPrefix("\(name) ") && !"\(error)".contains("AAAA")
+        }
+    }
+
+    private static func read(_ settings: [String: String]) throws -> PushConfiguration {
+        try PushConfiguration(ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: settings)))
+    }
+}

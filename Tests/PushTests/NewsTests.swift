@@ -1,0 +1,194 @@
+import AuthAPI
+import struct ConversationsAPI.DeviceBadge
+import Foundation
+import HTTPTypes
+import Postgres
+import PushAPI
+import TestSupport
+import Testing
+import Wire
+
+@testable import PushServer
+
+/// What others tell push of people.
+@Suite struct NewsTests {
+    @Test func aSignInRegistersItsDevice() async throws {
+        try await withPush { scene in
+            let event = scene.ann.registered("<AB cd>", platform: "ios_production")
+            try await scene.tell(event)
+            try await scene.tell(event, from: "conversations")
+
+            let devices = try await scene.ann.preferences.devices()
+            #expect(devices.map(\.deviceId) == ["phone"] && devices[0].current)
+            #expect(try await scene.rows("SELECT token AS row FROM devices") == ["abcd"])
+        }
+    }
+
+    @Test func whatNobodyCouldSendToIsLeftOut() async throws {
+        try await withPush { scene in
+            try await scene.tell(scene.ann.registered("no token of Apple's", platform: "ios_production"))
+            try await scene.tell(scene.ann.registered("x", platform: "web"))
+            try await scene.tell(scene.ann.registered("x", platform: "fax"))
+            try await scene.tell(scene.ann.registered("x", deviceID: ""))
+
+            #expect(try await scene.ann.preferences.devices().isEmpty)
+        }
+    }
+
+    @Test func aSessionTakesItsDevicesAlong() async throws {
+        try await withPush { scene in
+            let again = try await Person(scene.ann.id, at: scene.service, scene.keys)
+            try await scene.ann.preferences.register(.phone("aa", deviceID: "a"))
+            try await scene.tell(scene.ann.registered("bb", deviceID: "b"))
+            let kept = try await again.preferences.register(.phone("cc", deviceID: "c"))
+
+            try await scene.tell(scene.ann.ended)
+
+            #expect(try await again.preferences.devices() == [kept])
+            // Told late, or asked for by who has not been told yet: nothing is registered in it any more.
+            try await scene.tell(scene.ann.registered("dd", deviceID: "d"), from: "conversations")
+            let answer = try await scene.ann.ask(.post, "/devices", #"{"platform": "gcm", "token": "ee"}"#)
+            #expect(answer.status == 403 && answer.problem?.code == "session_ended")
+            #expect(try await again.preferences.devices() == [kept])
+            // Another session takes the device over.
+            let over = try await again.preferences.register(.phone("aa", deviceID: "a"))
+            #expect(over.current)
+        }
+    }
+
+    @Test func whateverASessionRegistersWhileItEndsIsGone() async throws {
+        try await withPush { scene in
+            for round in 0..<10 {
+                let person = try await scene.person("person \(round)")
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for number in 0..<4 {
+                        tasks.addTask {
+                            let (token, device) = ("\(round).\(number)", "\(number)")
+                            let body = #"{"platform": "gcm", "token": "\#(token)", "deviceId": "\#(device)"}"#
+                            // Refused where the end came first.
+                            let status = try await person.ask(.post, "/devices", body).status
+                            #expect([200, 403].contains(status))
+                        }
+                    }
+                    tasks.addTask { try await scene.tell(person.ended) }
+                    try await tasks.waitForAll()
+                }
+            }
+            #expect(try await scene.rows("SELECT token AS row FROM devices").isEmpty)
+        }
+    }
+
+    @Test func aBadgeIsNotedForTheDeviceThatHasIt() async throws {
+        try await withPush { scene in
+            for name in ["phone", "tablet"] {
+                try await scene.ann.preferences.register(DeviceDraft(platform: "gcm", token: name, deviceId: name))
+            }
+            for badge in [7, 2_000_000] as [Int64] {
+                let change = DeviceBadge(
+                    applicationId: Scene.application,
+                    userId: "ann",
+                    deviceId: "phone",
+                    badge: badge
+                )
+                try await scene.tell(change, from: "conversations")
+                let expected = ["phone \(min(badge, 1_000_000))", "tablet 0"]
+                let rows = try await scene.rows(
+                    "SELECT concat_ws(' ', device_id, badge) AS row FROM devices ORDER BY device_id"
+                )
+                #expect(rows == expected)
+            }
+        }
+    }
+
+    @Test func ofWhoIsDeletedNothingIsLeft() async throws {
+        try await withPush { scene in
+            for person in [scene.ann, scene.bob] {
+                try await person.preferences.register(.phone("0\(person.id.user == "ann" ? 1 : 2)"))
+                try await person.preferences.change(.init(enabled: false))
+                try await person.preferences.subscribe(to: "pianist")
+                try await person.preferences.subscribe(to: "removed")
+                try await person.preferences.unsubscribe(from: "removed")
+                try await person.preferences.join(topic: "news")
+            }
+
+            try await scene.tell(UserDeleted(applicationId: Scene.application, userId: "ann"))
+
+            let tables = try await scene.rows(
+                """
+                SELECT table_name AS row FROM information_schema.columns
+                WHERE table_schema = current_schema() AND column_name = 'user_id' ORDER BY 1
+                """
+            )
+            #expect(tables.contains("devices") && tables.contains("subscriptions"))
+            for table in tables where table != "idempotency_keys" {
+                let rows = try await scene.rows("SELECT DISTINCT user_id AS row FROM \(table)")
+                #expect(!rows.contains("ann"), "\(table)")
+            }
+            #expect(try await scene.bob.preferences.devices().count == 1)
+            #expect(try await scene.bob.preferences.subscriptions().things.count == 1)
+        }
+    }
+
+    @Test func anEventIsTakenOnce() async throws {
+        try await withPush { scene in
+            let id = UUID()
+            try await scene.tell(scene.ann.registered("aa"), id: id)
+            for device in try await scene.ann.preferences.devices() { try await scene.ann.preferences.remove(device) }
+            try await scene.tell(scene.ann.registered("aa"), id: id)
+
+            #expect(try await scene.ann.preferences.devices().isEmpty)
+        }
+    }
+
+    @Test func devicesNobodyHearsOfAreForgotten() async throws {
+        try await withPush { scene in
+            try await scene.ann.preferences.register(DeviceDraft(platform: "gcm", token: "old", deviceId: "old"))
+            try await scene.ann.preferences.register(DeviceDraft(platform: "gcm", token: "new", deviceId: "new"))
+            try await scene.ann.preferences.register(.phone("aa", deviceID: "Apple's"))
+            try await scene.ann.preferences.register(.phone("bb", deviceID: "refused"))
+            try await scene.tell(scene.bob.ended)
+            let pool = scene.service.database.pool
+            try await pool.run("UPDATE devices SET disabled_reason = 'bad_token' WHERE device_id = 'refused'")
+            try await pool.run("UPDATE devices SET seen_at = seen_at - interval '270 days' WHERE device_id <> 'new'")
+            func prune(inDays days: Double) async throws {
+                let now = Date().addingTimeInterval(days * 86_400)
+                try await DevicePruning(database: pool, days: 270, now: { now }).prune()
+            }
+
+            try await prune(inDays: -0.1)
+            #expect(try await scene.ann.preferences.devices().count == 4)
+            try await prune(inDays: 0.1)
+            #expect(try await scene.ann.preferences.devices().map(\.deviceId) == ["new", "Apple's"])
+            #expect(try await scene.rows("SELECT session_id AS row FROM ended_sessions") == [scene.bob.session])
+            try await prune(inDays: 61)
+            #expect(try await scene.rows("SELECT session_id AS row FROM ended_sessions").isEmpty)
+        }
+    }
+}
+
+extension Person {
+    fileprivate func registered(
+        _ token: String,
+        platform: String = "gcm",
+        deviceID: String = "phone"
+    ) -> DeviceRegistered {
+        DeviceRegistered(
+            applicationId: id.application,
+            userId: id.user,
+            sessionId: session,
+            deviceId: deviceID,
+            platform: platform,
+            pushToken: token
+        )
+    }
+
+    fileprivate var ended: SessionEnded {
+        SessionEnded(
+            applicationId: id.application,
+            userId: id.user,
+            sessionId: session,
+            deviceId: nil,
+            reason: .ended
+        )
+    }
+}

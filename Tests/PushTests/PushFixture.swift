@@ -1,0 +1,117 @@
+import AuthAPI
+import Foundation
+import HTTPTypes
+import Postgres
+import PushAPI
+import PushServer
+import ServiceClient
+import ServiceHost
+import Synchronization
+import TestSupport
+import Wire
+
+/// The service, and people signed in.
+struct Scene: Sendable {
+    let service: TestService
+    let keys: TestKeys
+    let ann: Person
+    let bob: Person
+
+    /// Somebody signed in, of the application that the scene plays in unless told otherwise.
+    func person(_ name: String, application: String = Scene.application) async throws -> Person {
+        try await Person(User.ID(application: application, user: name), at: service, keys)
+    }
+
+    /// Tells the service what happened, as `teller` does.
+    func tell<Content: EventContent>(_ content: Content, id: UUID = UUID(), from teller: String = "auth") async throws {
+        let encoded = try WireJSON.encoder().encode(content)
+        let event = Event(
+            id: id,
+            type: Content.type,
+            at: Date(),
+            content: try WireJSON.decoder().decode(JSONValue.self, from: encoded)
+        )
+        let client = try service.neighbour(teller, callee: "push")
+        _ = try await client.post("/internal/events", event, as: [String: Bool].self)
+    }
+
+    /// What a query answers in its column `row`.
+    func rows(_ query: String) async throws -> [String] {
+        try await service.database.pool.all(PostgresQuery(sql: query), as: { try $0.string("row") })
+    }
+
+    static let application = "other"
+}
+
+/// Somebody signed in.
+struct Person: Sendable {
+    let id: User.ID
+    let session: String
+    let token: String
+    let service: TestService
+
+    init(
+        _ id: User.ID,
+        session: String = UUID().uuidString.lowercased(),
+        at service: TestService,
+        _ keys: TestKeys
+    ) async throws {
+        self.id = id
+        self.session = session
+        token = try await keys.token(for: id, session: session)
+        self.service = service
+    }
+
+    /// What the typed clients are made of.
+    var client: ServiceClient {
+        ServiceClient(callee: "push", transport: service.transport, retry: .never) { [token] in "Bearer \(token)" }
+    }
+
+    var preferences: PreferencesClient { PreferencesClient(client) }
+
+    func ask(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ body: String? = nil,
+        headers: HTTPFields = [:]
+    ) async throws -> TestAnswer {
+        try await service.send(method, path, token: token, body: body, headers: headers)
+    }
+}
+
+func withPush(
+    settings: [String: String] = [:],
+    neighbours: [String: ServiceClient] = [:],
+    now: @escaping @Sendable () -> Date = { Date() },
+    _ body: (Scene) async throws -> Void
+) async throws {
+    let keys = TestKeys()
+    let auth = ServiceClient(callee: "auth", transport: AuthTransport(keys), retry: .never)
+    try await TestService.with(
+        PushService.self,
+        settings: settings,
+        neighbours: .with(["auth": auth].merging(neighbours) { $1 }),
+        now: now
+    ) { service in
+        let ann = try await Person(User.ID(application: Scene.application, user: "ann"), at: service, keys)
+        let bob = try await Person(User.ID(application: Scene.application, user: "bob"), at: service, keys)
+        try await body(Scene(service: service, keys: keys, ann: ann, bob: bob))
+    }
+}
+
+extension DeviceDraft {
+    /// One of Apple's, by its token.
+    static func phone(_ token: String, deviceID: String = "phone") -> DeviceDraft {
+        DeviceDraft(platform: "ios_production", token: token, deviceId: deviceID)
+    }
+}
+
+/// A time that goes on when the test says so.
+final class TestClock: Sendable {
+    // Today's, since credentials are.
+    private let time = Mutex(Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded()))
+
+    @Sendable func read() -> Date { time.withLock { $0 } }
+
+    func advance(by seconds: TimeInterval) { time.withLock { $0 += seconds } }
+}

@@ -1,0 +1,24 @@
+import TestSupport
+import Testing
+
+/// Push's routes are those that `docs/openapi.yaml` describes.
+@Suite struct RouteTests {
+    static let words = ["devices", "notification-settings", "notifications", "subscriptions", "push", "topics"]
+
+    @Test func everyRouteIsDescribedAndEveryDescriptionIsServed() async throws {
+        let described = try PublicRoute.below(Self.words)
+        try await withPush { scene in
+            #expect(scene.service.publicRoutes.sorted() == described.map(\.description).sorted())
+        }
+    }
+
+    @Test func whoIsNotSignedInGetsNowhere() async throws {
+        let described = try PublicRoute.below(Self.words).filter { !$0.isOpen }
+        try await withPush { scene in
+            for route in described {
+                let status = try await scene.service.send(route.method, route.path).status
+                #expect(status == 403, "\(route): \(status)")
+            }
+        }
+    }
+}
