@@ -16,7 +16,7 @@ from bench.postgres import Postgres
 from bench.suite import Suite
 
 KINDS = ["gateway", "tls", "connections", "sockets", "sends", "history", "search", "uploads", "logins", "idle"]
-BINARIES = ["auth", "conversations", "gateway", "socketio-echo", "socket-load"]
+BINARIES = ["auth", "conversations", "push", "gateway", "socketio-echo", "socket-load"]
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -26,7 +26,7 @@ class Running:
 
 
 class Suite:
-    """auth, conversations and the gateway as far as they were started; all of them stop with it."""
+    """auth, conversations, push and the gateway as far as they were started; all of them stop with it."""
 
     def __init__(self, bench, name):
         self.bench = bench
@@ -53,6 +53,9 @@ class Suite:
     def start_conversations(self, **settings):
         return self._start("conversations", settings)
 
+    def start_push(self, **settings):
+        return self._start("push", settings)
+
     def start_gateway(self, event_loops=0, settings=None, **upstreams):
         """`event_loops` 0 is one a core, as an operator gets it; `upstreams` names other instances than ours."""
         urls = {f"{name.upper()}_URL": url for name, url in upstreams.items()}
@@ -61,6 +64,11 @@ class Suite:
 
     def start_all(self):
         return self.start_auth(), self.start_conversations(), self.start_gateway()
+
+    def start_every_program(self):
+        """As an operator runs them, by name."""
+        auth, conversations, gateway = self.start_all()
+        return {"auth": auth, "conversations": conversations, "push": self.start_push(), "gateway": gateway}
 
     def sign_in(self, url):
         """The jwt of a new account."""

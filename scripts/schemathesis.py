@@ -54,7 +54,7 @@ class Suite:
 
 
 class Scene:
-    """Somebody signed in, a conversation with a second member, and a few messages in it."""
+    """Somebody signed in on a device, with a favourite; a conversation of two, and a few messages in it."""
 
     def __init__(self, suite, jwt=None):
         self.me = {"jwt": jwt} if jwt else suite.account()
@@ -65,6 +65,9 @@ class Scene:
         self.token = conversation["token"]
         path = f"/conversations/{self.token}/messages"
         self.messages = [suite.call("POST", path, {"data": f"step {step}"}, jwt)["id"] for step in range(3)]
+        device = {"platform": "gcm", "token": secrets.token_hex(32)}
+        self.devices = [suite.call("POST", "/devices", device, jwt)["id"]]
+        suite.call("PUT", "/subscriptions/pianist", {}, jwt)
         self.sessions = [session["id"] for session in suite.call("GET", "/auth/sessions", jwt=jwt)["sessions"]]
 
     def configuration(self):
@@ -74,6 +77,8 @@ class Scene:
             "users": [self.other["userId"]],
             "messages": self.messages,
             "sessions": self.sessions,
+            "devices": self.devices,
+            "broadcasters": ["pianist", "Pianist"],
         }
         lines = [f'[headers]\nAuthorization = "Bearer {self.me["jwt"]}"']
         lines += [f"[dictionaries.{name}]\nvalues = {json.dumps(values)}" for name, values in known.items()]
@@ -82,6 +87,9 @@ class Scene:
         for operation, parameter, dictionary in (
             ("markMessageRead", "path.id", "messages"),
             ("endSession", "path.id", "sessions"),
+            ("removeDevice", "path.id", "devices"),
+            ("showSubscription", "path.broadcaster", "broadcasters"),
+            ("changeSubscription", "path.broadcaster", "broadcasters"),
         ):
             lines.append(
                 f'[[operations]]\ninclude-operation-id = "{operation}"\n'

@@ -3,6 +3,7 @@ import ChildProcesses
 import ConversationsAPI
 import Foundation
 import HTTPTypes
+import PushAPI
 import ServiceClient
 import Testing
 import Wire
@@ -61,14 +62,14 @@ extension SuiteTests {
             }
         }
 
-        private static func administrator(of suite: RunningSuite) async throws -> ServiceClient {
+        static func administrator(of suite: RunningSuite) async throws -> ServiceClient {
             _ = try await suite.person("root")
             let (status, output) = try await suite.roost("admin", "grant", "root").run(within: .seconds(20))
             try #require(status.isSuccess, "\(output)")
             return suite.gateway(jwt: try await suite.returning("root").signIn.jwt)
         }
 
-        private static func application(_ name: String, by admin: ServiceClient) async throws -> NewApplication {
+        static func application(_ name: String, by admin: ServiceClient) async throws -> NewApplication {
             try await admin.post("/applications", ApplicationDraft(name: name))
         }
     }
@@ -83,6 +84,7 @@ struct AccountServer: Sendable {
 
         /// As a bearer, which a session's token may be too.
         var conversations: ConversationsClient { ConversationsClient(suite.gateway(jwt: session)) }
+        var preferences: PreferencesClient { PreferencesClient(suite.gateway(jwt: session)) }
 
         /// The status that he is let in with, by diuit's own header.
         func status(at port: Int, _ path: String) async throws -> Int {
@@ -146,14 +148,21 @@ struct AccountServer: Sendable {
         try outcome.get()
     }
 
-    func signIn(_ name: String, device: String = "phone") async throws -> Customer {
+    /// Signs somebody in, on a phone that Google reaches by `pushToken`.
+    func signIn(_ name: String, device: String = "phone", pushToken: String? = nil) async throws -> Customer {
         let answer: [String: String] = try await server.post("/login", ["username": name, "password": "pw of \(name)"])
         guard let token = answer["authToken"] else { throw SuiteError("no auth token for \(name)") }
         var headers = HTTPFields()
         if let name = HTTPField.Name("x-diuit-application-id") { headers[name] = application.applicationId }
         if let name = HTTPField.Name("x-diuit-app-key") { headers[name] = application.applicationKey }
-        let draft = try WireJSON.encoder().encode(ApplicationLoginDraft(authToken: token, deviceId: device))
-        let signedIn = try await suite.gateway().send(.post, "/1/auth/login", headers: headers, body: draft)
+        let draft = ApplicationLoginDraft(
+            authToken: token,
+            deviceId: device,
+            platform: pushToken.map { _ in "gcm" },
+            pushToken: pushToken
+        )
+        let body = try WireJSON.encoder().encode(draft)
+        let signedIn = try await suite.gateway().send(.post, "/1/auth/login", headers: headers, body: body)
         let session = try WireJSON.decode(ApplicationSignIn.self, from: signedIn.body)
         #expect(session.userId == name && session.deviceId == device)
         return Customer(suite: suite, session: session.session)

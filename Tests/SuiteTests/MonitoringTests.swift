@@ -16,7 +16,7 @@ extension SuiteTests {
                 _ = try await ana.conversations.send(MessageDraft(data: "Hello?"), to: made.token)
 
                 var exported: Set<String> = []
-                for port in [suite.authPort, suite.conversationsPort, suite.managementPort] {
+                for port in [suite.authPort, suite.conversationsPort, suite.pushPort, suite.managementPort] {
                     exported.formUnion(try await Self.metrics(port: port))
                 }
 
@@ -43,7 +43,7 @@ extension SuiteTests {
                 #expect(answer.status == 200)
 
                 var requests = 0
-                for service in ["auth", "conversations", "gateway"] {
+                for service in ["auth", "conversations", "push", "gateway"] {
                     let path = "\(suite.directory)/.roost/logs/\(service).log"
                     let text = try String(contentsOfFile: path, encoding: .utf8)
                     for line in text.split(separator: "\n") {
@@ -84,6 +84,6 @@ extension SuiteTests {
         }
 
         /// Names of the same form that are none of metrics.
-        private static let roles: Set<String> = ["roost_auth", "roost_conversations"]
+        private static let roles: Set<String> = ["roost_auth", "roost_conversations", "roost_push"]
     }
 }

@@ -3,6 +3,7 @@ import ChildProcesses
 import ConversationsAPI
 import Foundation
 import Glibc
+import PushAPI
 import ServiceClient
 import Synchronization
 import Testing
@@ -14,6 +15,7 @@ final class RunningSuite: Sendable {
     let gatewayPort: Int
     let authPort: Int
     let conversationsPort: Int
+    let pushPort: Int
     let managementPort: Int
     private let console = Mutex("")
     private let running = Mutex<ChildProcess?>(nil)
@@ -29,8 +31,9 @@ final class RunningSuite: Sendable {
     private init(settings: [String: String]) throws {
         directory = "\(NSTemporaryDirectory())/roost-suite-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let ports = try LoopbackPort.free(4).map(\.number)
+        let ports = try LoopbackPort.free(5).map(\.number)
         (gatewayPort, authPort, conversationsPort, managementPort) = (ports[0], ports[1], ports[2], ports[3])
+        pushPort = ports[4]
         var environment = ProcessInfo.processInfo.environment
         for key in ["DATABASE_URL", "TEST_DATABASE_URL", "PUBLIC_URL"] {
             environment[key] = nil
@@ -38,6 +41,7 @@ final class RunningSuite: Sendable {
         environment["PORT"] = "\(gatewayPort)"
         environment["AUTH_URL"] = "http://127.0.0.1:\(authPort)"
         environment["CONVERSATIONS_URL"] = "http://127.0.0.1:\(conversationsPort)"
+        environment["PUSH_URL"] = "http://127.0.0.1:\(pushPort)"
         environment["MANAGEMENT_PORT"] = "\(managementPort)"
         environment["LOG_LEVEL"] = "warning"
         self.environment = environment.merging(settings) { $1 }
@@ -95,7 +99,8 @@ final class RunningSuite: Sendable {
         ProcessCommand("\(Self.binaries)roost", arguments + ["--directory", directory], environment: environment)
     }
 
-    /// The process that `roost up` has noted under this name: `auth`, `conversations`, `gateway`, `postgresql`.
+    /// The process that `roost up` has noted under this name: `auth`, `conversations`, `push`, `gateway`,
+    /// `postgresql`.
     func process(_ name: String) throws -> ProcessIdentity {
         struct Note: Decodable {
             let name: String
@@ -111,7 +116,7 @@ final class RunningSuite: Sendable {
     /// All processes of the suite that live.
     func processes() -> [ProcessIdentity] {
         // Silence: one that is just being started again is not noted.
-        ["auth", "conversations", "gateway", "postgresql"].compactMap { try? process($0) }.filter(\.isAlive)
+        ["auth", "conversations", "push", "gateway", "postgresql"].compactMap { try? process($0) }.filter(\.isAlive)
     }
 
     /// The suite as a client sees it.
@@ -182,6 +187,7 @@ struct Person: Sendable {
     let service: ServiceClient
 
     var conversations: ConversationsClient { ConversationsClient(service) }
+    var preferences: PreferencesClient { PreferencesClient(service) }
 }
 
 /// A scene could not be set.

@@ -19,8 +19,8 @@ class Idle:
         self.suite = bench.suite("idle")
         # Once to migrate, then again as an operator restarts them: that start is the one that counts.
         with self.suite:
-            self.first = dict(zip(("auth", "conversations", "gateway"), self.suite.start_all(), strict=True))
-        self.running = dict(zip(("auth", "conversations", "gateway"), self.suite.start_all(), strict=True))
+            self.first = self.suite.start_every_program()
+        self.running = self.suite.start_every_program()
         port = free_port()
         self.peer = pocketbase.start(bench.directory("pocketbase-idle"), port)
         self.peer_ready = self.peer.wait_until(lambda: web.answers(f"http://127.0.0.1:{port}", "/api/health"))

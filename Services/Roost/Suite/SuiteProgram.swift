@@ -8,7 +8,7 @@ struct SuiteProgram: Hashable, Sendable {
     /// The setting that says where its instances are; the gateway, which nobody calls, has none.
     let urlKey: String?
     let hasDatabase: Bool
-    /// Secrets that it is given, beside its database.
+    /// Secrets that it is given, beside its database; no other is.
     let secrets: [String]
 
     /// In the order in which they are started; stopped the other way round.
@@ -26,6 +26,13 @@ struct SuiteProgram: Hashable, Sendable {
             urlKey: "CONVERSATIONS_URL",
             hasDatabase: true,
             secrets: ["SERVICE_SECRET"]
+        ),
+        SuiteProgram(
+            name: "push",
+            port: 8085,
+            urlKey: "PUSH_URL",
+            hasDatabase: true,
+            secrets: ["SERVICE_SECRET", "VAPID_PRIVATE_KEY", "APNS_KEY", "FCM_SERVICE_ACCOUNT"]
         ),
         SuiteProgram(name: "gateway", port: 8080, urlKey: nil, hasDatabase: false, secrets: ["SERVICE_SECRET"]),
     ]

@@ -109,11 +109,12 @@ struct SuiteSettings: Sendable {
                 environment[key] = addresses(of: program).joined(separator: ",")
             }
         }
-        for key in ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY"] {
+        for key in Set(SuiteProgram.all.flatMap(\.secrets)) {
             environment[key] = instance.program.secrets.contains(key) ? secret(key) : nil
         }
         if instance.program.urlKey != nil { environment["TLS_KEY"] = nil }
         environment["DATABASE_URL"] = databaseURL
+        environment["EVENT_SUBSCRIBERS"] = given["EVENT_SUBSCRIBERS"] ?? Self.subscribers
         environment["HOST"] = instance.host
         environment["PORT"] = "\(instance.port)"
         environment["PUBLIC_URL"] = try given["PUBLIC_URL"] ?? gatewayURL()
@@ -121,6 +122,11 @@ struct SuiteSettings: Sendable {
         environment["DRAIN_TIMEOUT"] = "\(drainTimeout)"
         return environment
     }
+
+    /// Who is told of what happens, where the operator says nothing else.
+    private static let subscribers =
+        ["device.registered", "device.badge", "session.ended", "user.deleted"].map { "\($0)=push" }
+        .joined(separator: ",")
 
     /// A secret by its setting's name.
     func secret(_ key: String) -> String? { given[key] ?? secrets.values[key] }

@@ -1,4 +1,6 @@
+import Crypto
 import Foundation
+import Wire
 
 /// The suite's secrets on this machine: made on the first run, kept in `.roost/secrets.env`.
 struct Secrets: Sendable {
@@ -44,10 +46,12 @@ struct Secrets: Sendable {
     }
 
     private static let names =
-        ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY"] + SuiteProgram.all.filter(\.hasDatabase).map(\.passwordKey)
+        ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY", "VAPID_PRIVATE_KEY"]
+        + SuiteProgram.all.filter(\.hasDatabase).map(\.passwordKey)
 
-    /// A password in hex, which a URL takes as it is; anything else in base64.
+    /// A password in hex, which a URL takes as it is; a key of P-256 in base64url; anything else in base64.
     private static func random(_ name: String) -> String {
+        if name == "VAPID_PRIVATE_KEY" { return Base64URL.encode(P256.Signing.PrivateKey().rawRepresentation) }
         let key = randomKey()
         return name.hasPrefix("DATABASE_PASSWORD")
             ? key.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() : key.base64EncodedString()

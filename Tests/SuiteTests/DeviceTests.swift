@@ -1,0 +1,61 @@
+import AuthAPI
+import ChildProcesses
+import Foundation
+import Glibc
+import PushAPI
+import ServiceClient
+import Testing
+import Wire
+
+/// Where people are notified, as auth, push and the gateway have it together.
+extension SuiteTests {
+    @Suite struct DeviceTests {
+        @Test func aDeviceComesAndGoesWithItsSession() async throws {
+            try await RunningSuite.with { suite in
+                let ana = try await suite.person("ana")
+                let again = try await suite.returning("ana")
+                let tablet = DeviceDraft(platform: "gcm", token: "tablet's", deviceId: "tablet")
+                let kept = try await again.preferences.register(tablet)
+                let phone = String(repeating: "ab", count: 32)
+                try await ana.preferences.register(DeviceDraft(platform: "ios_production", token: phone))
+                #expect(try await again.preferences.devices().count == 2)
+
+                // Push is away meanwhile, and hears of it when it is back.
+                try suite.process("push").signal(SIGSTOP)
+                let _: Done = try await ana.service.post("/auth/logout", [String: String]())
+                try suite.process("push").signal(SIGCONT)
+
+                try await eventually(within: .seconds(10), "gone with its session") {
+                    try await again.preferences.devices() == [kept]
+                }
+            }
+        }
+
+        @Test func whoSignsInWithATokenIsReachedByIt() async throws {
+            try await RunningSuite.with { suite in
+                let admin = try await ApplicationTests.administrator(of: suite)
+                let acme = try await ApplicationTests.application("Acme", by: admin)
+                try await AccountServer.with(acme, of: suite) { accounts in
+                    let ada = try await accounts.signIn("ada", pushToken: "ada's token")
+                    let bo = try await accounts.signIn("bo", device: "laptop", pushToken: "<bo's token>")
+                    for (person, name) in [(ada, "phone"), (bo, "laptop")] {
+                        try await eventually(within: .seconds(10), "registered") {
+                            try await person.preferences.devices().map(\.deviceId) == [name]
+                        }
+                    }
+                    // Somebody else signs in on the same phone.
+                    let cy = try await accounts.signIn("cy", pushToken: "ada's token")
+                    try await eventually(within: .seconds(10), "moved") {
+                        try await ada.preferences.devices().isEmpty
+                    }
+                    #expect(try await cy.preferences.devices().first?.current == true)
+
+                    let user = "/applications/\(acme.applicationId)/users/bo"
+                    let _: Done = try await admin.delete(user)
+                    let key = try await ada.preferences.applicationServerKey().publicKey
+                    #expect(Base64URL.decode(key)?.count == 65)
+                }
+            }
+        }
+    }
+}
