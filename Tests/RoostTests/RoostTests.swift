@@ -93,21 +93,35 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
 
         let instances = try settings.instances().map { "\($0.name) \($0.port)" }
 
-        #expect(instances == ["auth 8081", "conversations 9001", "conversations-2 9002", "gateway 9000"])
+        #expect(instances == ["auth 8081", "conversations 9001", "conversations-2 9002", "push 8085", "gateway 9000"])
     }
 
     @Test func eachIsGivenItsOwnSecretsAndNoOthers() throws {
-        let settings = try settings(["AUTH_DATABASE_URL": "postgres://other", "HOST": "0.0.0.0", "PORT": "80"])
+        let settings = try settings([
+            "AUTH_DATABASE_URL": "postgres://other", "HOST": "0.0.0.0", "PORT": "80", "APNS_KEY": "Apple's",
+        ])
 
         for instance in try settings.instances() {
             let environment = try settings.environment(of: instance, databaseURL: "postgres://\(instance.name)")
             #expect(environment["SERVICE_SECRET"] != nil)
             #expect((environment["TOKEN_ENCRYPTION_KEY"] != nil) == (instance.name == "auth"))
+            #expect((environment["VAPID_PRIVATE_KEY"] != nil) == (instance.name == "push"))
+            #expect((environment["APNS_KEY"] != nil) == (instance.name == "push"))
             #expect(environment["AUTH_DATABASE_URL"] == nil)
             #expect(environment["DATABASE_URL"] == "postgres://\(instance.name)")
             #expect(!environment.keys.contains { $0.hasPrefix("DATABASE_PASSWORD") })
             #expect(environment["HOST"] == (instance.name == "gateway" ? "0.0.0.0" : "127.0.0.1"))
             #expect(environment["SUPERVISED"] == "1")
+        }
+    }
+
+    @Test func pushHearsWhatHappensUnlessTheOperatorSaysWhoDoes() throws {
+        for (given, expected) in [([:], "session.ended=push"), (["EVENT_SUBSCRIBERS": "a=b"], "a=b")] {
+            let settings = try settings(given)
+            for instance in try settings.instances() {
+                let told = try settings.environment(of: instance, databaseURL: nil)["EVENT_SUBSCRIBERS"]
+                #expect(told?.split(separator: ",").contains(expected[...]) == true)
+            }
         }
     }
 
@@ -134,5 +148,45 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
             #expect(throws: Workspace.Problem.self) { try Secrets.prepare(in: workspace, environment: [:]) }
             _ = try Secrets.prepare(in: workspace, environment: ["TOKEN_ENCRYPTION_KEY": "the operator's"])
         }
+    }
+}
+
+@Suite struct SandboxCredentialsTests {
+    private static let text = """
+        {"account": "roost", "authority": "PEM",
+         "apns": {"key": "K", "keyId": "I", "teamId": "T", "topic": "org.example.roost",
+                  "url": "https://127.0.0.1:8091", "sandboxUrl": "https://127.0.0.1:8092"},
+         "fcm": {"serviceAccount": {"project_id": "p"}, "url": "http://127.0.0.1:8090/fcm",
+                 "tokenUrl": "http://127.0.0.1:8090/fcm/token"}}
+        """
+
+    @Test func pushIsGivenThemWhereTheOperatorSaysNothing() throws {
+        let sandbox = try JSONDecoder().decode(SandboxCredentials.self, from: Data(Self.text.utf8))
+        let given = ["PORT": "8085", "APNS_TOPIC": "org.example.mine", "ALLOWED_PRIVATE_HOSTS": "10.0.0.7:1"]
+
+        let environment = try sandbox.added(to: given)
+
+        #expect(environment["PORT"] == "8085" && environment["APNS_TOPIC"] == "org.example.mine")
+        #expect(environment["APNS_KEY"] == "K" && environment["TRUSTED_CA"] == "PEM")
+        #expect(environment["FCM_SERVICE_ACCOUNT"] == #"{"project_id":"p"}"#)
+        #expect(environment["ALLOWED_PRIVATE_HOSTS"] == "10.0.0.7:1,127.0.0.1:8090,127.0.0.1:8091")
+    }
+}
+
+@Suite struct ProviderChecksTests {
+    private static let apples = [
+        "APNS_KEY": "k", "APNS_KEY_ID": "i", "APNS_TEAM_ID": "t", "APNS_TOPIC": "org.example.app",
+    ]
+
+    @Test func whatIsMissingForPushIsSaid() {
+        var half = Self.apples
+        half["APNS_TEAM_ID"] = ""
+        let account = ["FCM_SERVICE_ACCOUNT": "{}"]
+        let seen = [[:], Self.apples.merging(account) { $1 }, half].map { given in
+            let settings = SuiteSettings(given: given, secrets: Secrets(values: [:]))
+            return ProviderChecks(settings: settings).findings().map(\.severity)
+        }
+
+        #expect(seen == [[.warning, .warning], [.well, .well], [.failure, .warning]])
     }
 }

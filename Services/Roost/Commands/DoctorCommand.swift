@@ -16,7 +16,8 @@ struct DoctorCommand: AsyncParsableCommand {
         let machine = MachineChecks(workspace: workspace, settings: settings)
         let database = DatabaseChecks(workspace: workspace, settings: settings, logger: RoostCommand.logger())
         let services = ServiceChecks(workspace: workspace, settings: settings)
-        let findings = await machine.findings() + database.findings() + services.findings()
+        let providers = ProviderChecks(settings: settings)
+        let findings = await machine.findings() + providers.findings() + database.findings() + services.findings()
         for finding in findings {
             print(finding.lines)
         }
