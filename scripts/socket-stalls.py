@@ -19,6 +19,8 @@ from socket_member import WAIT, Member
 TEXT = 65_000
 # They read all that they missed, which is a lot.
 RETURNING = 3
+# In seconds: websocket-client looks through what it reads byte by byte, in Python.
+WAIT_FOR_A_MEGABYTE = 2
 
 
 class Stalled:
@@ -117,7 +119,7 @@ def of_stalled(url, chat, jwt, stalled, total):
             yield f"stalled {number} heard {len(one.heard)} of {total}, or with gaps"
     for number, one in enumerate(stalled[:RETURNING]):
         back = Member(url, chat, jwt, by="event", last=one.change)
-        back.here()
+        back.here(WAIT + WAIT_FOR_A_MEGABYTE * total * TEXT / 1e6)
         known = set(one.heard) | {seq for seq, _, _ in back.told.values()}
         if known != set(range(1, total + 1)):
             yield f"stalled {number} came back and knows {len(known)} of {total}"

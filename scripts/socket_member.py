@@ -156,9 +156,9 @@ class Member:
         with self.changed:
             return self.changed.wait_for(so, timeout=limit)
 
-    def here(self):
+    def here(self, limit=WAIT):
         """The connection there is, or will be."""
-        connection = self.wait(lambda: self.connection)
+        connection = self.wait(lambda: self.connection, limit)
         if not connection:
             raise TimeoutError("did not come back")
         return connection

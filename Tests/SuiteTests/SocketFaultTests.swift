@@ -67,7 +67,7 @@ extension SuiteTests {
                         #expect(growth < Self.memory, "\(name) took \(growth >> 20) MB")
                     }
                     try clients.say("")
-                    let status = try await clients.end(within: .seconds(300))
+                    let status = try await clients.end(within: .seconds(900))
                     #expect(status == 0, "\(clients.output)")
                     print(clients.output)
                 }
