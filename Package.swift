@@ -196,7 +196,10 @@ let package = Package(
         )
         + shared(
             "Credentials",
-            ["ServiceClient", "Wire", .collections, .crypto, .httpTypes, .jwtKit, .lifecycle, .logging, .metrics]
+            [
+                "ServiceClient", "Wire",
+                .collections, .crypto, .cryptoExtras, .httpTypes, .jwtKit, .lifecycle, .logging, .metrics,
+            ]
         )
         + shared(
             "ServiceHost",
@@ -231,9 +234,8 @@ let package = Package(
             "ServiceHostTests",
             [
                 "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
-                .configuration, .coreMetrics, .crypto, .httpTypes, .hummingbird, .hummingbirdTesting, .jwtKit,
-                .lifecycle,
-                .logging, .nioCore,
+                .configuration, .coreMetrics, .crypto, .cryptoExtras, .httpTypes, .hummingbird, .hummingbirdTesting,
+                .jwtKit, .lifecycle, .logging, .nioCore,
             ]
         )
         + tests("LocalPostgresTests", ["ChildProcesses", "LocalPostgres", .logging])

@@ -45,10 +45,10 @@ extension HTTPField.Name {
 extension CredentialVerifier {
     /// The identity of a request.
     ///
-    /// - Throws: as `identify(_:)`; `forbidden` without a credential.
-    package func identity(of headers: HTTPFields) async throws -> Identity {
+    /// - Throws: as `identify(_:orServer:)`; `forbidden` without a credential.
+    package func identity(of headers: HTTPFields, orServer: Bool = false) async throws -> Identity {
         switch try Credential(headers) {
-        case .bearer(let token), .session(let token): return try await identify(token)
+        case .bearer(let token), .session(let token): return try await identify(token, orServer: orServer)
         case nil: throw APIError(.forbidden, "missing_credential", "a credential is needed")
         }
     }

@@ -10,6 +10,9 @@ package protocol CredentialSource: Sendable {
 
     /// Those sessions that live and whose tokens have these hashes, at most `KnownSessions.maximum`.
     func sessions(of hashes: [String]) async throws -> [KnownSession]
+
+    /// Those keys of applications that count, by their names, at most `KnownApplicationKeys.maximum`.
+    func applicationKeys(_ names: [String]) async throws -> [KnownApplicationKey]
 }
 
 /// Auth, seen from a neighbour.
@@ -37,5 +40,15 @@ package struct HTTPCredentialSource: CredentialSource {
         let query = hashes.map { ("token", $0) }
         return try await auth.get("/internal/sessions", query: query, timeout: .seconds(2), as: KnownSessions.self)
             .sessions
+    }
+
+    package func applicationKeys(_ names: [String]) async throws -> [KnownApplicationKey] {
+        let query = names.map { ("key", $0) }
+        return try await auth.get(
+            "/internal/application-keys",
+            query: query,
+            timeout: .seconds(2),
+            as: KnownApplicationKeys.self
+        ).keys
     }
 }

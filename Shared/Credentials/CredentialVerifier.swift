@@ -10,7 +10,8 @@ import Wire
 ///
 /// Around jwt-kit it checks what that leaves open: the algorithm is ES256 and no other, the key is the one named by
 /// `kid` and no default, `typ` is `at+jwt`, no extension is asked for, every part has its canonical spelling, and all
-/// claims are there. Of a session's token it asks auth. It follows auth's revocations; run it as a service.
+/// claims are there. Of a session's token it asks auth, and of the key that an application's server signed with. It
+/// follows auth's revocations; run it as a service.
 package final class CredentialVerifier: Sendable, Service {
     /// How far the issuer's clock may be ahead, in seconds.
     private static let leeway: Int64 = 5
@@ -35,6 +36,7 @@ package final class CredentialVerifier: Sendable, Service {
     private let keys = Mutex(Keys())
     private let verified: RecentValues<Identity>
     private let sessions: SessionVerifier
+    private let servers: ServerVerifier
     private let revoked: RevokedSessions
     private let fetching = SingleFlight<VerifyingKeys?>()
     private let feedLosses = Counter(label: "roost_credentials_feed_losses_total")
@@ -64,9 +66,8 @@ package final class CredentialVerifier: Sendable, Service {
         verified = RecentValues(capacity: cacheCapacity)
         let revoked = RevokedSessions()
         self.revoked = revoked
-        sessions = SessionVerifier(capacity: cacheCapacity, revoked: revoked, now: now) { [source] hashes in
-            try await source.sessions(of: hashes)
-        }
+        sessions = SessionVerifier(capacity: cacheCapacity, revoked: revoked, now: now, source: source)
+        servers = ServerVerifier(capacity: cacheCapacity, revoked: revoked, now: now, source: source)
     }
 
     /// Whether keys and revocations were read, so that a verdict can be given.
@@ -90,9 +91,9 @@ package final class CredentialVerifier: Sendable, Service {
     }
 
     /// The identity of a credential that was verified before, if it still counts; costs a look-up and no more.
-    package func cached(_ credential: String) -> Identity? {
+    package func cached(_ credential: String, orServer: Bool = false) -> Identity? {
         guard !SessionToken.isOne(credential) else { return sessions.cached(credential) }
-        guard let identity = verified[credential] else { return nil }
+        guard let identity = verified[credential] else { return orServer ? servers.cached(credential) : nil }
         guard identity.expires > now(), !revoked.contains(identity.session) else {
             verified.remove(credential)
             return nil
@@ -100,19 +101,29 @@ package final class CredentialVerifier: Sendable, Service {
         return identity
     }
 
-    /// The identity that a credential of either kind stands for: a jwt, or a session's token.
+    /// The identity that a credential of any kind stands for: a jwt, a session's token, or what an application's server
+    /// signed for itself, where such a server may come too.
     ///
     /// - Throws: `APIError`, `forbidden` for one that does not count, `unavailable` while that cannot be known.
-    package func identify(_ credential: String) async throws -> Identity {
-        guard SessionToken.isOne(credential) else { return try await verify(credential) }
-        guard isLoaded else { throw APIError.unavailable("auth") }
-        guard let identity = try await sessions.identity(of: credential) else { throw Self.refusal }
-        return identity
+    package func identify(_ credential: String, orServer: Bool = false) async throws -> Identity {
+        if let identity = cached(credential, orServer: orServer) { return identity }
+        let found: Identity?
+        if SessionToken.isOne(credential) {
+            guard isLoaded else { throw APIError.unavailable("auth") }
+            found = try await sessions.identity(of: credential)
+        } else if orServer, let token = ServerToken(credential) {
+            guard isLoaded else { throw APIError.unavailable("auth") }
+            found = try await servers.identity(of: token, credential)
+        } else {
+            found = try await verify(credential)
+        }
+        guard let found else { throw Self.refusal }
+        return found
     }
 
     /// The identity that a jwt stands for.
     ///
-    /// - Throws: as `identify(_:)`.
+    /// - Throws: as `identify(_:orServer:)`.
     package func verify(_ token: String) async throws -> Identity {
         if let identity = cached(token) { return identity }
         guard let jws = CompactJWS(token, maximumLength: AccessToken.maximumLength),

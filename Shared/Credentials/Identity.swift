@@ -10,13 +10,23 @@ package struct Identity: Hashable, Sendable {
     /// Space-separated, as in RFC 8693; `admin` is the only one so far.
     package let scope: String?
     package let expires: Date
+    /// Whether this is no person but an application's own server.
+    package let isServer: Bool
 
-    package init(user: User.ID, session: String, device: String? = nil, scope: String? = nil, expires: Date) {
+    package init(
+        user: User.ID,
+        session: String,
+        device: String? = nil,
+        scope: String? = nil,
+        expires: Date,
+        isServer: Bool = false
+    ) {
         self.user = user
         self.session = session
         self.device = device
         self.scope = scope
         self.expires = expires
+        self.isServer = isServer
     }
 
     /// Whether this is one of the suite's own administrators; nobody of a customer's application is.

@@ -18,7 +18,7 @@ final class SessionVerifier: Sendable {
         var until: Date
     }
 
-    private let lookups: SessionLookups
+    private let lookups: Lookups<KnownSession>
     private let revoked: RevokedSessions
     private let now: @Sendable () -> Date
     private let known: RecentValues<Known>
@@ -28,9 +28,12 @@ final class SessionVerifier: Sendable {
         capacity: Int,
         revoked: RevokedSessions,
         now: @escaping @Sendable () -> Date,
-        source: @escaping SessionLookups.Source
+        source: any CredentialSource
     ) {
-        lookups = SessionLookups(source: source)
+        lookups = Lookups(batch: KnownSessions.maximum) { hashes in
+            let found = try await source.sessions(of: hashes).map { ($0.tokenHash, $0) }
+            return Dictionary(found) { first, _ in first }
+        }
         self.revoked = revoked
         self.now = now
         known = RecentValues(capacity: capacity)

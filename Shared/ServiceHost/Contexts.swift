@@ -24,17 +24,26 @@ package struct SuiteContext: RequestContext, RemoteAddressRequestContext {
     package var maxUploadSize: Int { SuiteLimits.body }
 }
 
+/// The context of routes that somebody known asks at.
+package protocol IdentifiedContext: RequestContext {
+    var requestID: String { get }
+    var identity: Identity { get }
+}
+
 /// The context of routes for someone signed in.
-package struct UserContext: ChildRequestContext {
+package struct UserContext: ChildRequestContext, IdentifiedContext {
     package var coreContext: CoreRequestContextStorage
     package let requestID: String
     package let identity: Identity
     package let remoteAddress: SocketAddress?
 
-    /// - Throws: `forbidden` for nobody.
+    /// - Throws: `forbidden` for nobody, and for an application's server.
     package init(context: SuiteContext) throws {
         guard let identity = context.identity else {
             throw APIError(.forbidden, "missing_credential", "a credential is needed")
+        }
+        guard !identity.isServer else {
+            throw APIError(.forbidden, "people_only", "this is for people, and not for an application's server")
         }
         coreContext = context.coreContext
         requestID = context.requestID
@@ -48,6 +57,36 @@ package struct UserContext: ChildRequestContext {
     package func requireAdmin() throws {
         guard identity.isAdmin else { throw APIError(.forbidden, "admin_only", "this is for administrators alone") }
     }
+
+    package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
+    package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
+    package var maxUploadSize: Int { SuiteLimits.body }
+}
+
+/// The context of routes for an application's own server, and for the suite's administrators.
+package struct ServerContext: ChildRequestContext, IdentifiedContext {
+    package var coreContext: CoreRequestContextStorage
+    package let requestID: String
+    package let identity: Identity
+
+    /// - Throws: `forbidden` for anybody else.
+    package init(context: SuiteContext) throws {
+        guard let identity = context.identity, identity.isServer || identity.isAdmin else {
+            throw APIError(
+                .forbidden,
+                "server_only",
+                "this is for an application's server, by a token of its encryption key, and for administrators"
+            )
+        }
+        coreContext = context.coreContext
+        requestID = context.requestID
+        self.identity = identity
+    }
+
+    /// Whose people it may do something for: a server its own application's, an administrator Roost's.
+    package var application: String { identity.user.application }
+
+    package var isAdmin: Bool { identity.isAdmin }
 
     package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
     package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
@@ -82,6 +121,8 @@ package struct SuiteRoutes {
     package let open: RouterGroup<SuiteContext>
     /// For someone signed in; anybody else gets 403.
     package let user: any RouterMethods<UserContext>
+    /// For an application's own server and for administrators; anybody else gets 403.
+    package let server: any RouterMethods<ServerContext>
     /// Below `/internal`, for other services.
     package let neighbour: any RouterMethods<NeighbourContext>
 }

@@ -1,3 +1,4 @@
+import Credentials
 import Crypto
 import Foundation
 import HTTPTypes
@@ -10,16 +11,14 @@ import Wire
 ///
 /// Another body is 422, one still running 409. An answer of 5xx is not kept, so that it can be tried again; nor is a
 /// request whose process died, after a minute.
-struct Idempotency: RouterMiddleware {
-    typealias Context = UserContext
-
+struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
     let store: IdempotencyStore
     let now: @Sendable () -> Date
 
     func handle(
         _ request: Request,
-        context: UserContext,
-        next: (Request, UserContext) async throws -> Response
+        context: Context,
+        next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         guard request.method == .post, let key = request.headers[.idempotencyKey], !isExempt(request.uri.path) else {
             return try await next(request, context)
@@ -29,7 +28,7 @@ struct Idempotency: RouterMiddleware {
         }
         var request = request
         let fingerprint = try await Self.fingerprint(&request, limit: context.maxUploadSize)
-        let entry = IdempotencyStore.Entry(user: context.user, key: key, fingerprint: fingerprint, at: now())
+        let entry = IdempotencyStore.Entry(user: context.identity.user, key: key, fingerprint: fingerprint, at: now())
         switch try await store.begin(entry) {
         case .running:
             throw APIError(.conflict, "still_running", "the first request with this Idempotency-Key is still running")
@@ -53,9 +52,9 @@ struct Idempotency: RouterMiddleware {
 
     private func answer(
         _ request: Request,
-        context: UserContext,
+        context: Context,
         entry: IdempotencyStore.Entry,
-        next: (Request, UserContext) async throws -> Response
+        next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         var response: Response
         do {

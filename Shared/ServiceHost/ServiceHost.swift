@@ -105,10 +105,14 @@ package enum ServiceHost {
             .add(middleware: ReadCredential(verifier: verifier, isRequired: true))
             .group(context: UserContext.self)
             .add(middleware: Idempotency(store: IdempotencyStore(db: database), now: now))
+        let server = router.group()
+            .add(middleware: ReadCredential(verifier: verifier, isRequired: true))
+            .group(context: ServerContext.self)
+            .add(middleware: Idempotency(store: IdempotencyStore(db: database), now: now))
         let neighbour = router.group("internal")
             .group(context: NeighbourContext.self)
             .add(middleware: RequireNeighbour(tokens: tokens))
-        service.addRoutes(to: SuiteRoutes(open: open, user: user, neighbour: neighbour))
+        service.addRoutes(to: SuiteRoutes(open: open, user: user, server: server, neighbour: neighbour))
         // As they were added: the responder is built with a HEAD beside each GET.
         let routes = router.routes
         methods.set(routes)

@@ -1,8 +1,7 @@
+import Credentials
 import Foundation
 import Testing
 import Wire
-
-@testable import AuthServer
 
 @Suite struct ISO8601TimeTests {
     @Test(arguments: [

@@ -35,6 +35,9 @@ struct EchoService: SuiteService {
             try await resources.database.run("INSERT INTO words (word) VALUES (\(word.word))")
             return word
         }
+        routes.server.post("orders") { _, context in
+            Word(word: "\(context.application)\(context.isAdmin ? " by an administrator" : "")")
+        }
         routes.neighbour.get("caller") { _, context in Word(word: context.caller) }
     }
 }

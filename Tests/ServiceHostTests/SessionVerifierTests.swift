@@ -233,4 +233,8 @@ private final class ScriptedAuth: CredentialSource {
         while state.withLock({ $0.isHeld }) { try await Task.sleep(for: .milliseconds(1)) }
         return found
     }
+
+    func applicationKeys(_ names: [String]) async throws -> [KnownApplicationKey] {
+        try await keys.applicationKeys(names)
+    }
 }

@@ -13,6 +13,8 @@ package final class TestKeys: CredentialSource {
     private let revoked = Mutex<[Revocation]>([])
     private let opened = Mutex<[String: KnownSession]>([:])
     private let lookups = Mutex<[[String]]>([])
+    private let keysOfApplications = Mutex<[String: KnownApplicationKey]>([:])
+    private let keyLookups = Mutex<[[String]]>([])
 
     package init(kid: String = "test-key") {
         self.kid = kid
@@ -62,6 +64,21 @@ package final class TestKeys: CredentialSource {
         )
         opened.withLock { $0[hash] = known }
         return token
+    }
+
+    package func applicationKeys(_ names: [String]) async throws -> [KnownApplicationKey] {
+        keyLookups.withLock { $0.append(names) }
+        return keysOfApplications.withLock { keys in names.compactMap { keys[$0] } }
+    }
+
+    /// The keys of applications that were asked about, by question.
+    package var askedKeys: [[String]] { keyLookups.withLock { $0 } }
+
+    /// Gives an application a key, or takes it away again where there is no public half.
+    package func setKey(_ key: ApplicationKey, publicKey: Data?) {
+        keysOfApplications.withLock { keys in
+            keys[key.name] = publicKey.map { KnownApplicationKey(name: key.name, publicKey: $0) }
+        }
     }
 
     /// Forgets a session, as auth does when it ends, without saying so by the feed.

@@ -200,6 +200,10 @@ package struct AuthTransport: Transport {
         case "/internal/sessions":
             let hashes = request.path.split(separator: "?").last?.split(separator: "&").map { $0.dropFirst(6) } ?? []
             return try answer(KnownSessions(sessions: try await keys.sessions(of: hashes.map(String.init))))
+        case "/internal/application-keys":
+            let names = request.path.split(separator: "?").last?.split(separator: "&") ?? []
+            let asked = names.compactMap { String($0.dropFirst(4)).removingPercentEncoding }
+            return try answer(KnownApplicationKeys(keys: try await keys.applicationKeys(asked)))
         default:
             return try await other(request)
         }

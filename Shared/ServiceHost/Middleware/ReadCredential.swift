@@ -5,7 +5,8 @@ import Wire
 
 /// Says who asks.
 ///
-/// On an open route a bad credential is as none, since apps send an expired one with a refresh.
+/// On an open route a bad credential is as none, since apps send an expired one with a refresh; and an application's
+/// server is nobody there.
 struct ReadCredential: RouterMiddleware {
     typealias Context = SuiteContext
 
@@ -19,7 +20,7 @@ struct ReadCredential: RouterMiddleware {
     ) async throws -> Response {
         var context = context
         if isRequired {
-            context.identity = try await verifier.identity(of: request.headers)
+            context.identity = try await verifier.identity(of: request.headers, orServer: true)
         } else if request.headers.contains(.authorization) || request.headers.contains(.diuitSession) {
             context.identity = try? await verifier.identity(of: request.headers)
         }

@@ -33,4 +33,8 @@ struct LocalCredentials: CredentialSource {
         let hashes = hashes.compactMap { Base64URL.decode($0) }
         return try await SessionStore(db: database.reads).known(byTokens: hashes, now: now())
     }
+
+    func applicationKeys(_ names: [String]) async throws -> [KnownApplicationKey] {
+        try await ApplicationStore(db: database.reads).known(names.compactMap { ApplicationKey($0) })
+    }
 }

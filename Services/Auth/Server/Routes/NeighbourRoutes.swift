@@ -16,6 +16,7 @@ struct NeighbourRoutes {
         routes.neighbour.get("users", use: findUsers)
         routes.neighbour.get("revocations", use: listRevocations)
         routes.neighbour.get("sessions", use: findSessions)
+        routes.neighbour.get("application-keys", use: findApplicationKeys)
         routes.neighbour.post("keys/rotate", use: rotateKeys)
         routes.neighbour.get("administrators", use: listAdministrators)
         routes.neighbour.post("administrators/grant", use: grantAdministration)
@@ -36,6 +37,17 @@ struct NeighbourRoutes {
             throw APIError.invalid("token", "at most \(KnownSessions.maximum) at a time", code: "too_many")
         }
         return Reply(KnownSessions(sessions: try await credentials.sessions(of: hashes)))
+    }
+
+    func findApplicationKeys(
+        request: Request,
+        context: NeighbourContext
+    ) async throws -> Reply<KnownApplicationKeys> {
+        let names = try request.queries("key")
+        guard names.count <= KnownApplicationKeys.maximum else {
+            throw APIError.invalid("key", "at most \(KnownApplicationKeys.maximum) at a time", code: "too_many")
+        }
+        return Reply(KnownApplicationKeys(keys: try await credentials.applicationKeys(names)))
     }
 
     func rotateKeys(request: Request, context: NeighbourContext) async throws -> Reply<KeyRotation> {

@@ -1,4 +1,5 @@
 import AuthAPI
+import Credentials
 import Foundation
 import Postgres
 import Wire
@@ -106,6 +107,24 @@ struct ApplicationStore {
             WHERE application_id = \(application) AND key_id = \(id)
             """
         ) { row in Key(publicKey: try row.decode("public_key"), isRevoked: try row.bool("is_revoked")) }
+    }
+
+    /// Those of these keys that are not revoked.
+    func known(_ keys: [ApplicationKey]) async throws -> [KnownApplicationKey] {
+        try await db.all(
+            """
+            SELECT application_keys.application_id, application_keys.key_id, public_key
+            FROM unnest(\(keys.map(\.application)), \(keys.map(\.id))) AS asked (application_id, key_id)
+            JOIN application_keys ON application_keys.application_id = asked.application_id
+                AND application_keys.key_id = asked.key_id
+            WHERE revoked_at IS NULL
+            """
+        ) { row in
+            KnownApplicationKey(
+                name: "\(try row.string("application_id"))/\(try row.string("key_id"))",
+                publicKey: try row.decode("public_key")
+            )
+        }
     }
 
     /// Keeps a key from being revoked until the transaction ends; false if it is.

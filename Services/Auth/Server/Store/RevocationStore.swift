@@ -50,6 +50,17 @@ struct RevocationStore {
         }
     }
 
+    /// Notes the end of what is no session but ends like one.
+    func insert(_ session: UUID, at now: Date) async throws -> Record {
+        try await db.one(
+            """
+            INSERT INTO revocations (session_id, revoked_at) VALUES (\(session), \(now))
+            RETURNING serial, session_id, revoked_at
+            """,
+            as: Record.init(row:)
+        )
+    }
+
     func list(after serial: Int64, orSince date: Date) async throws -> [Record] {
         try await db.all(
             """

@@ -94,7 +94,7 @@ extension FrontHandler {
         return try found.get()
     }
 
-    /// Whether the credential was verified before.
+    /// Whether the credential was verified before; where an application's server may go, the services say.
     ///
     /// If not, its verification begins, and leads on when it is done.
     private func isKnown(_ credential: RequestFacts.Credential) throws(APIError) -> Bool {
@@ -102,7 +102,7 @@ extension FrontHandler {
         case .none: throw Refusal.missingCredential
         case .unreadable: throw Refusal.invalidCredential
         case .bearer(let token), .session(let token):
-            guard let identity = edge.credentials.cached(token) else {
+            guard let identity = edge.credentials.cached(token, orServer: true) else {
                 verify(token)
                 return false
             }
@@ -114,7 +114,7 @@ extension FrontHandler {
     private func verify(_ token: String) {
         let current = generation
         let credentials = edge.credentials
-        loop.eventLoop.makeFutureWithTask { try await credentials.identify(token) }
+        loop.eventLoop.makeFutureWithTask { try await credentials.identify(token, orServer: true) }
             .assumeIsolated()
             .whenComplete { [self] result in
                 guard current == generation, phase == .deciding else { return }

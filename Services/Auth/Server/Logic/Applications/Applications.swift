@@ -1,4 +1,5 @@
 import AuthAPI
+import Credentials
 import CryptoExtras
 import Foundation
 import Logging
@@ -69,11 +70,18 @@ struct Applications: Sendable {
         return key
     }
 
-    /// Revokes a key: it vouches for nobody any more, and the sessions it has opened end.
+    /// Revokes a key: it vouches for nobody any more, and the sessions it has opened end, as does what the application's
+    /// server has signed for itself.
     func revokeKey(_ key: String, of application: String) async throws {
-        guard try await ApplicationStore(db: database).revoke(key: key, of: application, at: now()) else {
-            throw APIError(.notFound, "key_not_found", "there is no such key")
+        let noSuchKey = APIError(.notFound, "key_not_found", "there is no such key")
+        guard let known = ApplicationKey(application: application, id: key) else { throw noSuchKey }
+        let ended = try await database.transaction { db in
+            guard try await ApplicationStore(db: db).revoke(key: key, of: application, at: now()) else {
+                throw noSuchKey
+            }
+            return try await RevocationStore(db: db).insert(known.session, at: now())
         }
+        ends.announce([ended])
         // A login that holds the key is over by now, and later ones find it revoked.
         try await ends.endAll(openedBy: key, of: application)
         logger.notice("application key revoked", metadata: ["application": "\(application)", "key": "\(key)"])

@@ -14,8 +14,6 @@ struct AuthToken: Sendable {
     static let maximumLength = 8_192
     /// How far the account server's clock may be ahead, in seconds.
     static let leeway: TimeInterval = 60
-    /// The last moment that can be written as ISO 8601 with four digits of a year.
-    private static let latest = 253_402_300_800.0
 
     /// What it says, once it was verified.
     struct Claims: Sendable {
@@ -66,6 +64,9 @@ struct AuthToken: Sendable {
         guard case .string(let subject) = fields["sub"], (1...255).contains(subject.unicodeScalars.count) else {
             throw Self.malformed("sub", "a string of 1 to 255 characters")
         }
+        guard subject != ServerToken.subject else {
+            throw Self.malformed("sub", "a person; \(ServerToken.subject) is the server itself, which does not sign in")
+        }
         guard case .string(let nonce) = fields["nonce"] else { throw Self.malformed("nonce", "a string") }
         let expiresAt = try Self.time("exp", in: fields)
         let issuedAt = try Self.time("iat", in: fields)
@@ -80,17 +81,10 @@ struct AuthToken: Sendable {
     }
 
     private static func time(_ claim: String, in fields: [String: JSONValue]) throws -> Date {
-        let seconds: Double? =
-            switch fields[claim] {
-            case .integer(let value): Double(value)
-            case .number(let value): value
-            case .string(let text): ISO8601Time.date(from: text)?.timeIntervalSince1970
-            default: nil
-            }
-        guard let seconds, (0..<latest).contains(seconds) else {
+        guard let date = ISO8601Time.date(claim: fields[claim]) else {
             throw malformed(claim, "an ISO 8601 time, or the seconds since 1970")
         }
-        return Date(timeIntervalSince1970: seconds)
+        return date
     }
 
     private static func malformed(_ claim: String, _ kind: String) -> APIError {

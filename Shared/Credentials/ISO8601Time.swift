@@ -1,14 +1,30 @@
-import Foundation
+package import Foundation
+package import Wire
 
 /// Times as people's programs write them in ISO 8601, in more ways than RFC 3339 has.
 ///
 /// A date and a time of day, extended (`2016-03-22T18:00:00.5+08:00`) or basic (`20160322T180000Z`); a space may stand
 /// for the T, a comma for the point, seconds may be missing; the offset may be `Z`, `+08:00`, `+0800` or `+08`. Without
 /// one it is UTC: that is what programs leave out that write none. A date alone is its first moment.
-enum ISO8601Time {
+package enum ISO8601Time {
     static let maximumLength = 40
+    /// The last moment that can be written with four digits of a year.
+    private static let latest = 253_402_300_800.0
 
-    static func date(from text: String) -> Date? {
+    /// What a claim of an account server says, which may be such a text, or the seconds since 1970.
+    package static func date(claim: JSONValue?) -> Date? {
+        let seconds: Double? =
+            switch claim {
+            case .integer(let value): Double(value)
+            case .number(let value): value
+            case .string(let text): date(from: text)?.timeIntervalSince1970
+            default: nil
+            }
+        guard let seconds, (0..<latest).contains(seconds) else { return nil }
+        return Date(timeIntervalSince1970: seconds)
+    }
+
+    package static func date(from text: String) -> Date? {
         guard text.utf8.count <= maximumLength else { return nil }
         var reader = Reader(text: text.utf8[...])
         guard let days = reader.days() else { return nil }

@@ -2,42 +2,46 @@ import Foundation
 import Synchronization
 import Wire
 
-/// Asks about sessions, many at a time: what is wanted while a question is on its way goes with the next, and who wants
-/// to know of the same session waits for the one answer.
-final class SessionLookups: Sendable {
-    typealias Source = @Sendable (_ hashes: [String]) async throws -> [KnownSession]
+/// Asks auth about sessions or keys, many at a time: what is wanted while a question is on its way goes with the next, and
+/// who wants to know of the same waits for the one answer.
+final class Lookups<Found: Sendable>: Sendable {
+    /// What there is of these names; what is left out is not there.
+    typealias Source = @Sendable (_ names: [String]) async throws -> [String: Found]
 
     /// Questions on their way at once.
-    private static let maximumAtOnce = 4
-    /// Sessions that are waited for; past them it is 503.
-    private static let maximumWaiting = 10_000
+    private static var maximumAtOnce: Int { 4 }
+    /// Names that are waited for; past them it is 503.
+    private static var maximumWaiting: Int { 10_000 }
+    /// The most names that one question may carry.
+    private let batch: Int
 
     private struct State {
         var atOnce = 0
         /// Not asked about yet.
         var next: [String] = []
         /// Who waits for each, asked about or not.
-        var waiting: [String: [CheckedContinuation<KnownSession?, any Error>]] = [:]
+        var waiting: [String: [CheckedContinuation<Found?, any Error>]] = [:]
     }
 
     private let source: Source
     private let state = Mutex(State())
 
-    init(source: @escaping Source) {
+    init(batch: Int, source: @escaping Source) {
+        self.batch = batch
         self.source = source
     }
 
-    /// The session of a token's hash; nil where there is none.
-    func find(_ hash: String) async throws -> KnownSession? {
+    /// What there is of a name; nil where there is nothing.
+    func find(_ name: String) async throws -> Found? {
         try await withCheckedThrowingContinuation { continuation in
             let (isRefused, isToAsk) = state.withLock { state in
-                if state.waiting[hash] != nil {
-                    state.waiting[hash]?.append(continuation)
+                if state.waiting[name] != nil {
+                    state.waiting[name]?.append(continuation)
                     return (false, false)
                 }
                 guard state.waiting.count < Self.maximumWaiting else { return (true, false) }
-                state.waiting[hash] = [continuation]
-                state.next.append(hash)
+                state.waiting[name] = [continuation]
+                state.next.append(name)
                 guard state.atOnce < Self.maximumAtOnce else { return (false, false) }
                 state.atOnce += 1
                 return (false, true)
@@ -49,18 +53,17 @@ final class SessionLookups: Sendable {
 
     private func ask() async {
         while let batch = takeBatch() {
-            let outcome: Result<[String: KnownSession], any Error>
+            let outcome: Result<[String: Found], any Error>
             do {
-                let found = try await source(batch).map { ($0.tokenHash, $0) }
-                outcome = .success(Dictionary(found) { first, _ in first })
+                outcome = .success(try await source(batch))
             } catch {
                 outcome = .failure(error)
             }
             let waiting = state.withLock { state in
                 batch.map { ($0, state.waiting.removeValue(forKey: $0) ?? []) }
             }
-            for (hash, continuations) in waiting {
-                for continuation in continuations { continuation.resume(with: outcome.map { $0[hash] }) }
+            for (name, continuations) in waiting {
+                for continuation in continuations { continuation.resume(with: outcome.map { $0[name] }) }
             }
         }
     }
@@ -71,7 +74,7 @@ final class SessionLookups: Sendable {
                 state.atOnce -= 1
                 return nil
             }
-            let batch = Array(state.next.prefix(KnownSessions.maximum))
+            let batch = Array(state.next.prefix(self.batch))
             state.next.removeFirst(batch.count)
             return batch
         }
