@@ -48,6 +48,7 @@ import Wire
                 (.post, "/applications/\(acme.id)/keys", nil),
                 (.delete, "/applications/\(acme.id)/keys/\(acme.keyID)", nil),
                 (.delete, "/applications/\(acme.id)/users/ada", nil),
+                (.get, "/applications/\(acme.id)/push", nil), (.put, "/applications/\(acme.id)/push", "{}"),
             ]
             for (method, path, body) in routes {
                 let answer = try await acme.auth.service.send(method, path, token: ada.jwt, body: body)
@@ -139,6 +140,7 @@ import Wire
                 (.delete, "/applications/nothing/keys/\(acme.keyID)"),
                 (.delete, "/applications/\(acme.id)/keys/nothing"),
                 (.delete, "/applications/\(other.id)/keys/\(acme.keyID)"),
+                (.get, "/applications/nothing/push"), (.get, "/applications/roost/push"),
                 (.delete, "/applications/nothing/users/ada"), (.delete, "/applications/roost/users/ada"),
                 (.delete, "/applications/\(acme.id)/users/\(String(repeating: "x", count: 256))"),
                 (.delete, "/applications/\(acme.id)/users/a%00b"),

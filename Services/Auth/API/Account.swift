@@ -76,14 +76,14 @@ package enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
 }
 
 extension KeyedDecodingContainer {
-    fileprivate func decodeChange<Value: Decodable>(forKey key: Key) throws -> Change<Value> {
+    func decodeChange<Value: Decodable>(forKey key: Key) throws -> Change<Value> {
         guard contains(key) else { return .unchanged }
         return try decodeIfPresent(Value.self, forKey: key).map { .set($0) } ?? .cleared
     }
 }
 
 extension KeyedEncodingContainer {
-    fileprivate mutating func encode(_ change: Change<some Encodable>, forKey key: Key) throws {
+    mutating func encode(_ change: Change<some Encodable>, forKey key: Key) throws {
         switch change {
         case .unchanged: break
         case .cleared: try encodeNil(forKey: key)

@@ -33,6 +33,13 @@ package struct AuthClient: Sendable {
         Set(ids).subtracting(try await users(ids).map(\.userId))
     }
 
+    /// By what an application's notifications are handed to the push services; only `push` may ask.
+    ///
+    /// Nothing where the application has brought none, and for one that is not known.
+    package func pushCredentials(of application: String) async throws -> PushCredentials {
+        try await service.get("/internal/applications/\(ServiceClient.percentEncoded(application))/push")
+    }
+
     /// Makes the standby key sign, and a new one stand by; only `roost` may.
     package func rotateKeys() async throws -> KeyRotation {
         try await service.post("/internal/keys/rotate", [String: String]())

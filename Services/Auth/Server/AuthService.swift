@@ -20,6 +20,7 @@ package struct AuthService: SuiteService {
         ),
         Migration(name: "V0002_create_applications", sql: PackageResources.V0002_create_applications_sql),
         EventOutbox.migration("V0003_create_event_outbox"),
+        Migration(name: "V0004_create_push_credentials", sql: PackageResources.V0004_create_push_credentials_sql),
     ]
     package static let events: Set = [DeviceRegistered.type, SessionEnded.type, UserDeleted.type]
 
@@ -33,6 +34,7 @@ package struct AuthService: SuiteService {
     private let ends: SessionEnds
     private let applications: Applications
     private let applicationLogins: ApplicationLogins
+    private let pushSetups: PushSetups
     private let administrators: Administrators
     private let source: any CredentialSource
 
@@ -91,6 +93,7 @@ package struct AuthService: SuiteService {
             nonces: Nonces(sealer, now: now),
             now: now
         )
+        pushSetups = PushSetups(database: database, sealer: sealer, logger: logger, now: now)
         administrators = Administrators(database: database, ends: ends, logger: logger, now: now)
         let issuer = TokenIssuer(
             keys: keys,
@@ -131,20 +134,27 @@ package struct AuthService: SuiteService {
         SignInRoutes(signIns: signIns, sessions: sessions, callers: callers).add(to: routes)
         SessionRoutes(sessions: sessions).add(to: routes)
         KeyDocumentRoutes(keys: keys, publicURL: resources.publicURL).add(to: routes)
-        ApplicationRoutes(applications: applications).add(to: routes)
+        ApplicationRoutes(applications: applications, pushSetups: pushSetups).add(to: routes)
         ApplicationLoginRoutes(logins: applicationLogins, callers: callers).add(to: routes)
         NeighbourRoutes(
             accounts: accounts,
             keys: keys,
             feed: feed,
             credentials: source,
-            administrators: administrators
+            administrators: administrators,
+            pushSetups: pushSetups
         ).add(to: routes)
     }
 
     package var background: [any Service] {
         [
             keys, feed,
+            Periodic(
+                "renewal of encryption",
+                every: .seconds(60),
+                logger: resources.logger,
+                pushSetups.renewEncryption
+            ),
             Housekeeping(
                 database: resources.database,
                 ends: ends,

@@ -49,6 +49,9 @@ struct Sealer: Sendable {
         return Sealed(box: combined, keyID: id)
     }
 
+    /// The id of the key that seals now.
+    var currentKeyID: String { keys[0].id }
+
     func open(_ sealed: Sealed, for owner: String) throws -> Data {
         guard let key = keys.first(where: { $0.id == sealed.keyID })?.key else {
             throw Failure.unknownKey(sealed.keyID)

@@ -6,6 +6,7 @@ import Wire
 /// Serves `/applications`, for administrators.
 struct ApplicationRoutes {
     let applications: Applications
+    let pushSetups: PushSetups
 
     func add(to routes: SuiteRoutes) {
         routes.user.post("applications", use: create)
@@ -13,6 +14,8 @@ struct ApplicationRoutes {
         routes.user.post("applications/{id}/keys", use: addKey)
         routes.user.delete("applications/{id}/keys/{keyId}", use: revokeKey)
         routes.user.delete("applications/{id}/users/{userId}", use: deleteUser)
+        routes.user.get("applications/{id}/push", use: showPush)
+        routes.user.put("applications/{id}/push", use: changePush)
     }
 
     func create(request: Request, context: UserContext) async throws -> Response {
@@ -45,5 +48,16 @@ struct ApplicationRoutes {
         try context.requireAdmin()
         try await applications.deleteUser(User.ID(application: context.path("id"), user: context.path("userId")))
         return Reply(Done())
+    }
+
+    func showPush(request: Request, context: UserContext) async throws -> Reply<PushSetup> {
+        try context.requireAdmin()
+        return Reply(try await pushSetups.show(context.path("id")))
+    }
+
+    func changePush(request: Request, context: UserContext) async throws -> Reply<PushSetup> {
+        try context.requireAdmin()
+        let changes = try await request.decode(as: PushSetupChanges.self, context: context)
+        return Reply(try await pushSetups.change(changes, of: context.path("id")))
     }
 }

@@ -11,12 +11,14 @@ struct NeighbourRoutes {
     let feed: RevocationFeed
     let credentials: any CredentialSource
     let administrators: Administrators
+    let pushSetups: PushSetups
 
     func add(to routes: SuiteRoutes) {
         routes.neighbour.get("users", use: findUsers)
         routes.neighbour.get("revocations", use: listRevocations)
         routes.neighbour.get("sessions", use: findSessions)
         routes.neighbour.get("application-keys", use: findApplicationKeys)
+        routes.neighbour.get("applications/{id}/push", use: showPushCredentials)
         routes.neighbour.post("keys/rotate", use: rotateKeys)
         routes.neighbour.get("administrators", use: listAdministrators)
         routes.neighbour.post("administrators/grant", use: grantAdministration)
@@ -50,6 +52,11 @@ struct NeighbourRoutes {
         return Reply(KnownApplicationKeys(keys: try await credentials.applicationKeys(names)))
     }
 
+    func showPushCredentials(request: Request, context: NeighbourContext) async throws -> Response {
+        try context.require("push", to: "hand over notifications")
+        return try .secret(await pushSetups.credentials(of: context.path("id")))
+    }
+
     func rotateKeys(request: Request, context: NeighbourContext) async throws -> Reply<KeyRotation> {
         try context.requireOperator()
         return Reply(try await keys.rotate())
@@ -76,6 +83,12 @@ extension NeighbourContext {
     fileprivate func requireOperator() throws {
         guard caller == "roost" else {
             throw APIError(.forbidden, "operator_only", "this is done by the operator's command")
+        }
+    }
+
+    fileprivate func require(_ service: String, to purpose: String) throws {
+        guard caller == service else {
+            throw APIError(.forbidden, "\(service)_only", "this is for the service \(service), to \(purpose)")
         }
     }
 }

@@ -1,0 +1,124 @@
+import AuthAPI
+import Foundation
+import Logging
+import Postgres
+import Wire
+
+/// The rules of an application's own credentials at the push services: they are checked when they come, kept encrypted, and
+/// told to the service `push` alone.
+///
+/// Each is sealed for its application and its provider, so that a row that is moved to another opens there for nobody.
+struct PushSetups: Sendable {
+    /// What cannot be if the database is as we left it.
+    enum Failure: Error {
+        case unknownProvider(String)
+    }
+
+    private typealias Provider = PushCredentialStore.Provider
+
+    /// How many are encrypted anew in one transaction.
+    private static let batch = 100
+
+    let database: PostgresPool
+    let sealer: Sealer
+    let logger: Logger
+    let now: @Sendable () -> Date
+
+    func show(_ application: String) async throws -> PushSetup {
+        guard try await ApplicationStore(db: database.reads).applicationKey(of: application) != nil else {
+            throw Self.notFound
+        }
+        return try PushSetup(await credentials(of: application))
+    }
+
+    func change(_ changes: PushSetupChanges, of application: String) async throws -> PushSetup {
+        let apns = try changes.apns.checked(PushCredentialRules.apns)
+        let fcm = try changes.fcm.checked(PushCredentialRules.fcm)
+        let vapid = try changes.vapid.checked(PushCredentialRules.vapid)
+        let changed = try await database.transaction { db in
+            // So that of two changes at once, one comes after the other.
+            guard try await ApplicationStore(db: db).lock(application) else { throw Self.notFound }
+            let store = PushCredentialStore(db: db)
+            try await set(apns, .apns, of: application, in: store)
+            try await set(fcm, .fcm, of: application, in: store)
+            try await set(vapid, .vapid, of: application, in: store)
+            return try credentials(try await store.list(of: application))
+        }
+        let named = [apns.isNamed ? "apns" : nil, fcm.isNamed ? "fcm" : nil, vapid.isNamed ? "vapid" : nil]
+        logger.notice(
+            "push credentials changed",
+            metadata: ["application": "\(application)", "providers": "\(named.compactMap { $0 })"]
+        )
+        return try PushSetup(changed)
+    }
+
+    /// What `push` hands an application's notifications over by; nothing for one that is not known.
+    func credentials(of application: String) async throws -> PushCredentials {
+        try credentials(try await PushCredentialStore(db: database.reads).list(of: application))
+    }
+
+    /// Seals anew what a former `TOKEN_ENCRYPTION_KEY` has sealed, so that the operator may take that away.
+    func renewEncryption() async throws {
+        var count = Self.batch
+        while count == Self.batch {
+            count = try await database.transaction { db in
+                let store = PushCredentialStore(db: db)
+                let old = try await store.lock(notSealedBy: sealer.currentKeyID, limit: Self.batch)
+                for var record in old {
+                    let owner = Self.owner(record.provider, of: record.application)
+                    record.sealed = try sealer.seal(try sealer.open(record.sealed, for: owner), for: owner)
+                    try await store.set(record, at: now())
+                }
+                return old.count
+            }
+        }
+    }
+
+    private func set<Value: Encodable>(
+        _ change: Change<Value>,
+        _ provider: Provider,
+        of application: String,
+        in store: PushCredentialStore
+    ) async throws {
+        switch change {
+        case .unchanged: return
+        case .cleared: try await store.delete(provider, of: application)
+        case .set(let value):
+            let text = try WireJSON.encoder(sortedKeys: true).encode(value)
+            let sealed = try sealer.seal(text, for: Self.owner(provider, of: application))
+            try await store.set(.init(application: application, provider: provider, sealed: sealed), at: now())
+        }
+    }
+
+    private func credentials(_ records: [PushCredentialStore.Record]) throws -> PushCredentials {
+        var credentials = PushCredentials()
+        for record in records {
+            let text = try sealer.open(record.sealed, for: Self.owner(record.provider, of: record.application))
+            let decoder = WireJSON.decoder()
+            switch record.provider {
+            case .apns: credentials.apns = try decoder.decode(PushCredentials.APNs.self, from: text)
+            case .fcm: credentials.fcm = try decoder.decode(PushCredentials.FCM.self, from: text)
+            case .vapid: credentials.vapid = try decoder.decode(PushCredentials.VAPID.self, from: text)
+            }
+        }
+        return credentials
+    }
+
+    private static func owner(_ provider: Provider, of application: String) -> String {
+        "push credentials \(provider.rawValue) of \(application)"
+    }
+
+    private static let notFound = APIError(.notFound, "application_not_found", "there is no such application")
+}
+
+extension Change {
+    fileprivate var isNamed: Bool { if case .unchanged = self { false } else { true } }
+
+    fileprivate func checked<Checked>(_ check: (Value) throws -> Checked) rethrows -> Change<Checked> {
+        switch self {
+        case .unchanged: .unchanged
+        case .cleared: .cleared
+        case .set(let value): .set(try check(value))
+        }
+    }
+}

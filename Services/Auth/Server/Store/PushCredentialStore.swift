@@ -1,0 +1,79 @@
+import Foundation
+import Postgres
+
+/// The table `push_credentials`.
+struct PushCredentialStore {
+    let db: any PostgresExecutor
+
+    /// Whose credentials they are; the raw value is the database's word, and the one on the wire.
+    enum Provider: String, CaseIterable, Sendable {
+        case apns, fcm, vapid
+    }
+
+    struct Record: Sendable {
+        var application: String
+        var provider: Provider
+        var sealed: Sealer.Sealed
+    }
+
+    func list(of application: String) async throws -> [Record] {
+        try await db.all(
+            """
+            SELECT application_id, provider, sealed, sealing_key
+            FROM push_credentials
+            WHERE application_id = \(application)
+            """,
+            as: Record.init(row:)
+        )
+    }
+
+    /// Some of those that another key than this one has sealed, which nobody else is at.
+    func lock(notSealedBy key: String, limit: Int) async throws -> [Record] {
+        try await db.all(
+            """
+            SELECT application_id, provider, sealed, sealing_key
+            FROM push_credentials
+            WHERE sealing_key <> \(key)
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+            """,
+            as: Record.init(row:)
+        )
+    }
+
+    func set(_ record: Record, at now: Date) async throws {
+        try await db.run(
+            """
+            INSERT INTO push_credentials (application_id, provider, sealed, sealing_key, changed_at)
+            VALUES (
+                \(record.application), \(record.provider.rawValue), \(record.sealed.box), \(record.sealed.keyID), \(now)
+            )
+            ON CONFLICT (application_id, provider) DO UPDATE
+            SET sealed = EXCLUDED.sealed, sealing_key = EXCLUDED.sealing_key, changed_at = EXCLUDED.changed_at
+            """
+        )
+    }
+
+    func delete(_ provider: Provider, of application: String) async throws {
+        try await db.run(
+            """
+            DELETE FROM push_credentials
+            WHERE application_id = \(application) AND provider = \(provider.rawValue)
+            """
+        )
+    }
+}
+
+extension PushCredentialStore.Record {
+    fileprivate init(row: PostgresRow) throws {
+        let provider = try row.string("provider")
+        guard let known = PushCredentialStore.Provider(rawValue: provider) else {
+            throw PushSetups.Failure.unknownProvider(provider)
+        }
+        self.init(
+            application: try row.string("application_id"),
+            provider: known,
+            sealed: Sealer.Sealed(box: try row.decode("sealed"), keyID: try row.string("sealing_key"))
+        )
+    }
+}
