@@ -26,6 +26,8 @@ package struct ConversationsService: SuiteService {
         Migration(name: "V0007_delivery", sql: PackageResources.V0007_delivery_sql),
         Migration(name: "V0008_devices_and_user_meta", sql: PackageResources.V0008_devices_and_user_meta_sql),
         EventOutbox.migration("V0009_event_outbox"),
+        EventConsumer.migration("V0010_event_inbox"),
+        Migration(name: "V0011_departures", sql: PackageResources.V0011_departures_sql),
     ]
 
     package static let events: Set = [DeviceRegistered.type, DeviceBadge.type]
@@ -39,6 +41,7 @@ package struct ConversationsService: SuiteService {
     let blocks: Blocks
     private let search: Search
     let files: Files
+    private let news: EventConsumer
     private let sockets: SocketIOServer
     private let upkeep: [any Service]
 
@@ -96,6 +99,9 @@ package struct ConversationsService: SuiteService {
             retention: settings.outboxRetention,
             now: resources.now
         )
+        let departures = Departures(database: resources.database, doorbell: delivery.doorbell)
+        news = EventConsumer(database: resources.database, logger: resources.logger, now: resources.now)
+            .on(UserDeleted.self, departures.begin)
         let statistics = TableStatistics(database: resources.database)
         let deletions = Deletions(database: resources.database)
         upkeep =
@@ -114,7 +120,14 @@ package struct ConversationsService: SuiteService {
                     logger: resources.logger,
                     deletions.clear
                 ),
+                Periodic(
+                    "departure of deleted users",
+                    every: .seconds(1),
+                    logger: resources.logger,
+                    departures.clear
+                ),
                 Periodic("indexing of messages", every: .milliseconds(250), logger: resources.logger, index.keepUp),
+                news.background,
                 delivery,
             ] + delivery.upkeep
         let signIns = SocketSignIns(
@@ -136,6 +149,7 @@ package struct ConversationsService: SuiteService {
         BlockRoutes(blocks: blocks).add(to: routes)
         SearchRoutes(search: search).add(to: routes)
         FileRoutes(files: files).add(to: routes)
+        news.add(to: routes)
     }
 
     package var background: [any Service] { upkeep }

@@ -125,8 +125,7 @@ struct SuiteSettings: Sendable {
 
     /// Who is told of what happens, where the operator says nothing else.
     private static let subscribers =
-        ["device.registered", "device.badge", "session.ended", "user.deleted"].map { "\($0)=push" }
-        .joined(separator: ",")
+        "device.registered=push,device.badge=push,session.ended=push,user.deleted=push+conversations"
 
     /// A secret by its setting's name.
     func secret(_ key: String) -> String? { given[key] ?? secrets.values[key] }

@@ -67,6 +67,13 @@ struct ConversationStore<Executor: PostgresExecutor> {
         )
     }
 
+    func isDirect(_ conversation: Conversation.ID) async throws -> Bool {
+        try await db.first(
+            "SELECT type FROM conversations WHERE conversation_id = \(conversation)",
+            as: { try $0.string("type") == Conversation.Kind.direct.rawValue }
+        ) ?? false
+    }
+
     func set(label: String, of conversation: Conversation.ID) async throws {
         try await db.run("UPDATE conversations SET label = \(label) WHERE conversation_id = \(conversation)")
     }

@@ -1,0 +1,88 @@
+import AuthAPI
+import ConversationsAPI
+import Foundation
+import Postgres
+import Wire
+
+/// What becomes of somebody who was deleted: his devices, his blocks and what he says of himself go at once, then he leaves
+/// his conversations, and what he said in them stays without his name.
+///
+/// It is done behind the event that says so, a little at a time however much it is. Each step may be done twice, so nobody
+/// has to be alone with it.
+struct Departures: Sendable {
+    let database: PostgresPool
+    var doorbell: Doorbell?
+    /// Conversations that are looked at in one statement, and messages that are changed in one.
+    var batch = 1_000
+
+    /// In the transaction that notes the event.
+    func begin(_ deleted: UserDeleted, _ event: Event, in db: PostgresTransaction) async throws {
+        let user = User.ID(application: deleted.applicationId, user: deleted.userId)
+        try await DepartureStore(db: db).insert(user, at: event.at)
+    }
+
+    /// Until nobody is left whom there is something to be done about.
+    func clear() async throws {
+        let store = DepartureStore(db: database)
+        while let departure = try await store.next() {
+            if departure.conversations.isEmpty {
+                try await search(departure)
+            } else {
+                for conversation in departure.conversations { try await leave(conversation, departure) }
+            }
+        }
+    }
+
+    /// Looks for what he has left in conversations that he was in no more.
+    private func search(_ departure: Departure) async throws {
+        let store = DepartureStore(db: database)
+        guard let (found, upTo) = try await store.search(departure, limit: batch) else {
+            return try await database.transaction { db in try await DepartureStore(db: db).delete(departure) }
+        }
+        for conversation in found { try await forget(departure, in: conversation) }
+        try await store.note(searchedUpTo: upTo, departure)
+    }
+
+    private func leave(_ conversation: Conversation.ID, _ departure: Departure) async throws {
+        let isGone = try await database.transaction { db in
+            let members = MemberStore(db: db)
+            // Where the conversation itself is gone by now, nobody is in it.
+            guard try await HeadStore(db: db).lock(conversation),
+                try await members.remove(departure.user.user, from: conversation)
+            else { return false }
+            if try await ConversationStore(db: db).isDirect(conversation) {
+                try await DepartureStore(db: db).endDirect(conversation)
+            } else {
+                try await members.keepAnAdmin(in: conversation)
+                // The others see that somebody went, and who is not there any more; his name is not said once more.
+                try await HeadStore(db: db).append(.left(""), to: conversation)
+            }
+            return true
+        }
+        if isGone { doorbell?.changed(conversation) }
+        try await forget(departure, in: conversation)
+        try await DepartureStore(db: database).note(left: conversation, departure)
+    }
+
+    /// Takes his name off all that is there of him.
+    private func forget(_ departure: Departure, in conversation: Conversation.ID) async throws {
+        let isThere = try await database.transaction { db in
+            guard try await HeadStore(db: db).lock(conversation) else { return false }
+            try await DepartureStore(db: db).forget(departure.user.user, in: conversation)
+            return true
+        }
+        guard isThere else { return }
+        // Without the lock, so that nobody who speaks meanwhile waits.
+        let store = DepartureStore(db: database)
+        while try await store.takeName(departure, offMessagesOf: conversation, limit: batch) == batch {}
+        var seq: Int64? = 0
+        while let behind = seq {
+            seq = try await store.takeName(
+                departure,
+                outOfSystemMessagesOf: conversation,
+                behind: behind,
+                limit: Int64(batch)
+            )
+        }
+    }
+}

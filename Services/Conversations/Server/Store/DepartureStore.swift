@@ -1,0 +1,239 @@
+import ConversationsAPI
+import Foundation
+import Postgres
+import Wire
+
+/// Somebody who is no user any more.
+///
+/// Whoever comes by the same name later is somebody else, and keeps what he does from then on.
+struct Departure: Sendable {
+    let id: Int64
+    let user: User.ID
+    let departedAt: Date
+    /// Those that he has still to leave.
+    let conversations: [Conversation.ID]
+    /// Up to this one his name was looked for.
+    let searchedUpTo: Conversation.ID
+}
+
+/// The table `departures`, and what a person leaves behind in all others.
+struct DepartureStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// Clocks may be so far apart, in seconds.
+    private static var leeway: Double { 5 }
+
+    /// What goes at once: devices, blocks of his and of him, what he says about himself; and it is noted what has to follow.
+    ///
+    /// Told late, it leaves alone what somebody who has his name since has made.
+    func insert(_ user: User.ID, at moment: Date) async throws {
+        let moment = moment.addingTimeInterval(Self.leeway)
+        for (table, time) in [("devices", "seen_at"), ("connected_devices", "connected_at"), ("blocks", "blocked_at")] {
+            try await db.run(
+                """
+                DELETE FROM \(identifier: table)
+                WHERE application_id = \(user.application) AND user_id = \(user.user)
+                    AND \(identifier: time) <= \(moment)
+                """
+            )
+        }
+        try await db.run(
+            """
+            DELETE FROM blocks
+            WHERE application_id = \(user.application) AND blocked_id = \(user.user) AND blocked_at <= \(moment)
+            """
+        )
+        try await db.run(
+            """
+            WITH known AS (
+                UPDATE users SET meta = NULL, last_seen_at = NULL
+                WHERE application_id = \(user.application) AND user_id = \(user.user)
+                RETURNING application_id, user_id
+            )
+            INSERT INTO departures (application_id, user_id, departed_at, conversations)
+            SELECT application_id, user_id, \(moment), ARRAY(
+                SELECT members.conversation_id FROM members
+                JOIN conversations ON conversations.conversation_id = members.conversation_id
+                WHERE members.application_id = known.application_id AND members.user_id = known.user_id
+                    AND conversations.created_at <= \(moment)
+                    -- Who was not there from the beginning came with the message of his place.
+                    AND NOT EXISTS (
+                        SELECT FROM messages
+                        WHERE messages.conversation_id = members.conversation_id AND messages.seq = members.place
+                            AND messages.created_at > \(moment)
+                    )
+                ORDER BY members.conversation_id
+            )
+            FROM known
+            """
+        )
+    }
+
+    /// The one that began first.
+    func next() async throws -> Departure? {
+        try await db.first(
+            """
+            SELECT departure_id, application_id, user_id, departed_at, conversations[1:100] AS conversations,
+                   searched_up_to
+            FROM departures ORDER BY departure_id LIMIT 1
+            """,
+            as: { row in
+                Departure(
+                    id: try row.int64("departure_id"),
+                    user: try User.ID(row: row),
+                    departedAt: try row.date("departed_at"),
+                    conversations: try row.decode("conversations", as: [Int64].self).map { Conversation.ID($0) },
+                    searchedUpTo: try row.decode("searched_up_to")
+                )
+            }
+        )
+    }
+
+    /// He has left this one.
+    func note(left conversation: Conversation.ID, _ departure: Departure) async throws {
+        try await db.run(
+            """
+            UPDATE departures SET conversations = array_remove(conversations, \(conversation.rawValue))
+            WHERE departure_id = \(departure.id)
+            """
+        )
+    }
+
+    func note(searchedUpTo conversation: Conversation.ID, _ departure: Departure) async throws {
+        try await db.run(
+            """
+            UPDATE departures SET searched_up_to = \(conversation) WHERE departure_id = \(departure.id)
+            """
+        )
+    }
+
+    /// All is done; of him nothing is known any more, unless somebody of his name has come meanwhile.
+    func delete(_ departure: Departure) async throws {
+        try await db.run("DELETE FROM departures WHERE departure_id = \(departure.id)")
+        let user = departure.user
+        try await db.run(
+            """
+            DELETE FROM users WHERE application_id = \(user.application) AND user_id = \(user.user)
+                AND NOT EXISTS (
+                    SELECT FROM members
+                    WHERE members.application_id = users.application_id AND members.user_id = users.user_id
+                )
+                AND NOT EXISTS (
+                    SELECT FROM devices
+                    WHERE devices.application_id = users.application_id AND devices.user_id = users.user_id
+                )
+            """
+        )
+    }
+
+    /// The next conversations, of which the last is answered, and those of them that name him.
+    func search(
+        _ departure: Departure,
+        limit: Int
+    ) async throws -> (found: [Conversation.ID], upTo: Conversation.ID)? {
+        let user = departure.user
+        let rows = try await db.execute(
+            """
+            SELECT looked_at.conversation_id, looked_at.application_id = \(user.application) AND (
+                looked_at.creator_id = \(user.user) OR \(user.user) = ANY (looked_at.white_list)
+                OR EXISTS (
+                    SELECT FROM messages
+                    WHERE messages.conversation_id = looked_at.conversation_id AND messages.sender_id = \(user.user)
+                        AND messages.created_at <= \(departure.departedAt)
+                )
+                OR EXISTS (
+                    SELECT FROM kicks
+                    WHERE kicks.conversation_id = looked_at.conversation_id AND kicks.user_id = \(user.user)
+                )
+            ) AS names_him
+            FROM (
+                SELECT conversation_id, application_id, creator_id, white_list FROM conversations
+                WHERE conversation_id > \(departure.searchedUpTo) ORDER BY conversation_id LIMIT \(limit)
+            ) AS looked_at
+            ORDER BY looked_at.conversation_id
+            """
+        )
+        guard let last = rows.last else { return nil }
+        let found: [Conversation.ID] = try rows.filter { try $0.optionalBool("names_him") ?? false }
+            .map { try $0.decode("conversation_id") }
+        return (found, upTo: try last.decode("conversation_id"))
+    }
+
+    /// Under the head's lock: the two of a direct conversation are none any more, and who is left is blocked by nobody.
+    func endDirect(_ conversation: Conversation.ID) async throws {
+        try await db.run("DELETE FROM directs WHERE conversation_id = \(conversation)")
+        try await db.run(
+            "UPDATE members SET is_blocked = false WHERE conversation_id = \(conversation) AND is_blocked"
+        )
+    }
+
+    /// Under the head's lock: nothing in the conversation goes by his name any more, and his reactions are gone.
+    func forget(_ user: String, in conversation: Conversation.ID) async throws {
+        try await db.run(
+            """
+            UPDATE conversations
+            SET creator_id = CASE creator_id WHEN \(user) THEN '' ELSE creator_id END,
+                white_list = array_remove(white_list, \(user))
+            WHERE conversation_id = \(conversation)
+                AND (creator_id = \(user) OR \(user) = ANY (white_list))
+            """
+        )
+        try await db.run("DELETE FROM kicks WHERE conversation_id = \(conversation) AND user_id = \(user)")
+        try await db.run(
+            """
+            WITH gone AS (
+                DELETE FROM reactions WHERE conversation_id = \(conversation) AND user_id = \(user)
+                RETURNING seq
+            )
+            UPDATE messages SET reaction_count = nullif(messages.reaction_count - sums.gone, 0)
+            FROM (SELECT seq, count(*) AS gone FROM gone GROUP BY seq) AS sums
+            WHERE messages.conversation_id = \(conversation) AND messages.seq = sums.seq
+            """
+        )
+    }
+
+    /// Takes his name off some of the messages that he sent; answers how many.
+    func takeName(_ departure: Departure, offMessagesOf conversation: Conversation.ID, limit: Int) async throws -> Int {
+        try await db.run(
+            """
+            UPDATE messages SET sender_id = NULL, sender_number = NULL, client_message_id = NULL
+            WHERE conversation_id = \(conversation) AND seq = ANY (ARRAY(
+                SELECT seq FROM messages
+                WHERE conversation_id = \(conversation) AND sender_id = \(departure.user.user)
+                    AND created_at <= \(departure.departedAt)
+                LIMIT \(limit)
+            ))
+            """
+        )
+    }
+
+    /// Takes his name out of what the suite has said of him, in the messages behind `seq`; nil: that was the end.
+    func takeName(
+        _ departure: Departure,
+        outOfSystemMessagesOf conversation: Conversation.ID,
+        behind seq: Int64,
+        limit: Int64
+    ) async throws -> Int64? {
+        let user = departure.user.user
+        let old = try [SystemEvent.joined(user), .left(user), .kicked(user)].map { try $0.data() }
+        let new = try [SystemEvent.joined(""), .left(""), .kicked("")].map { try $0.data() }
+        try await db.run(
+            """
+            UPDATE messages
+            SET data = coalesce(
+                (\(new)::text[])[array_position(\(old)::text[], data)],
+                jsonb_set(data::jsonb, '{whiteList}', (data::jsonb -> 'whiteList') - \(user)::text)::text
+            )
+            WHERE conversation_id = \(conversation) AND seq > \(seq) AND seq <= \(seq + limit)
+                AND created_at <= \(departure.departedAt)
+                AND CASE WHEN mime = \(SystemEvent.mime) AND sender_id IS NULL
+                    THEN data = ANY (\(old)::text[]) OR data::jsonb -> 'whiteList' ? \(user)::text ELSE false END
+            """
+        )
+        let isThere = try await db.first(
+            "SELECT seq FROM messages WHERE conversation_id = \(conversation) AND seq > \(seq + limit) LIMIT 1",
+            as: { _ in true }
+        )
+        return isThere == nil ? nil : seq + limit
+    }
+}

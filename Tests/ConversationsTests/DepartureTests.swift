@@ -1,0 +1,140 @@
+import AuthAPI
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import Postgres
+import ServiceClient
+import ServiceHost
+import TestSupport
+import Testing
+import Wire
+
+@testable import ConversationsServer
+
+/// What is left of somebody who was deleted: what he said, and nothing that says who he was.
+@Suite struct DepartureTests {
+    /// As auth tells it.
+    private func delete(_ user: User.ID, in scene: Scene, at moment: Date = Date(), id: UUID = UUID()) async throws {
+        let content = UserDeleted(applicationId: user.application, userId: user.user)
+        let event = Event(
+            id: id,
+            type: UserDeleted.type,
+            at: moment,
+            content: .object(["applicationId": .string(content.applicationId), "userId": .string(content.userId)])
+        )
+        let auth = try scene.service.neighbour("auth", callee: "conversations")
+        _ = try await auth.send(.post, "/internal/events", body: try WireJSON.encoder().encode(event))
+    }
+
+    private func isDone(_ scene: Scene) async throws {
+        try await eventually {
+            try await scene.service.database.pool.first("SELECT departure_id FROM departures", as: { _ in true }) == nil
+        }
+    }
+
+    /// Every table that has the text somewhere, but for those whose rows are gone within minutes.
+    private func finds(_ text: String, in scene: Scene) async throws -> [String] {
+        let pool = scene.service.database.pool
+        let tables = try await pool.all(
+            "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
+            as: { try $0.string("tablename") }
+        )
+        var found: [String] = []
+        for table in tables where !["arrivals", "outbox"].contains(table) {
+            let rows = try await pool.one(
+                "SELECT count(*) AS n FROM \(identifier: table) AS t WHERE t::text LIKE \("%\(text)%")",
+                as: { try $0.int("n") }
+            )
+            if rows > 0 { found.append(table) }
+        }
+        return found
+    }
+
+    @Test func whatHeSaidStaysWithoutHisName() async throws {
+        try await withConversation { scene in
+            let leaver = try await scene.person("leaver-7f3a")
+            _ = try await scene.ann.ask(.put, "/conversations/\(scene.token)/members/\(leaver.id.user)")
+            let said = try await leaver.say("I was here", in: scene.token)
+            let answer = try await scene.ann.say("so you were", in: scene.token)
+            try await leaver.conversations.react("👍", to: answer.id, in: scene.token)
+            try await scene.ann.conversations.react("👋", to: answer.id, in: scene.token)
+            let own = try await leaver.conversations.create(ConversationDraft(label: "His own", members: ["bob"]))
+            let direct = try await leaver.conversations.create(ConversationDraft(members: ["ann"], type: "direct"))
+            try await leaver.say("between us", in: direct.token)
+            let former = try await scene.ann.conversations.create(
+                ConversationDraft(label: "Former", members: [leaver.id.user], whiteList: .only([leaver.id.user]))
+            )
+            try await leaver.say("I go", in: former.token)
+            try await leaver.conversations.leave(former.token)
+            try await scene.ann.conversations.block(leaver.id.user)
+            try await leaver.conversations.block("bob")
+            let devices = Devices(database: scene.service.database.pool, events: .none, now: { Date() })
+            _ = try await devices.signIn("phone of leaver-7f3a", of: leaver.id)
+            _ = try await devices.replaceMeta(.object(["name": .string("leaver-7f3a")]), of: leaver.id)
+
+            try await delete(leaver.id, in: scene)
+            try await isDone(scene)
+
+            #expect(try await finds("leaver-7f3a", in: scene) == [])
+            let history = try await scene.ann.conversations.messages(scene.token)
+            let kept = try #require(history.first { $0.seq == said.seq })
+            #expect(kept.data == "I was here" && kept.senderUser == nil && kept.deletedAt == nil)
+            #expect(history.first { $0.seq == answer.seq }?.reactions == ["👋": ["ann"]])
+            #expect(history.first?.data == #"{"type":"user.left","userId":""}"#)
+            let left = try await scene.ann.conversations.conversation(scene.token)
+            #expect(left.members == ["ann", "bob"])
+            // Who is left decides, and nobody is the creator any more.
+            #expect(try await scene.bob.conversations.conversation(own.token).admins == ["bob"])
+            #expect(try await scene.ann.conversations.messages(direct.token).map(\.data) == ["between us"])
+            #expect(try await scene.ann.conversations.blocks().things.isEmpty)
+            #expect(try await scene.ann.conversations.messages(former.token).last { $0.senderUser == nil } != nil)
+            #expect(try await leaver.ask(.get, "/conversations/\(scene.token)").status == 404)
+        }
+    }
+
+    @Test func whoComesByTheSameNameLaterIsSomebodyElse() async throws {
+        try await withConversation { scene in
+            try await scene.bob.say("the former", in: scene.token)
+            let direct = try await scene.ann.conversations.create(ConversationDraft(members: ["bob"], type: "direct"))
+
+            try await delete(scene.bob.id, in: scene, at: Date())
+            try await isDone(scene)
+            let again = try await scene.ann.conversations.create(ConversationDraft(members: ["bob"], type: "direct"))
+            try await scene.bob.say("the new one", in: again.token)
+
+            #expect(again.id != direct.id)
+            #expect(try await scene.bob.conversations.list().things.map(\.id) == [again.id])
+            // The old one's end is told once more, as events may be: it says nothing of whoever came since.
+            try await delete(scene.bob.id, in: scene, at: Date().addingTimeInterval(-60))
+            try await isDone(scene)
+            let said = try await scene.ann.conversations.messages(again.token)
+            #expect(said.first { $0.data == "the new one" }?.senderUser?.serial == "bob")
+        }
+    }
+
+    @Test func anEventThatComesAgainDoesNothing() async throws {
+        try await withConversation { scene in
+            let id = UUID()
+            try await delete(scene.bob.id, in: scene, id: id)
+            try await isDone(scene)
+            try await scene.bob.conversations.join(scene.token)
+            try await delete(scene.bob.id, in: scene, id: id)
+            try await isDone(scene)
+            #expect(try await scene.ann.conversations.conversation(scene.token).members == ["ann", "bob"])
+            // Nobody's name is nobody's loss.
+            try await delete(User.ID(application: "other", user: "never seen"), in: scene)
+            try await isDone(scene)
+        }
+    }
+
+    @Test func anotherApplicationsManOfTheSameNameStays() async throws {
+        try await withConversation { scene in
+            let other = try await scene.person(scene.bob.id.user, application: "roost")
+            try await scene.bob.say("mine", in: scene.token)
+            try await delete(other.id, in: scene)
+            try await isDone(scene)
+            let history = try await scene.ann.conversations.messages(scene.token)
+            #expect(history.first?.senderUser?.serial == "bob")
+        }
+    }
+}
