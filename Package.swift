@@ -267,7 +267,7 @@ let package = Package(
         + service("Auth", adding: ["CArgon2", .crypto, .cryptoExtras, .jwtKit, .nioPosix])
         + service(
             "Conversations",
-            calls: ["Auth"],
+            calls: ["Auth", "Push"],
             adding: ["Blobs", "EventBus", "Multipart", "SocketIO", .collections, .nioHTTP1]
         )
         // It hears of badges from conversations and calls nobody there; conversations calls it.

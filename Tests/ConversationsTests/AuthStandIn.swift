@@ -9,16 +9,18 @@ import Wire
 struct AuthStandIn: Sendable {
     let keys = TestKeys()
     let accounts = Shared<Set<String>>([])
+    /// What some of them are called.
+    let names = Shared<[String: String]>([:])
     let isAway = Shared(false)
 
     var client: ServiceClient {
-        let (accounts, isAway) = (accounts, isAway)
+        let (accounts, names, isAway) = (accounts, names, isAway)
         let transport = AuthTransport(keys) { request in
             guard !isAway.value else { throw TransportFailure.notSent }
             let asked = request.path.split(separator: "?").last?.split(separator: "&") ?? []
             let found = asked.compactMap { $0.split(separator: "=").last.map(String.init) }
                 .filter { accounts.value.contains($0) }
-                .map { UserSummary(userId: $0, username: nil, fullName: nil) }
+                .map { UserSummary(userId: $0, username: nil, fullName: names.value[$0]) }
             return ServiceResponse(
                 status: 200,
                 headers: [.contentType: "application/json"],

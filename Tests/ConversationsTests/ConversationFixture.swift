@@ -60,14 +60,15 @@ struct Person: Sendable {
 
 func withConversation(
     settings: [String: String] = [:],
+    push: PushStandIn? = nil,
     _ draft: ConversationDraft = ConversationDraft(label: "Walks", members: ["bob"]),
     _ body: (Scene) async throws -> Void
 ) async throws {
     let auth = AuthStandIn()
     try await TestService.with(
         ConversationsService.self,
-        settings: settings,
-        neighbours: .with(["auth": auth.client])
+        settings: settings.merging(push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:]) { $1 },
+        neighbours: .with(["auth": auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 })
     ) { service in
         let ann = try await Person(User.ID(application: Scene.application, user: "ann"), at: service, auth)
         let scene = Scene(
@@ -83,11 +84,16 @@ func withConversation(
 }
 
 /// A second instance of the service over the same database, and Bob as its client.
-func withSecondInstance(of scene: Scene, _ body: (Person) async throws -> Void) async throws {
+func withSecondInstance(
+    of scene: Scene,
+    push: PushStandIn? = nil,
+    _ body: (Person) async throws -> Void
+) async throws {
     try await TestService.with(
         ConversationsService.self,
         over: scene.service.database,
-        neighbours: .with(["auth": scene.auth.client])
+        settings: push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:],
+        neighbours: .with(["auth": scene.auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 })
     ) { second in
         try await body(try await Person(scene.bob.id, at: second, scene.auth))
     }

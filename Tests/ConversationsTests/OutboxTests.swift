@@ -49,7 +49,12 @@ import Testing
                 "UPDATE outbox SET written_at = now() - interval '1 hour' WHERE from_seq <= 3"
             )
 
-            try await Outbox(database: scene.pool, retention: 600, now: { Date() }).prune()
+            try await Outbox(
+                database: scene.pool,
+                retention: 600,
+                logger: StoreScene.logger,
+                now: { Date() }
+            ).prune()
 
             let left = try await scene.pool.all(
                 "SELECT from_seq FROM outbox ORDER BY 1",

@@ -19,6 +19,8 @@ struct ConversationsConfiguration: Sendable {
     var maximumMembers = 10_000
     /// `OUTBOX_RETENTION_SECONDS` (600): how long what is to be handed on is kept.
     var outboxRetention = 600.0
+    /// `PUSH_RETENTION_SECONDS` (86,400): how long messages wait for push to be told of them.
+    var pushRetention = 86_400.0
     /// `SEARCH_WALK_SECONDS` (300): from one look at all conversations, for what is not indexed, to the next.
     var searchWalk = 300.0
 
@@ -73,6 +75,9 @@ struct ConversationsConfiguration: Sendable {
         maximumMembers = try configuration.number("MEMBERS_MAX", default: maximumMembers, in: 1...1_000_000)
         outboxRetention = Double(
             try configuration.number("OUTBOX_RETENTION_SECONDS", default: 600, in: 1...31_536_000)
+        )
+        pushRetention = Double(
+            try configuration.number("PUSH_RETENTION_SECONDS", default: 86_400, in: 1...31_536_000)
         )
         natsURL = configuration.text("NATS_URL")
         searchWalk = Double(try configuration.number("SEARCH_WALK_SECONDS", default: 300, in: 1...86_400))

@@ -5,6 +5,7 @@ import ConversationsAPI
 import Credentials
 import EventBus
 package import Postgres
+import PushAPI
 package import ServiceHost
 package import ServiceLifecycle
 import SocketIO
@@ -28,6 +29,7 @@ package struct ConversationsService: SuiteService {
         EventOutbox.migration("V0009_event_outbox"),
         EventConsumer.migration("V0010_event_inbox"),
         Migration(name: "V0011_departures", sql: PackageResources.V0011_departures_sql),
+        Migration(name: "V0012_hand_over_to_push", sql: PackageResources.V0012_hand_over_to_push_sql),
     ]
 
     package static let events: Set = [DeviceRegistered.type, DeviceBadge.type]
@@ -47,7 +49,8 @@ package struct ConversationsService: SuiteService {
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
         let settings = try ConversationsConfiguration(configuration)
-        let users = KnownUsers(auth: AuthClient(try resources.neighbours.client("auth")))
+        let auth = AuthClient(try resources.neighbours.client("auth"))
+        let users = KnownUsers(auth: auth)
         blocks = Blocks(database: resources.database, users: users, cursors: resources.cursors)
         let links = FileLinks(signer: resources.links, publicURL: resources.publicURL, now: resources.now)
         sockets = SocketIOServer(settings)
@@ -69,6 +72,14 @@ package struct ConversationsService: SuiteService {
             maximumMembers: settings.maximumMembers,
             doorbell: delivery.doorbell
         )
+        let push = try configuration.text("PUSH_URL").map { _ in
+            PushRelay(
+                database: resources.database,
+                push: PushClient(try resources.neighbours.client("push")),
+                names: SenderNames(auth: auth, logger: resources.logger),
+                logger: resources.logger
+            )
+        }
         let index = SearchIndex(database: resources.database, rest: settings.searchWalk, now: resources.now)
         search = Search(database: resources.database, cursors: resources.cursors)
         messages = Messages(
@@ -80,6 +91,7 @@ package struct ConversationsService: SuiteService {
                 written: { [doorbell = delivery.doorbell] batch in
                     index.note(batch)
                     doorbell.note(batch)
+                    push?.note(batch)
                 }
             ),
             links: links
@@ -97,6 +109,8 @@ package struct ConversationsService: SuiteService {
         let outbox = Outbox(
             database: resources.database,
             retention: settings.outboxRetention,
+            pushRetention: push == nil ? nil : settings.pushRetention,
+            logger: resources.logger,
             now: resources.now
         )
         let departures = Departures(database: resources.database, doorbell: delivery.doorbell)
@@ -129,7 +143,7 @@ package struct ConversationsService: SuiteService {
                 Periodic("indexing of messages", every: .milliseconds(250), logger: resources.logger, index.keepUp),
                 news.background,
                 delivery,
-            ] + delivery.upkeep
+            ] + delivery.upkeep + (push?.upkeep ?? [])
         let signIns = SocketSignIns(
             verifier: resources.credentials,
             devices: devices,

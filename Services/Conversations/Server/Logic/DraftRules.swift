@@ -104,6 +104,9 @@ enum DraftRules {
         if let text = draft.pushMessage { fields["message"] = .string(try length(text, atMost: 4_096, "pushMessage")) }
         if let title = draft.pushTitle { fields["title"] = .string(try length(title, atMost: 255, "pushTitle")) }
         if try meta(draft.pushPayload, field: "pushPayload") != nil { fields["payload"] = draft.pushPayload }
+        if case .object(let payload) = draft.pushPayload, payload[MessageNotice.reserved] != nil {
+            throw APIError.invalid("pushPayload", "\"pushPayload\" may not have \"aps\", which is Apple's own")
+        }
         switch draft.badge {
         case .number(let number):
             guard (0...1_000_000).contains(number) else {

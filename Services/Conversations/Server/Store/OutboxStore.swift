@@ -7,7 +7,7 @@ import Wire
 ///
 /// | kind | says |
 /// | --- | --- |
-/// | `messages` | the messages of `conversation_id` from `from_seq` to `to_seq` are new; each is in exactly one row, those of the suite among them. What a notification says is in `messages.push`, who wants none in `members.push_enabled`, who has a socket of his own in `connected_devices` |
+/// | `messages` | the messages of `conversation_id` from `from_seq` to `to_seq` are new; each is in exactly one row, those of the suite among them. `PushOutboxStore` takes them |
 /// | `message.deleted` | the message `from_seq` says nothing any more |
 /// | `conversation.deleted` · `user.blocked` · `user.unblocked` | `body` has the names |
 ///
@@ -26,17 +26,24 @@ struct OutboxStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Removes the oldest that are older than `moment`; returns how many.
-    func prune(before moment: Date, limit: Int) async throws -> Int {
-        try await db.run(
+    /// Removes of the oldest those that are older than `moment`, and of new messages those older than `spoken`.
+    ///
+    /// Returns how many there were in all, and how many of these said that messages are new.
+    func prune(before moment: Date, messagesBefore spoken: Date, limit: Int) async throws -> (all: Int, messages: Int) {
+        try await db.one(
             """
-            DELETE FROM outbox WHERE outbox_id IN (
-                SELECT outbox_id FROM (
-                    SELECT outbox_id, written_at FROM outbox ORDER BY outbox_id LIMIT \(limit)
-                ) AS oldest
-                WHERE written_at < \(moment)
+            WITH gone AS (
+                DELETE FROM outbox WHERE outbox_id IN (
+                    SELECT outbox_id FROM (
+                        SELECT outbox_id, kind, written_at FROM outbox ORDER BY outbox_id LIMIT \(limit)
+                    ) AS oldest
+                    WHERE written_at < CASE kind WHEN 'messages' THEN \(spoken) ELSE \(moment) END
+                )
+                RETURNING kind
             )
-            """
+            SELECT count(*) AS gone, count(*) FILTER (WHERE kind = 'messages') AS messages FROM gone
+            """,
+            as: { (try $0.int("gone"), try $0.int("messages")) }
         )
     }
 }

@@ -1,0 +1,246 @@
+import ConversationsAPI
+import Foundation
+import Logging
+import Metrics
+import Postgres
+import PushAPI
+import Wire
+
+/// Hands messages over to push: claims conversations, reads what is to be said and to whom, tells it, and settles.
+///
+/// Nothing is lost: what push has not taken stays in the outbox, and what it has taken is known to it by its id, so that it
+/// may be told again. While push is away the claims are given back; a notification that it does not want is given up.
+struct PushHandOver: Sendable {
+    enum Outcome: Sendable {
+        case nothing, done
+        /// Nobody is there to take anything.
+        case away
+    }
+
+    /// How many members are read at once, and told in one notification.
+    static let page = 500
+    /// How many conversations are claimed at once.
+    private static let conversations = 32
+    /// How long a claim holds, in seconds; longer than anything between two renewals takes.
+    private static let claim = 30.0
+    private static let renewal = Duration.seconds(10)
+    /// After which a conversation that push could not take, though it is there, is tried again, in seconds.
+    private static let rest = 30.0
+    private static let away: Set<APIError.Kind> = [
+        .unavailable, .badGateway, .gatewayTimeout, .timedOut, .rateLimited,
+    ]
+
+    let claimant: String
+    let outbox: PushOutboxStore
+    let store: NotableMessageStore
+    let push: PushClient
+    let names: SenderNames
+    let logger: Logger
+    let meters: PushMeters
+
+    /// Somebody else has a conversation by now.
+    private struct Lost: Error {}
+    private struct Away: Error {}
+
+    /// Claims what waits, and hands it over.
+    func round() async throws -> Outcome {
+        let claimed = try await outbox.claim(by: claimant, limit: Self.conversations, seconds: Self.claim)
+        guard !claimed.isEmpty else { return .nothing }
+        var work = Work(claimed)
+        do {
+            try await handOver(&work)
+            return .done
+        } catch is Lost {
+            return .done
+        } catch is Away {
+            meters.away.increment()
+            try await outbox.release(work.open, by: claimant)
+            return .away
+        } catch {
+            // In vain where the database is away: then the claims end by themselves.
+            try? await outbox.release(work.open, by: claimant)
+            throw error
+        }
+    }
+
+    /// What was claimed and is not settled.
+    private struct Work {
+        private(set) var open: [ClaimedConversation]
+        var renewed = ContinuousClock.now
+
+        init(_ claimed: [ClaimedConversation]) { open = claimed }
+
+        /// The next ones that have this many members or so together, at least one.
+        func next(_ found: [Conversation.ID: NotableConversation]) -> [ClaimedConversation] {
+            var members = 0
+            let some = open.prefix { conversation in
+                members += found[conversation.id]?.memberCount ?? 0
+                return members <= PushHandOver.page
+            }
+            return Array(some.isEmpty ? open.prefix(1) : some)
+        }
+
+        mutating func settle(_ settled: [ClaimedConversation]) {
+            let ids = Set(settled.map(\.id))
+            open.removeAll { ids.contains($0.id) }
+        }
+    }
+
+    private func handOver(_ work: inout Work) async throws {
+        let found = try await store.messages(of: work.open)
+        await names.learn(
+            found.values.flatMap { conversation in
+                conversation.messages.map { (conversation.application, $0) }
+            }
+        )
+        while !work.open.isEmpty {
+            let batch = work.next(found)
+            let refused = try await tell(batch.compactMap { found[$0.id] }, &work)
+            let (stuck, done) = (batch.filter { refused.contains($0.id) }, batch.filter { !refused.contains($0.id) })
+            if !done.isEmpty { try await outbox.delete(done) }
+            if !stuck.isEmpty { try await outbox.release(stuck, by: claimant, after: Self.rest) }
+            work.settle(batch)
+        }
+    }
+
+    /// Tells what is new in some conversations, members page by page; answers those that push could not take.
+    private func tell(_ conversations: [NotableConversation], _ work: inout Work) async throws -> Set<Conversation.ID> {
+        let notices = conversations.map { conversation in
+            (
+                conversation,
+                conversation.messages.compactMap { message in
+                    let name = names.name(of: message, in: conversation.application)
+                    return MessageNotice(message, in: conversation, by: name)
+                }
+            )
+        }.filter { !$0.1.isEmpty }
+        var behind = Dictionary(notices.map { ($0.0.id, "") }) { first, _ in first }
+        var stuck: Set<Conversation.ID> = []
+        while !behind.isEmpty {
+            let asked = notices.filter { behind[$0.0.id] != nil && !stuck.contains($0.0.id) }
+            let pages = try await pages(asked, behind)
+            var parcel = Parcel()
+            for (conversation, notices) in asked {
+                guard let (members, last) = pages[conversation.id] else {
+                    behind[conversation.id] = nil
+                    continue
+                }
+                behind[conversation.id] = last
+                for notice in notices {
+                    guard let request = notice.request(to: members) else { continue }
+                    let size = notice.size(request)
+                    if !parcel.hasRoom(for: request, size) {
+                        try await send(parcel.takeAll(), &stuck, &work)
+                    }
+                    parcel.add(request, of: conversation.id, size)
+                }
+            }
+            try await send(parcel.takeAll(), &stuck, &work)
+            for conversation in stuck { behind[conversation] = nil }
+        }
+        return stuck
+    }
+
+    /// The next members of each conversation, and the name behind which there are more; none: that was all.
+    private func pages(
+        _ asked: [(NotableConversation, [MessageNotice])],
+        _ behind: [Conversation.ID: String]
+    ) async throws -> [Conversation.ID: (NotablePage, last: String?)] {
+        let members = try await store.members(
+            of: asked.map { ($0.0.id, after: behind[$0.0.id] ?? "") },
+            limit: Self.page
+        )
+        let questions = asked.flatMap { conversation, notices -> [KeptApartQuestion] in
+            guard let page = members[conversation.id], let first = page.first, let last = page.last else { return [] }
+            return Set(notices.map { Array($0.message.sender.utf8) }).map { sender in
+                KeptApartQuestion(
+                    conversation: conversation.id,
+                    sender: String(decoding: sender, as: UTF8.self),
+                    first: first.user,
+                    last: last.user
+                )
+            }
+        }
+        let apart = questions.isEmpty ? [:] : try await store.keptApart(questions)
+        return members.reduce(into: [:]) { pages, found in
+            let (id, page) = found
+            let isLast = page.count < Self.page
+            let isEverybody = isLast && behind[id] == ""
+            pages[id] = (
+                NotablePage(page, isEverybody: isEverybody, apart: apart[id] ?? []),
+                last: isLast ? nil : page.last?.user
+            )
+        }
+    }
+
+    /// Hands over some notifications; those of conversations that are stuck are left out.
+    private func send(
+        _ entries: [Parcel.Entry],
+        _ stuck: inout Set<Conversation.ID>,
+        _ work: inout Work
+    ) async throws {
+        let entries = entries.filter { !stuck.contains($0.conversation) }
+        guard !entries.isEmpty else { return }
+        if ContinuousClock.now - work.renewed > Self.renewal {
+            let held = try await outbox.renew(work.open, by: claimant, seconds: Self.claim)
+            guard held == work.open.count else { throw Lost() }
+            work.renewed = .now
+        }
+        do {
+            try await push.notify(entries.map(\.request))
+            meters.told.increment(by: entries.reduce(0) { $0 + $1.request.recipients.count })
+        } catch let error as APIError where !Self.away.contains(error.kind) {
+            guard entries.count == 1, let entry = entries.first else {
+                // One of them is not wanted: which one, each says for itself.
+                for entry in entries { try await send([entry], &stuck, &work) }
+                return
+            }
+            judge(entry, error, &stuck)
+        } catch is APIError {
+            throw Away()
+        }
+    }
+
+    /// What push will never want is given up; for anything else it is asked again later, and others are not kept waiting.
+    private func judge(_ entry: Parcel.Entry, _ error: APIError, _ stuck: inout Set<Conversation.ID>) {
+        let isHopeless = [.invalid, .tooLarge, .unprocessable, .conflict].contains(error.kind)
+        meters.refused.increment()
+        logger.error(
+            isHopeless ? "a notification was given up" : "a notification was refused",
+            metadata: ["notification": "\(entry.request.id)", "code": "\(error.code)", "field": "\(error.field ?? "")"]
+        )
+        if !isHopeless { stuck.insert(entry.conversation) }
+    }
+}
+
+/// Notifications that travel in one call.
+private struct Parcel {
+    struct Entry: Sendable {
+        let request: NotificationRequest
+        let conversation: Conversation.ID
+    }
+
+    /// Half of what a service reads of a body, in bytes.
+    private static let maximumSize = 524_288
+
+    private var entries: [Entry] = []
+    private var recipients = 0
+    private var size = 0
+
+    func hasRoom(for request: NotificationRequest, _ bytes: Int) -> Bool {
+        entries.count < PushClient.maximumNotifications
+            && recipients + request.recipients.count <= NotificationRequest.maximumRecipients
+            && (entries.isEmpty || size + bytes <= Self.maximumSize)
+    }
+
+    mutating func add(_ request: NotificationRequest, of conversation: Conversation.ID, _ bytes: Int) {
+        entries.append(Entry(request: request, conversation: conversation))
+        recipients += request.recipients.count
+        size += bytes
+    }
+
+    mutating func takeAll() -> [Entry] {
+        defer { self = Parcel() }
+        return entries
+    }
+}

@@ -1,0 +1,143 @@
+import ConversationsAPI
+import Postgres
+import Wire
+
+/// What of the outbox says that messages are new, as those take it who hand it on; on a connection of their own.
+///
+/// The first row of a conversation stands for all of them: who has claimed it has the conversation, so its messages are
+/// handed on in their order, whoever else is at work. What is committed of a conversation is committed in the order of its
+/// rows, since each was written under the head's lock.
+struct PushOutboxStore: Sendable {
+    /// How many rows are looked at for conversations that nobody has.
+    private static let window = 1_000
+
+    private let lane: PostgresLane
+
+    init(database: PostgresPool) {
+        lane = database.lane(statementTimeout: .seconds(5), settings: SendSegment.settings)
+    }
+
+    /// Takes conversations for so many seconds; what this claimant still had counts as nobody's.
+    func claim(by claimant: String, limit: Int, seconds: Double) async throws -> [ClaimedConversation] {
+        let rows = try await lane.segment([
+            """
+            WITH oldest AS MATERIALIZED (
+                SELECT outbox_id, conversation_id, from_seq, to_seq,
+                       row_number() OVER (PARTITION BY conversation_id ORDER BY outbox_id) AS n
+                FROM (
+                    SELECT outbox_id, conversation_id, from_seq, to_seq FROM outbox
+                    WHERE kind = 'messages' ORDER BY outbox_id LIMIT \(Self.window)
+                ) AS looked_at
+            ), free AS MATERIALIZED (
+                SELECT outbox_id FROM outbox
+                WHERE outbox_id = ANY (ARRAY(SELECT outbox_id FROM oldest WHERE n = 1))
+                    AND (claimed_until IS NULL OR claimed_until <= clock_timestamp() OR claimed_by = \(claimant))
+                ORDER BY outbox_id LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+            ), claimed AS (
+                UPDATE outbox
+                SET claimed_by = \(claimant), claimed_until = clock_timestamp() + make_interval(secs => \(seconds))
+                FROM free
+                WHERE outbox.outbox_id = free.outbox_id
+                RETURNING outbox.conversation_id
+            )
+            SELECT outbox_id, conversation_id, from_seq, to_seq FROM oldest
+            WHERE conversation_id = ANY (ARRAY(SELECT conversation_id FROM claimed))
+            ORDER BY outbox_id
+            """
+        ])[0]
+        var places: [Conversation.ID: Int] = [:]
+        var claimed: [ClaimedConversation] = []
+        for row in rows {
+            let conversation: Conversation.ID = try row.decode("conversation_id")
+            let stretch = ClaimedConversation.Stretch(
+                row: try row.int64("outbox_id"),
+                seqs: try row.int64("from_seq")...row.int64("to_seq")
+            )
+            if let place = places[conversation] {
+                claimed[place].add(stretch)
+            } else {
+                places[conversation] = claimed.count
+                claimed.append(ClaimedConversation(id: conversation, first: stretch))
+            }
+        }
+        return claimed
+    }
+
+    /// Holds on to what was claimed; answers how many of these are still this claimant's.
+    func renew(_ claimed: [ClaimedConversation], by claimant: String, seconds: Double) async throws -> Int {
+        try await lane.segment([
+            """
+            UPDATE outbox SET claimed_until = clock_timestamp() + make_interval(secs => \(seconds))
+            WHERE outbox_id = ANY (\(claimed.map(\.claim))) AND claimed_by = \(claimant)
+            RETURNING outbox_id
+            """
+        ])[0].count
+    }
+
+    /// These were handed on.
+    func delete(_ claimed: [ClaimedConversation]) async throws {
+        _ = try await lane.segment([
+            "DELETE FROM outbox WHERE outbox_id = ANY (\(claimed.flatMap(\.rows)))"
+        ])
+    }
+
+    /// Lets others have them, or this claimant again, after so many seconds.
+    func release(_ claimed: [ClaimedConversation], by claimant: String, after seconds: Double = 0) async throws {
+        _ = try await lane.segment([
+            """
+            UPDATE outbox
+            SET claimed_by = NULL, claimed_until = clock_timestamp() + make_interval(secs => \(seconds))
+            WHERE outbox_id = ANY (\(claimed.map(\.claim))) AND claimed_by = \(claimant)
+            """
+        ])
+    }
+
+    /// How many rows wait, and for how many seconds the oldest has.
+    func lag() async throws -> (waiting: Int, oldest: Double) {
+        let rows = try await lane.segment([
+            """
+            SELECT count(*) AS waiting,
+                   coalesce(extract(epoch FROM clock_timestamp() - min(written_at)), 0)::float8 AS oldest
+            FROM outbox WHERE kind = 'messages'
+            """
+        ])[0]
+        return try rows.first.map { (try $0.int("waiting"), max(0, try $0.double("oldest"))) } ?? (0, 0)
+    }
+}
+
+/// A conversation that nobody else hands on at the moment, and the messages of it that are to be.
+struct ClaimedConversation: Sendable {
+    /// A row of the outbox: the messages from one `seq` to another.
+    struct Stretch: Sendable {
+        let row: Int64
+        let seqs: ClosedRange<Int64>
+    }
+
+    /// How many messages of one conversation are handed on at a time; the rest has its turn after others.
+    private static let maximum = 100
+
+    let id: Conversation.ID
+    /// The row that stands for all of them.
+    let claim: Int64
+    private(set) var rows: [Int64]
+    private(set) var seqs: ClosedRange<Int64>
+    private var isFull = false
+
+    init(id: Conversation.ID, first: Stretch) {
+        self.id = id
+        claim = first.row
+        rows = [first.row]
+        seqs = first.seqs
+    }
+
+    /// Takes what follows, as long as there is room: behind what was left out, nothing is taken.
+    fileprivate mutating func add(_ stretch: Stretch) {
+        guard !isFull, seqs.count + stretch.seqs.count <= Self.maximum else {
+            isFull = true
+            return
+        }
+        rows.append(stretch.row)
+        seqs = seqs.lowerBound...max(seqs.upperBound, stretch.seqs.upperBound)
+    }
+}

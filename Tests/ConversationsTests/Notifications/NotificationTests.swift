@@ -1,0 +1,167 @@
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import Postgres
+import PushAPI
+import TestSupport
+import Testing
+import Wire
+
+@testable import ConversationsServer
+
+/// What is told to those who are away, and to whom.
+@Suite struct NotificationTests {
+    private let push = PushStandIn()
+
+    @Test func aTextIsToldToTheOthersWithAllThatAnAppNeeds() async throws {
+        try await withConversation(push: push) { scene in
+            let message = try await scene.ann.say("hello", in: scene.token)
+
+            try await push.has(1)
+            let told = try #require(push.taken.first)
+            #expect(told.id == "message:\(scene.conversation.id):\(message.seq)")
+            #expect(told.applicationId == Scene.application && told.kind == .message)
+            #expect(told.recipients == [.init(userId: "bob")])
+            #expect(told.title == "Walks" && told.body == "ann: hello")
+            #expect(told.badge == .increment && told.about == scene.token && told.collapseKey == nil)
+            #expect(told.data?["conversation"].string == scene.token && told.data?["type"].string == "message")
+            #expect(told.data?["seq"] == .integer(message.seq) && told.data?["senderId"].string == "ann")
+            #expect(told.data?["chatId"] == .integer(scene.conversation.id.rawValue))
+            #expect(told.data?["messageId"] == .integer(message.id.rawValue))
+        }
+    }
+
+    @Test func theSenderChoosesWhatIsSaid() async throws {
+        try await withConversation(push: push) { scene in
+            let draft = MessageDraft(
+                data: "hello",
+                pushMessage: "look here",
+                pushTitle: "From the hills",
+                pushPayload: .object(["extra": .string("some value"), "seq": .string("not yours to say")]),
+                badge: .number(5)
+            )
+            let message = try await scene.ann.conversations.send(draft, to: scene.token)
+
+            try await push.has(1)
+            let told = try #require(push.taken.first)
+            #expect(told.title == "From the hills" && told.body == "look here" && told.badge == .number(5))
+            #expect(told.data?["extra"].string == "some value" && told.data?["seq"] == .integer(message.seq))
+        }
+    }
+
+    @Test func otherTypesAreToldWhereTheirSenderSaysWhat() async throws {
+        try await withConversation(push: push) { scene in
+            for draft in [
+                MessageDraft(data: "{}", mime: "application/json", encoding: "json"),
+                MessageDraft(data: "{}", mime: "application/json", encoding: "json", badge: .number(1)),
+                MessageDraft(data: "text, but no plain one", mime: "text/plain", encoding: "json"),
+                MessageDraft(data: "{}", mime: "application/json", encoding: "json", pushMessage: "a drawing"),
+                MessageDraft(data: "<b>text</b>", mime: "text/html"),
+            ] {
+                _ = try await scene.ann.conversations.send(draft, to: scene.token)
+            }
+            // What the suite itself says is told to nobody.
+            try await scene.eve.conversations.join(scene.token)
+            try await scene.ann.say("the last", in: scene.token)
+
+            try await push.has(3)
+            #expect(push.bodies == ["a drawing", "ann: <b>text</b>", "ann: the last"])
+        }
+    }
+
+    @Test func whoWantsNoneAndWhoIsKeptApartAreNotTold() async throws {
+        let members = ["bob", "cat", "dan", "fay"]
+        try await withConversation(push: push, ConversationDraft(label: "Walks", members: members)) { scene in
+            try await scene.bob.conversations.setPush(false, in: scene.token)
+            try await scene.person("cat").conversations.block("ann")
+            try await scene.ann.conversations.block("dan")
+
+            try await scene.ann.say("hello", in: scene.token)
+            try await push.has(1)
+            try await scene.person("cat").say("and hello", in: scene.token)
+            try await push.has(2)
+
+            #expect(push.taken[0].recipients.map(\.userId) == ["fay"])
+            #expect(push.taken[1].recipients.map(\.userId) == ["dan", "fay"])
+
+            try await scene.bob.conversations.setPush(true, in: scene.token)
+            try await scene.ann.conversations.unblock("dan")
+            try await scene.ann.say("again", in: scene.token)
+            try await push.has(3)
+            #expect(push.taken[2].recipients.map(\.userId) == ["bob", "dan", "fay"])
+        }
+    }
+
+    @Test func aDeviceThatHearsOfItByItsSocketIsLeftOut() async throws {
+        try await withConversation(push: push) { scene in
+            let store = ConnectedDeviceStore(db: scene.service.database.pool)
+            _ = try await store.renew("here", seconds: 60)
+            let devices = ["phone", "tablet"].map { ConnectedDevice(user: scene.bob.id, device: $0) }
+            _ = try await store.insert(devices, at: "here")
+            // Of an instance that is gone.
+            let gone = ConnectedDevice(user: scene.bob.id, device: "watch")
+            _ = try await store.insert([gone], at: "gone")
+            // Of another application's Bob.
+            let other = User.ID(application: "another", user: "bob")
+            _ = try await store.insert([ConnectedDevice(user: other, device: "other")], at: "here")
+
+            try await scene.ann.say("hello", in: scene.token)
+            try await push.has(1)
+            #expect(push.taken[0].recipients.map { Set($0.exceptDeviceIds ?? []) } == [["phone", "tablet"]])
+
+            try await store.delete(devices, at: "here")
+            try await scene.ann.say("hello?", in: scene.token)
+            try await push.has(2)
+            #expect(push.taken[1].recipients == [.init(userId: "bob")])
+        }
+    }
+
+    @Test func inADirectConversationTheTitleIsWhoSpeaks() async throws {
+        try await withConversation(push: push) { scene in
+            let direct = try await scene.ann.conversations.create(
+                ConversationDraft(members: ["bob"], type: "direct")
+            )
+            try await scene.ann.say("psst", in: direct.token)
+            try await push.has(1)
+            let meta = String(decoding: try JSONValue.object(["name": .string("Ann B.")]).compact(), as: UTF8.self)
+            try await DeviceStore(db: scene.service.database.pool).set(meta: meta, of: scene.ann.id)
+            try await scene.ann.say("it is me", in: direct.token)
+            try await push.has(2)
+
+            #expect(push.taken.map(\.title) == ["ann", "Ann B."])
+            #expect(push.bodies == ["psst", "it is me"])
+        }
+    }
+
+    @Test func roostsPeopleAreCalledWhatAuthCallsThem() async throws {
+        try await withConversation(push: push) { scene in
+            let (ada, bo) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
+            scene.auth.accounts.change { $0 = [ada, bo] }
+            scene.auth.names.change { $0 = [ada: "Ada Lovelace"] }
+            let person = try await scene.person(ada, application: RoostApplication.id)
+            let made = try await person.conversations.create(ConversationDraft(label: "Engines", members: [bo]))
+
+            try await person.say("hello", in: made.token)
+            try await push.has(1)
+            #expect(push.bodies == ["Ada Lovelace: hello"])
+
+            // While auth is away a name that is not known is no reason to wait.
+            let other = try await scene.person(bo, application: RoostApplication.id)
+            scene.auth.isAway.change { $0 = true }
+            try await other.say("yes?", in: made.token)
+            try await push.has(2)
+            #expect(push.bodies.last == "yes?" && push.taken.last?.title == "Engines")
+        }
+    }
+
+    @Test func aPayloadMayNotSpeakToAppleItself() async throws {
+        try await withConversation(push: push) { scene in
+            let answer = try await scene.ann.ask(
+                .post,
+                "/conversations/\(scene.token)/messages",
+                #"{"data": "x", "pushPayload": {"aps": {"alert": "y"}}}"#
+            )
+            #expect(answer.status == 400 && answer.problem?.field == "pushPayload")
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import ConversationsAPI
+import Postgres
+import TestSupport
+import Testing
+
+@testable import ConversationsServer
+
+/// Who has a conversation has all of it, alone, for as long as he says.
+@Suite struct PushOutboxStoreTests {
+    @Test func aConversationIsOneClaimantsAlone() async throws {
+        try await withStore { scene in
+            let other = try await scene.newConversation()
+            for number in 0..<3 {
+                _ = try await scene.lanes.write(scene.draft("\(number)"))
+                _ = try await scene.lanes.write(scene.draft("\(number)", in: other))
+            }
+            let store = PushOutboxStore(database: scene.pool)
+
+            let one = try await store.claim(by: "one", limit: 1, seconds: 60)
+            #expect(one.map(\.id) == [scene.conversation.id] && one[0].seqs == 1...3 && one[0].rows.count == 3)
+            _ = try await scene.lanes.write(scene.draft("later"))
+            let two = try await store.claim(by: "two", limit: 10, seconds: 60)
+            #expect(two.map(\.id) == [other.id])
+            #expect(try await store.claim(by: "three", limit: 10, seconds: 60).isEmpty)
+
+            // What came later has its turn once the first is done.
+            try await store.delete(one)
+            let next = try await store.claim(by: "three", limit: 10, seconds: 60)
+            #expect(next.map(\.id) == [scene.conversation.id] && next[0].seqs == 4...4)
+        }
+    }
+
+    @Test func aClaimEndsByItselfOrIsGivenBack() async throws {
+        try await withStore { scene in
+            _ = try await scene.lanes.write(scene.draft())
+            let store = PushOutboxStore(database: scene.pool)
+
+            let died = try await store.claim(by: "one", limit: 1, seconds: 0)
+            let taken = try await store.claim(by: "two", limit: 1, seconds: 60)
+            #expect(taken.map(\.rows) == died.map(\.rows))
+            #expect(try await store.renew(died, by: "one", seconds: 60) == 0)
+            #expect(try await store.renew(taken, by: "two", seconds: 60) == 1)
+            // Who has lost it cannot give it away.
+            try await store.release(died, by: "one")
+            #expect(try await store.claim(by: "three", limit: 1, seconds: 60).isEmpty)
+            // Who claims anew begins anew.
+            #expect(try await store.claim(by: "two", limit: 1, seconds: 60).count == 1)
+
+            try await store.release(taken, by: "two")
+            #expect(try await store.claim(by: "three", limit: 1, seconds: 60).count == 1)
+        }
+    }
+
+    @Test func manyWhoClaimAtOnceNeverHaveTheSame() async throws {
+        try await withStore { scene in
+            var conversations = [scene.conversation]
+            for _ in 0..<19 { conversations.append(try await scene.newConversation()) }
+            for token in conversations {
+                for _ in 0..<3 { _ = try await scene.lanes.write(scene.draft(in: token)) }
+            }
+            let claimed = try await withThrowingTaskGroup(of: [ClaimedConversation].self) { tasks in
+                for number in 0..<8 {
+                    tasks.addTask {
+                        let store = PushOutboxStore(database: scene.pool)
+                        return try await store.claim(by: "\(number)", limit: 4, seconds: 60)
+                    }
+                }
+                return try await tasks.reduce(into: []) { $0 += $1 }
+            }
+            #expect(Set(claimed.map(\.id)).count == claimed.count)
+            #expect(claimed.allSatisfy { $0.rows.count == 3 })
+            var left = try await PushOutboxStore(database: scene.pool).claim(by: "last", limit: 32, seconds: 60)
+            left += claimed
+            #expect(Set(left.map(\.id)) == Set(conversations.map(\.id)))
+        }
+    }
+
+    @Test func oneConversationDoesNotTakeTheWholeTurn() async throws {
+        try await withStore { scene in
+            let other = try await scene.newConversation()
+            for _ in 0..<150 { _ = try await scene.lanes.write(scene.draft()) }
+            _ = try await scene.lanes.write(scene.draft(in: other))
+            let claimed = try await PushOutboxStore(database: scene.pool).claim(by: "one", limit: 10, seconds: 60)
+            #expect(claimed.map(\.seqs) == [1...100, 1...1])
+        }
+    }
+
+    @Test func whatWaitsIsCounted() async throws {
+        try await withStore { scene in
+            for _ in 0..<300 { _ = try await scene.lanes.write(scene.draft()) }
+            let lag = try await PushOutboxStore(database: scene.pool).lag()
+            #expect(lag.waiting == 300 && lag.oldest >= 0 && lag.oldest < 60)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import ServiceClient
+import Synchronization
+import TestSupport
+import Wire
+
+/// Push as conversations sees it: takes notifications, each once, or does not.
+final class PushStandIn: Sendable {
+    private struct State {
+        var taken: [NotificationRequest] = []
+        var known: Set<String> = []
+        var calls: [[NotificationRequest]] = []
+        var isAway = false
+        var isHanging = false
+        var refusal: @Sendable (NotificationRequest) -> APIError? = { _ in nil }
+        /// Of so many calls the answer is lost, though they count.
+        var lostAnswers = 0
+    }
+
+    private struct Body: Decodable {
+        var notifications: [NotificationRequest]
+    }
+
+    private let state = Mutex(State())
+
+    /// What was taken, in the order it came; nothing twice.
+    var taken: [NotificationRequest] { state.withLock(\.taken) }
+    /// What came, call by call.
+    var calls: [[NotificationRequest]] { state.withLock(\.calls) }
+    var bodies: [String] { taken.compactMap(\.body) }
+
+    func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
+    func setHanging(_ isHanging: Bool) { state.withLock { $0.isHanging = isHanging } }
+    func refuse(_ refusal: @escaping @Sendable (NotificationRequest) -> APIError?) {
+        state.withLock { $0.refusal = refusal }
+    }
+    func loseAnswers(_ count: Int) { state.withLock { $0.lostAnswers = count } }
+
+    /// Until so many were taken.
+    func has(_ count: Int) async throws {
+        try await eventually { taken.count >= count }
+    }
+
+    var client: ServiceClient {
+        ServiceClient(callee: "push", transport: PushTransport(push: self), retry: .never)
+    }
+
+    fileprivate func take(_ request: ServiceRequest) async throws -> ServiceResponse {
+        let body = try WireJSON.decode(Body.self, from: request.body ?? Data())
+        state.withLock { $0.calls.append(body.notifications) }
+        while state.withLock(\.isHanging) { try await Task.sleep(for: .milliseconds(2)) }
+        let (isAway, refusal) = state.withLock { ($0.isAway, $0.refusal) }
+        guard !isAway else { throw TransportFailure.notSent }
+        // All or nothing, as push does it.
+        if let error = body.notifications.lazy.compactMap(refusal).first {
+            return ServiceResponse(status: error.kind.status, body: Problem(error, requestID: nil).encoded())
+        }
+        let (fresh, isLost) = state.withLock { state -> (Int, Bool) in
+            let fresh = body.notifications.filter { state.known.insert("\($0.applicationId) \($0.id)").inserted }
+            state.taken += fresh
+            guard state.lostAnswers > 0 else { return (fresh.count, false) }
+            state.lostAnswers -= 1
+            return (fresh.count, true)
+        }
+        guard !isLost else { throw TransportFailure.unanswered }
+        let answer = NotificationsTaken(taken: fresh, known: body.notifications.count - fresh)
+        return ServiceResponse(status: 202, body: try WireJSON.encoder().encode(answer))
+    }
+}
+
+private struct PushTransport: Transport {
+    let push: PushStandIn
+
+    func send(_ request: ServiceRequest) async throws -> ServiceResponse {
+        guard request.method == .post, request.path == "/internal/notifications" else {
+            return ServiceResponse(status: 404)
+        }
+        return try await push.take(request)
+    }
+}
