@@ -42,8 +42,10 @@ extension Target.Dependency {
     static let nioTLS = product(name: "NIOTLS", package: "swift-nio")
     static let nioWebSocket = product(name: "NIOWebSocket", package: "swift-nio")
     static let serviceContext = product(name: "ServiceContextModule", package: "swift-service-context")
+    static let swiftASN1 = product(name: "SwiftASN1", package: "swift-asn1")
     static let systemPackage = product(name: "SystemPackage", package: "swift-system")
     static let unixSignals = product(name: "UnixSignals", package: "swift-service-lifecycle")
+    static let x509 = product(name: "X509", package: "swift-certificates")
     static let yams = product(name: "Yams", package: "Yams")
 }
 
@@ -153,11 +155,50 @@ func gateway() -> [Target] {
     ]
 }
 
+/// The outside world for tests and development: the providers' own APIs.
+///
+/// In production nothing of it runs.
+func sandbox() -> [Target] {
+    let dependencies: [Target.Dependency] = [
+        "Credentials", "ServiceHost", "Wire",
+        .collections, .configuration, .crypto, .cryptoExtras, .lifecycle, .logging, .nioCore, .nioHPACK, .nioHTTP1,
+        .nioHTTP2, .nioPosix, .nioSSL, .nioTLS, .swiftASN1, .x509,
+    ]
+    return [
+        .target(
+            name: "SandboxServer",
+            dependencies: dependencies,
+            path: "Services/Sandbox/Server",
+            resources: [
+                .embedInCode("Page/page.css"), .embedInCode("Page/page.html"), .embedInCode("Page/page.js"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "sandbox",
+            dependencies: ["SandboxServer", "ServiceHost"],
+            path: "Services/Sandbox/Main",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SandboxTests",
+            dependencies: [
+                "ChildProcesses", "SandboxServer", "Wire",
+                .asyncHTTPClient, .crypto, .cryptoExtras, .logging, .nioCore, .nioHTTP1, .nioPosix, .nioSSL,
+            ],
+            path: "Tests/SandboxTests",
+            swiftSettings: settings
+        ),
+    ]
+}
+
 let package = Package(
     name: "Roost",
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
@@ -273,6 +314,7 @@ let package = Package(
         // It hears of badges from conversations and calls nobody there; conversations calls it.
         + service("Push", calls: ["Auth"], adding: ["ConversationsAPI", .crypto])
         + gateway()
+        + sandbox()
 )
 
 // `ONLY_TESTS=AuthTests swift build --product RoostPackageTests` builds one test target with what it needs.

@@ -1,0 +1,8 @@
+import SandboxServer
+
+@main
+enum Main {
+    static func main() async {
+        await SandboxHost.run()
+    }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import NIOCore
+import Wire
+
+/// Apple's rules for a notification, one after another; knows no connection.
+struct APNs: Sendable {
+    let tokens: ProviderTokens
+    let devices: APNsDevices
+    let script: Script
+    let seen: SeenNotifications
+    let now: @Sendable () -> Date
+
+    /// What becomes of a request.
+    struct Outcome {
+        enum Action {
+            case accepted
+            case refused(status: Int, reason: String, timestamp: Int64? = nil, retryAfter: Int? = nil)
+            case silence
+            case reset
+            case goAway(reason: String)
+        }
+
+        /// `apns-id`: the provider's, or one that APNs has made.
+        let id: String
+        let action: Action
+        var delay: TimeAmount?
+    }
+
+    private static let prefix = "/3/device"
+    private static let collapseLimit = 64
+    private static let topicLimit = 256
+
+    /// Decides on a request whose body has been read; of one that is too large, as much as shows that.
+    func judge(
+        _ request: APNsRequest,
+        body: ByteBuffer,
+        environment: AppleEnvironment,
+        session: inout ProviderTokens.Session
+    ) -> Outcome {
+        let id = request.id.flatMap { Self.isUUID($0) ? $0 : nil } ?? UUID().uuidString
+        do throws(APNsRefusal) {
+            let device = try check(request, body: body, environment: environment, session: &session)
+            guard let rule = script.follow(.apns, token: device) else {
+                accept(request, body: body, device: device, id: id, environment: environment)
+                return Outcome(id: id, action: .accepted)
+            }
+            if rule.accepts ?? rule.isLenient {
+                accept(request, body: body, device: device, id: id, environment: environment)
+            }
+            let action = action(of: rule)
+            if case .refused(let status, let reason, _, _) = action {
+                seen.refuse(.apns, status: status, reason: reason)
+                if status == 403 { session.forgetToken() }
+            }
+            return Outcome(id: id, action: action, delay: rule.delay.map { .milliseconds(Int64($0 * 1_000)) })
+        } catch {
+            let reason = error.reason
+            seen.refuse(.apns, status: reason.status, reason: reason.rawValue)
+            if reason == .expiredProviderToken { session.forgetToken() }
+            return Outcome(id: id, action: .refused(status: reason.status, reason: reason.rawValue))
+        }
+    }
+
+    // MARK: The rules
+
+    /// The device's token, if all is as Apple asks.
+    private func check(
+        _ request: APNsRequest,
+        body: ByteBuffer,
+        environment: AppleEnvironment,
+        session: inout ProviderTokens.Session
+    ) throws(APNsRefusal) -> String {
+        guard request.method == "POST" else { throw APNsRefusal(.methodNotAllowed) }
+        let device = try device(of: request.path)
+        guard !request.hasDuplicates else { throw APNsRefusal(.duplicateHeaders) }
+        if let id = request.id, !Self.isUUID(id) { throw APNsRefusal(.badMessageId) }
+        let token = try tokens.judge(request.authorization, in: &session)
+        guard APNsDevices.isToken(device) else { throw APNsRefusal(.badDeviceToken) }
+        let type = try check(request, of: token.account, device: device, environment: environment)
+        try check(body, of: type)
+        return device
+    }
+
+    private func device(of path: String) throws(APNsRefusal) -> String {
+        guard path.hasPrefix(Self.prefix) else { throw APNsRefusal(.badPath) }
+        let rest = path.dropFirst(Self.prefix.count)
+        guard rest != "", rest != "/" else { throw APNsRefusal(.missingDeviceToken) }
+        guard rest.hasPrefix("/"), !rest.dropFirst().contains("/") else { throw APNsRefusal(.badPath) }
+        return String(rest.dropFirst())
+    }
+
+    private func check(
+        _ request: APNsRequest,
+        of account: DeveloperAccount,
+        device: String,
+        environment: AppleEnvironment
+    ) throws(APNsRefusal) -> APNsPushType {
+        let known = devices.device(device)
+        if let own = known?.environment, own != environment { throw APNsRefusal(.badDeviceToken) }
+        guard let topic = request.topic, !topic.isEmpty else { throw APNsRefusal(.missingTopic) }
+        guard topic.utf8.count <= Self.topicLimit else { throw APNsRefusal(.badTopic) }
+        guard let type = APNsPushType(rawValue: request.pushType ?? "alert") else {
+            throw APNsRefusal(.invalidPushType)
+        }
+        guard let app = type.app(ofTopic: topic), app == account.topic else { throw APNsRefusal(.topicDisallowed) }
+        if let own = known?.topic, app != own { throw APNsRefusal(.deviceTokenNotForTopic) }
+        switch request.priority ?? "10" {
+        case "5": break
+        // "Always use priority 5. Using priority 10 is an error", and 10 is what none means.
+        case "1", "10": if type == .background { throw APNsRefusal(.badPriority) }
+        default: throw APNsRefusal(.badPriority)
+        }
+        if let expiration = request.expiration, UInt64(expiration) == nil { throw APNsRefusal(.badExpirationDate) }
+        if let id = request.collapseID, !(1...Self.collapseLimit ~= id.utf8.count) { throw APNsRefusal(.badCollapseId) }
+        return type
+    }
+
+    private func check(_ body: ByteBuffer, of type: APNsPushType) throws(APNsRefusal) {
+        guard body.readableBytes > 0 else { throw APNsRefusal(.payloadEmpty) }
+        guard body.readableBytes <= type.payloadLimit else { throw APNsRefusal(.payloadTooLarge) }
+        guard let value = try? JSONText.parse(body.readableBytesView), case .object = value else {
+            throw APNsRefusal(.malformedPayload)
+        }
+    }
+
+    /// Now, since 1970.
+    var milliseconds: Int64 { Int64(now().timeIntervalSince1970 * 1_000) }
+
+    // MARK: What follows
+
+    private func accept(
+        _ request: APNsRequest,
+        body: ByteBuffer,
+        device: String,
+        id: String,
+        environment: AppleEnvironment
+    ) {
+        seen.accept(
+            NotificationArrival(
+                service: .apns,
+                environment: environment,
+                device: device.lowercased(),
+                id: id.lowercased(),
+                fields: request.fields,
+                payload: Array(body.readableBytesView)
+            )
+        )
+    }
+
+    private func action(of rule: ScriptRule) -> Outcome.Action {
+        switch rule.behaviour {
+        case .silence: return .silence
+        case .reset: return .reset
+        case .goaway: return .goAway(reason: rule.reason ?? APNsReason.shutdown.rawValue)
+        case .answer:
+            if rule.isLenient { return .accepted }
+            let status = rule.status ?? rule.reason.flatMap(APNsReason.init)?.status ?? 400
+            let timestamp = status == 410 ? rule.timestamp ?? milliseconds : nil
+            return .refused(
+                status: status,
+                reason: rule.reason ?? APNsReason.usual(for: status),
+                timestamp: timestamp,
+                retryAfter: rule.retryAfter
+            )
+        }
+    }
+
+    /// 8-4-4-4-12 hex digits.
+    static func isUUID(_ text: String) -> Bool {
+        guard text.utf8.count == 36 else { return false }
+        return text.utf8.enumerated().allSatisfy { place, byte in
+            switch place {
+            case 8, 13, 18, 23: byte == UInt8(ascii: "-")
+            default: byte.isHexDigit
+            }
+        }
+    }
+}

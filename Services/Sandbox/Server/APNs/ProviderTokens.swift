@@ -1,0 +1,133 @@
+import Credentials
+import Crypto
+import Foundation
+import Synchronization
+
+/// Judges the tokens by which providers say who they are ("Establishing a token-based connection to APNs").
+///
+/// Each is verified once; thousands of requests bring the same.
+final class ProviderTokens: Sendable {
+    /// A token that somebody has signed with a key of Apple's.
+    struct Token: Sendable {
+        let account: DeveloperAccount
+        let keyID: String
+        /// Seconds since 1970.
+        let issuedAt: Int
+    }
+
+    /// How old a token may be, and how old at least when another replaces it.
+    static let lifetime = 3_600
+    static let shortestUse = 1_200
+    /// How far ahead the clock of a provider may be.
+    private static let skew = 300
+    private static let cacheLimit = 1_000
+    private static let maximumLength = 4_096
+
+    private struct Claims: Decodable {
+        var iss: String
+        var iat: Int
+    }
+
+    private struct State {
+        var verified: [String: Token] = [:]
+        /// By key, when each token of the last 20 minutes was first seen.
+        var firstSeen: [String: [Int]] = [:]
+    }
+
+    private let accounts: DeveloperAccounts
+    private let tokensPerKey: Int
+    private let now: @Sendable () -> Date
+    private let state = Mutex(State())
+
+    init(accounts: DeveloperAccounts, tokensPerKey: Int, now: @escaping @Sendable () -> Date) {
+        self.accounts = accounts
+        self.tokensPerKey = tokensPerKey
+        self.now = now
+    }
+
+    /// What a connection remembers of its provider.
+    struct Session {
+        fileprivate var text = ""
+        fileprivate var token: Token?
+        /// The key of the first token that was good.
+        fileprivate var keyID: String?
+
+        /// After a refusal a new token may come at any time.
+        mutating func forgetToken() {
+            token = nil
+            text = ""
+        }
+    }
+
+    /// The token of a request on a connection.
+    func judge(_ authorization: String?, in session: inout Session) throws(APNsRefusal) -> Token {
+        guard let authorization else { throw APNsRefusal(.missingProviderToken) }
+        if let token = session.token, authorization == session.text {
+            try checkAge(of: token)
+            return token
+        }
+        let scheme = authorization.prefix(7)
+        guard scheme.lowercased() == "bearer " else { throw APNsRefusal(.missingProviderToken) }
+        let token = try verify(String(authorization.dropFirst(7)))
+        try checkAge(of: token)
+        if let keyID = session.keyID, keyID != token.keyID { throw APNsRefusal(.unrelatedKeyIdInToken) }
+        if let former = session.token, abs(token.issuedAt - former.issuedAt) < Self.shortestUse {
+            throw APNsRefusal(.tooManyProviderTokenUpdates)
+        }
+        session.keyID = token.keyID
+        session.token = token
+        session.text = authorization
+        return token
+    }
+
+    private func checkAge(of token: Token) throws(APNsRefusal) {
+        let age = Int(now().timeIntervalSince1970) - token.issuedAt
+        if age > Self.lifetime { throw APNsRefusal(.expiredProviderToken) }
+        if age < -Self.skew { throw APNsRefusal(.invalidProviderToken) }
+    }
+
+    private func verify(_ text: String) throws(APNsRefusal) -> Token {
+        if let known = state.withLock({ $0.verified[text] }) { return known }
+        guard let jws = CompactJWS(text, maximumLength: Self.maximumLength), jws.algorithm == "ES256",
+            let keyID = jws.keyID, let account = accounts.account(keyID: keyID),
+            Self.isSigned(jws, by: account.apnsKey.publicKey),
+            // Silence: claims that cannot be read make no token.
+            let claims = try? JSONDecoder().decode(Claims.self, from: jws.payload), claims.iss == account.teamID
+        else { throw APNsRefusal(.invalidProviderToken) }
+        let token = Token(account: account, keyID: keyID, issuedAt: claims.iat)
+        guard note(token, as: text) else { throw APNsRefusal(.tooManyProviderTokenUpdates) }
+        return token
+    }
+
+    /// Apple takes signatures raw, as RFC 7515 has them, and in DER, as many libraries make them.
+    private static func isSigned(_ jws: CompactJWS, by key: P256.Signing.PublicKey) -> Bool {
+        // Silence: bytes that are no signature sign nothing.
+        let raw = try? P256.Signing.ECDSASignature(rawRepresentation: jws.signature)
+        guard let signature = raw ?? (try? P256.Signing.ECDSASignature(derRepresentation: jws.signature)) else {
+            return false
+        }
+        return key.isValidSignature(signature, for: jws.signingInput)
+    }
+
+    private func note(_ token: Token, as text: String) -> Bool {
+        let time = Int(now().timeIntervalSince1970)
+        return state.withLock { state in
+            var times = state.firstSeen[token.keyID, default: []]
+            times.removeAll { $0 <= time - Self.shortestUse }
+            guard times.count < tokensPerKey else { return false }
+            state.firstSeen[token.keyID] = times + [time]
+            if state.verified.count >= Self.cacheLimit { state.verified = [:] }
+            state.verified[text] = token
+            return true
+        }
+    }
+}
+
+/// A request that APNs does not take.
+struct APNsRefusal: Error {
+    let reason: APNsReason
+
+    init(_ reason: APNsReason) {
+        self.reason = reason
+    }
+}

@@ -1,0 +1,19 @@
+import Foundation
+
+/// Everything secret that a sandbox has: its authority, the keys of accounts, and what subscriptions are derived from.
+package final class SandboxKeys: Sendable {
+    let authority: PrivateAuthority
+    let accounts: DeveloperAccounts
+    let subscriptions: Subscriptions
+
+    /// Makes keys, or finds those that are kept; blocks for as long as that takes, which may be seconds.
+    ///
+    /// - Parameter folder: where keys are kept; nil for keys that last as long as the process.
+    /// - Throws: `SettingError` where they cannot be kept there.
+    package init(keptIn folder: String? = nil) throws {
+        let folder = try folder.map { try KeptFolder($0) }
+        authority = try PrivateAuthority(keptIn: folder, now: Date())
+        accounts = try DeveloperAccounts(keptIn: folder)
+        subscriptions = try Subscriptions(keptIn: folder)
+    }
+}

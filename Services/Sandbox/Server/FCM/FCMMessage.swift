@@ -1,0 +1,150 @@
+import Wire
+
+/// A message as FCM's v1 API takes it, with its rules checked.
+struct FCMMessage {
+    /// The registration token, or what stands in its place: `/topics/…`, a condition, an installation's id.
+    let target: String
+    let content: JSONValue
+    let isOnlyValidated: Bool
+
+    private static let limit = 4_096
+    private static let topicLimit = 2_048
+    private static let longestTTL = 2_419_200.0
+    private static let fields: Set<String> = [
+        "name", "data", "notification", "android", "webpush", "apns", "fcm_options", "token", "topic", "condition",
+        "fid",
+    ]
+    private static let androidFields: Set<String> = [
+        "collapse_key", "priority", "ttl", "restricted_package_name", "data", "notification", "fcm_options",
+        "direct_boot_ok", "bandwidth_constrained_ok", "restricted_satellite_ok",
+    ]
+    private static let apnsFields: Set<String> = ["headers", "payload", "fcm_options", "live_activity_token"]
+    private static let webpushFields: Set<String> = ["headers", "data", "notification", "fcm_options"]
+
+    /// - Throws: `FCMError`, as FCM says it.
+    init(_ body: some Sequence<UInt8>) throws(FCMError) {
+        let request: JSONValue
+        do throws(JSONText.Flaw) {
+            request = try JSONText.parse(body)
+        } catch {
+            throw .malformed("", "Parsing terminated before end of input.")
+        }
+        try Self.check(request, "", only: ["message", "validate_only"])
+        guard let message = request["message"] else { throw .invalid("message", "Message is required.") }
+        try Self.check(message, "message", only: Self.fields)
+        content = message
+        isOnlyValidated = request["validate_only"] == .bool(true)
+        target = try Self.target(of: message)
+        try Self.checkNotification(message["notification"])
+        try Self.checkData(message["data"], "message.data")
+        try Self.checkAndroid(message["android"])
+        try Self.checkApple(message["apns"])
+        try Self.checkWebPush(message["webpush"])
+        try Self.checkSize(of: message, limit: message["token"] == nil ? Self.topicLimit : Self.limit)
+    }
+
+    /// By which the same message is known when it comes again; FCM itself has nothing of the kind.
+    var id: String? { content["data"]?["id"]?.text }
+
+    private static func target(of message: JSONValue) throws(FCMError) -> String {
+        let targets = ["token", "topic", "condition", "fid"].filter { message[$0] != nil }
+        guard targets.count == 1, let kind = targets.first, let target = message[kind]?.text, !target.isEmpty else {
+            throw .invalid("message", "Exactly one of token, topic, condition or fid is required.")
+        }
+        let isToken = target.utf8.allSatisfy { Base64URL.isDigit($0) || $0 == UInt8(ascii: ":") }
+        if kind == "token", !isToken || target.utf8.count > 4_096 {
+            throw .invalid("message.token", "The registration token is not a valid FCM registration token")
+        }
+        return kind == "topic" ? "/topics/\(target)" : target
+    }
+
+    // MARK: Parts
+
+    private static func checkNotification(_ notification: JSONValue?) throws(FCMError) {
+        guard let notification else { return }
+        try check(notification, "message.notification", only: ["title", "body", "image"])
+        try checkStrings(notification, "message.notification")
+    }
+
+    private static func checkData(_ data: JSONValue?, _ path: String) throws(FCMError) {
+        guard let data else { return }
+        try checkStrings(data, path)
+        guard case .object(let fields) = data else { return }
+        for name in fields.keys.sorted() {
+            let isReserved =
+                name == "from" || name == "message_type" || name.hasPrefix("google.") || name.hasPrefix("gcm.")
+            if isReserved { throw .invalid(path, "Invalid data payload key: \(name)") }
+        }
+    }
+
+    private static func checkAndroid(_ android: JSONValue?) throws(FCMError) {
+        guard let android else { return }
+        try check(android, "message.android", only: androidFields)
+        try checkData(android["data"], "message.android.data")
+        if let priority = android["priority"], !["NORMAL", "HIGH"].contains(priority.text?.uppercased()) {
+            throw .malformed("message.android.priority", "Invalid value at 'message.android.priority' (TYPE_ENUM)")
+        }
+        guard let ttl = android["ttl"] else { return }
+        let path = "message.android.ttl"
+        guard let text = ttl.text, text.hasSuffix("s"), let seconds = Double(text.dropLast()), seconds.isFinite else {
+            throw .malformed(path, "Invalid value at '\(path)' (type.googleapis.com/google.protobuf.Duration)")
+        }
+        guard 0...longestTTL ~= seconds else {
+            throw .invalid(path, "TTL must be non-negative and at most 2419200 seconds.")
+        }
+    }
+
+    private static func checkApple(_ apns: JSONValue?) throws(FCMError) {
+        guard let apns else { return }
+        try check(apns, "message.apns", only: apnsFields)
+        if let headers = apns["headers"] { try checkStrings(headers, "message.apns.headers") }
+        if let payload = apns["payload"] { try check(payload, "message.apns.payload", only: nil) }
+        let priority = apns["headers"]?["apns-priority"]?.text
+        if let priority, !["1", "5", "10"].contains(priority) {
+            throw .invalid("message.apns.headers[apns-priority]", "Invalid apns-priority: \(priority)")
+        }
+    }
+
+    private static func checkWebPush(_ webpush: JSONValue?) throws(FCMError) {
+        guard let webpush else { return }
+        try check(webpush, "message.webpush", only: webpushFields)
+        if let headers = webpush["headers"] { try checkStrings(headers, "message.webpush.headers") }
+        try checkData(webpush["data"], "message.webpush.data")
+    }
+
+    /// Counted as devices receive it: names and values of the data, and the texts.
+    private static func checkSize(of message: JSONValue, limit: Int) throws(FCMError) {
+        var size = 0
+        for part in [message["data"], message["notification"], message["android"]?["data"]] {
+            guard case .object(let fields)? = part else { continue }
+            for (name, value) in fields { size += name.utf8.count + (value.text?.utf8.count ?? 0) }
+        }
+        // A string or an object, which cannot fail to encode.
+        if let payload = message["apns"]?["payload"], let bytes = try? payload.compact() {
+            size = max(size, bytes.count)
+        }
+        guard size <= limit else {
+            throw .invalid("message", "Message payload size is \(size) bytes, and may be \(limit).")
+        }
+    }
+
+    // MARK: Shapes
+
+    /// An object with no other fields than these, where they are said.
+    private static func check(_ value: JSONValue, _ path: String, only known: Set<String>?) throws(FCMError) {
+        guard case .object(let fields) = value else {
+            throw .malformed(path, "Invalid value at '\(path)', must be an object.")
+        }
+        guard let known, let unknown = fields.keys.sorted().first(where: { !known.contains($0) }) else { return }
+        throw .malformed(path, "Unknown name \"\(unknown)\" at '\(path)': Cannot find field.")
+    }
+
+    /// An object of strings.
+    private static func checkStrings(_ value: JSONValue, _ path: String) throws(FCMError) {
+        try check(value, path, only: nil)
+        guard case .object(let fields) = value else { return }
+        for (name, value) in fields.sorted(by: { $0.key < $1.key }) where value.text == nil {
+            throw .malformed("\(path)[\(name)]", "Invalid value at '\(path)[\(name)].value' (TYPE_STRING)")
+        }
+    }
+}

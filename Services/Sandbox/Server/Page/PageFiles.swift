@@ -1,0 +1,31 @@
+import NIOCore
+import NIOHTTP1
+
+/// The page that shows notifications as they arrive, and what belongs to it.
+struct PageFiles: Sendable {
+    /// Only what is the sandbox's own is run or styled with; pictures are those of notifications, from wherever.
+    private static let policy = """
+        default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src http: https: data:; \
+        base-uri 'none'; form-action 'none'; frame-ancestors 'none'
+        """
+
+    private let pages: [String: WebAnswer]
+
+    init() {
+        pages = [
+            "/": Self.page(PackageResources.page_html, "text/html; charset=utf-8"),
+            "/page.css": Self.page(PackageResources.page_css, "text/css; charset=utf-8"),
+            "/page.js": Self.page(PackageResources.page_js, "text/javascript; charset=utf-8"),
+        ]
+    }
+
+    func page(at path: String) -> WebAnswer? { pages[path] }
+
+    private static func page(_ bytes: [UInt8], _ type: String) -> WebAnswer {
+        let headers: HTTPHeaders = [
+            "content-type": type, "content-security-policy": policy, "referrer-policy": "no-referrer",
+            "cache-control": "no-cache",
+        ]
+        return WebAnswer(.ok, headers: headers, body: ByteBuffer(bytes: bytes))
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Wire
+
+/// `/sandbox/…`: what is said to the sandbox itself.
+extension Web {
+    private struct Rules: Encodable {
+        let rules: [ScriptRule]
+    }
+
+    private struct Pinned: Codable {
+        var token: String
+        var environment: AppleEnvironment?
+        var topic: String?
+    }
+
+    private struct SubscriptionDraft: Decodable {
+        var applicationServerKey: String?
+        var origin: String?
+    }
+
+    func control(_ request: WebRequest, at path: [String]) throws -> WebReply {
+        switch (path.first ?? "", path.count) {
+        case ("notifications", 1): return try notifications(request)
+        case ("stream", 1):
+            try request.require(.GET)
+            // A browser says where it was when it comes back.
+            let known = request.headers.first(name: "last-event-id").flatMap { Int($0) }
+            let after = try known ?? request.number("after", default: seen.last, in: 0...Int.max)
+            // Numbers begin anew when the sandbox does: who was further has seen none of these.
+            return .stream(after: after > seen.last ? 0 : after)
+        case ("counts", 1):
+            try request.require(.GET)
+            return .answer(try .json(seen.counts))
+        case ("credentials", 1):
+            try request.require(.GET)
+            return .answer(try .json(credentials(request.query["account"], at: request.origin)))
+        case ("script", 1): return .answer(try script(request))
+        case ("devices", 1): return .answer(try devices(request))
+        case ("subscriptions", 1):
+            try request.require(.POST)
+            let draft = request.body.readableBytes > 0 ? try request.decode(SubscriptionDraft.self) : nil
+            let subscription = try webPush.subscriptions.make(
+                at: draft?.origin ?? request.origin,
+                for: draft?.applicationServerKey
+            )
+            return .answer(try .json(subscription, status: .created))
+        case ("subscriptions", 2):
+            try request.require(.DELETE)
+            try webPush.subscriptions.end(path[1])
+            return .answer(WebAnswer(.noContent))
+        default: throw APIError(.notFound, "no_route", "there is nothing at \(request.path)")
+        }
+    }
+
+    /// What to tell a push server that knows the sandbox by the address which it was asked at.
+    func credentials(_ account: String?, at origin: String) throws -> SandboxCredentials {
+        let host = URLComponents(string: origin)?.host ?? "127.0.0.1"
+        let ports = apnsPorts()
+        let addresses = SandboxAddresses(
+            base: origin,
+            apns: "https://\(host):\(ports.production)",
+            apnsSandbox: "https://\(host):\(ports.sandbox)"
+        )
+        let account = try accounts.account(account ?? DeveloperAccount.standard)
+        return SandboxCredentials(account, at: addresses, authority: authorityPEM)
+    }
+
+    private func notifications(_ request: WebRequest) throws -> WebReply {
+        if request.method == .DELETE {
+            seen.clear()
+            return .answer(WebAnswer(.noContent))
+        }
+        try request.require(.GET)
+        let after = try request.number("after", default: 0, in: 0...Int.max)
+        let limit = try request.number("limit", default: 100, in: 1...1_000)
+        let wait = try request.number("wait", default: 0, in: 0...60)
+        return .notifications(after: after, limit: limit, wait: .seconds(Int64(wait)))
+    }
+
+    private func script(_ request: WebRequest) throws -> WebAnswer {
+        switch request.method {
+        case .GET: return try .json(Rules(rules: script.rules))
+        case .DELETE:
+            script.clear()
+            return WebAnswer(.noContent)
+        default:
+            try request.require(.POST)
+            let rule = try request.decode(ScriptRule.self)
+            try script.add(rule)
+            return try .json(rule, status: .created)
+        }
+    }
+
+    private func devices(_ request: WebRequest) throws -> WebAnswer {
+        if request.method == .DELETE {
+            devices.clear()
+            return WebAnswer(.noContent)
+        }
+        try request.require(.POST)
+        let pinned = try request.decode(Pinned.self)
+        try devices.pin(pinned.token, environment: pinned.environment, topic: pinned.topic)
+        return try .json(pinned, status: .created)
+    }
+}

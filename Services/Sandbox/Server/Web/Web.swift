@@ -1,0 +1,65 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Wire
+
+/// Everything that is served in HTTP/1.1, by its path.
+struct Web: Sendable {
+    let seen: SeenNotifications
+    let script: Script
+    let devices: APNsDevices
+    let accounts: DeveloperAccounts
+    let fcm: FCM
+    let webPush: WebPush
+    let pages: PageFiles
+    let authorityPEM: String
+    /// Where APNs is, to who knows the sandbox by a host's name.
+    let apnsPorts: @Sendable () -> (production: Int, sandbox: Int)
+
+    func reply(to request: WebRequest) -> WebReply {
+        do {
+            return try route(request)
+        } catch let error as APIError {
+            return .answer(.problem(error))
+        } catch {
+            return .answer(.problem(APIError(.internal, "internal", "\(error)")))
+        }
+    }
+
+    /// A body that no service would read to its end.
+    func tooLarge(_ request: WebRequest) -> WebReply {
+        .answer(.problem(APIError(.tooLarge, "too_large", "the body is too large")))
+    }
+
+    var tooManyFollowers: WebAnswer {
+        .problem(.unavailable("another one who follows what comes"))
+    }
+
+    private func route(_ request: WebRequest) throws -> WebReply {
+        let parts = request.path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
+        switch parts.first {
+        case "fcm": return try fcm.reply(to: request, at: Array(parts.dropFirst()))
+        case "webpush" where parts.count == 2: return try webPush.reply(to: request, subscription: parts[1])
+        case "sandbox": return try control(request, at: Array(parts.dropFirst()))
+        case "health" where parts.count == 1, "ready" where parts.count == 1:
+            return .answer(try .json(["status": parts[0] == "ready" ? "ready" : "up"]))
+        case "ca.pem" where parts.count == 1:
+            return .answer(.text(authorityPEM, type: "application/x-pem-file"))
+        default:
+            guard let page = pages.page(at: request.path) else {
+                throw APIError(.notFound, "no_route", "there is nothing at \(request.path)")
+            }
+            try request.require(.GET, .HEAD)
+            return .answer(page)
+        }
+    }
+}
+
+extension WebRequest {
+    /// - Throws: `APIError` for another method than these.
+    func require(_ methods: HTTPMethod...) throws {
+        guard methods.contains(method) else {
+            throw APIError(.methodNotAllowed, "method_not_allowed", "\(method) is not for \(path)")
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Wire
+
+/// An answer in HTTP/1.1.
+struct WebAnswer: Sendable {
+    var status: HTTPResponseStatus
+    var headers: HTTPHeaders = [:]
+    var body = ByteBuffer()
+
+    init(_ status: HTTPResponseStatus, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer()) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    static func json(_ value: some Encodable, status: HTTPResponseStatus = .ok) throws -> WebAnswer {
+        let body = try WireJSON.encoder().encode(value)
+        return WebAnswer(status, headers: ["content-type": "application/json"], body: ByteBuffer(bytes: body))
+    }
+
+    static func text(_ text: String, status: HTTPResponseStatus = .ok, type: String = "text/plain") -> WebAnswer {
+        WebAnswer(status, headers: ["content-type": "\(type); charset=utf-8"], body: ByteBuffer(string: text))
+    }
+
+    static func problem(_ error: APIError) -> WebAnswer {
+        WebAnswer(
+            HTTPResponseStatus(statusCode: error.kind.status),
+            headers: ["content-type": Problem.mediaType],
+            body: ByteBuffer(bytes: Problem(error, requestID: nil).encoded())
+        )
+    }
+}
+
+/// What is done about a request.
+enum WebReply {
+    case answer(WebAnswer, after: TimeAmount? = nil)
+    /// Notifications, once there are some or the time is up.
+    case notifications(after: Int, limit: Int, wait: TimeAmount)
+    /// Notifications as they come, as server-sent events.
+    case stream(after: Int)
+    /// No answer, ever.
+    case silence
+    /// The connection is closed instead.
+    case reset(after: TimeAmount? = nil)
+}
+
+extension ScriptRule {
+    var pause: TimeAmount? { delay.map { .milliseconds(Int64($0 * 1_000)) } }
+
+    /// What the rule has done, where it says an answer of the service's own making.
+    func reply(_ answer: () -> WebAnswer) -> WebReply {
+        switch behaviour {
+        case .silence: return .silence
+        case .reset, .goaway: return .reset(after: pause)
+        case .answer:
+            var answer = answer()
+            if let retryAfter { answer.headers.replaceOrAdd(name: "retry-after", value: String(retryAfter)) }
+            return .answer(answer, after: pause)
+        }
+    }
+}

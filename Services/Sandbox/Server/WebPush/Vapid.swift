@@ -1,0 +1,82 @@
+import Credentials
+import Crypto
+import Foundation
+import Synchronization
+import Wire
+
+/// Judges the field by which an application server says who it is (RFC 8292).
+final class Vapid: Sendable {
+    /// 401 for what says nothing, 403 for what is not true.
+    struct Refusal: Error {
+        let status: Int
+        let reason: String
+        let text: String
+
+        init(_ status: Int, _ reason: String, _ text: String) {
+            self.status = status
+            self.reason = reason
+            self.text = text
+        }
+    }
+
+    private static let longest = 86_400
+    private static let skew = 60
+    private static let cacheLimit = 1_000
+
+    private struct Claims: Decodable, Sendable {
+        var aud: String
+        var exp: Int
+        var sub: String?
+    }
+
+    private let now: @Sendable () -> Date
+    /// Fields whose signature was good: a server uses one for hours.
+    private let verified = Mutex<[String: (claims: Claims, key: Data)]>([:])
+
+    init(now: @escaping @Sendable () -> Date) {
+        self.now = now
+    }
+
+    /// The public key of who pushes to something under an origin.
+    func judge(_ field: String?, origin: String) throws(Refusal) -> Data {
+        guard let field else { throw Refusal(401, "MissingVapid", "an Authorization field is needed (RFC 8292)") }
+        let (claims, key) = try verify(field)
+        guard claims.aud == origin else {
+            throw Refusal(403, "BadAudience", "aud is \(claims.aud), and must be \(origin)")
+        }
+        let left = claims.exp - Int(now().timeIntervalSince1970)
+        guard left > 0 else { throw Refusal(403, "ExpiredVapid", "the token has expired") }
+        guard left <= Self.longest + Self.skew else {
+            throw Refusal(403, "VapidTooLong", "exp may be 24 hours ahead at most")
+        }
+        if let sub = claims.sub, !sub.hasPrefix("mailto:"), !sub.hasPrefix("https:") {
+            throw Refusal(403, "BadSubject", "sub must be a mailto: or https: address")
+        }
+        return key
+    }
+
+    private func verify(_ field: String) throws(Refusal) -> (claims: Claims, key: Data) {
+        if let known = verified.withLock({ $0[field] }) { return known }
+        guard field.prefix(6).lowercased() == "vapid " else {
+            throw Refusal(401, "MissingVapid", "the Authorization field must be vapid t=…, k=…")
+        }
+        let parts = field.dropFirst(6).split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        func part(_ name: String) -> String? {
+            parts.first { $0.hasPrefix("\(name)=") }.map { String($0.dropFirst(name.count + 1)) }
+        }
+        guard let token = part("t"), let text = part("k"), let bytes = Base64URL.decode(text),
+            // Silence: what cannot be read is refused by its name.
+            let key = try? P256.Signing.PublicKey(x963Representation: bytes)
+        else { throw Refusal(401, "MalformedVapid", "t must be a token, k a point of 65 bytes in base64url") }
+        guard let jws = CompactJWS(token, maximumLength: 4_096), jws.algorithm == "ES256",
+            let claims = try? JSONDecoder().decode(Claims.self, from: jws.payload),
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: jws.signature),
+            key.isValidSignature(signature, for: jws.signingInput)
+        else { throw Refusal(403, "BadVapidSignature", "the token is not signed by k with ES256") }
+        verified.withLock { verified in
+            if verified.count >= Self.cacheLimit { verified = [:] }
+            verified[field] = (claims, bytes)
+        }
+        return (claims, bytes)
+    }
+}

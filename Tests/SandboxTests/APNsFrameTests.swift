@@ -1,0 +1,128 @@
+import ChildProcesses
+import Foundation
+import NIOHTTP1
+import SandboxServer
+import Testing
+
+/// What shows only in the frames of a connection, or in the hands of other clients: nghttp, h2load, curl.
+@Suite(.timeLimit(.minutes(5))) struct APNsFrameTests {
+    /// Sends a notification by nghttp, and answers all frames that it saw.
+    private func frames(_ scene: SandboxScene) async throws -> String {
+        try await withFolder { folder in
+            let payload = "\(folder)/payload.json"
+            try SandboxScene.alert.write(toFile: payload, atomically: true, encoding: .utf8)
+            let headers = try scene.goodHeaders().flatMap { ["-H", "\($0.name): \($0.value)"] }
+            let url = "\(scene.sandbox.apnsURL)/3/device/\(SandboxScene.device)"
+            return try await Program.run("nghttp", ["-nv", "-d", payload] + headers + [url], within: .seconds(20))
+                .output
+        }
+    }
+
+    @Test func oneStreamIsAllowedUntilATokenWasGood() async throws {
+        try await withSandbox { scene in
+            let output = try await frames(scene)
+
+            let limits = output.matches(of: /SETTINGS_MAX_CONCURRENT_STREAMS\(0x03\):(\d+)/).map { String($0.1) }
+            // Between the two stands the client's own.
+            #expect(limits.contains("1"), "\(output)")
+            #expect(limits.last == "1000", "\(output)")
+            #expect(output.contains(":status: 200"))
+        }
+    }
+
+    @Test func aConnectionThatEndsSaysWhyInJSON() async throws {
+        try await withSandbox { scene in
+            let rule = ScriptRule(service: .apns, behaviour: .goaway, reason: "IdleTimeout", times: 1)
+            try scene.sandbox.script.add(rule)
+
+            let output = try await frames(scene)
+
+            #expect(output.contains("recv GOAWAY frame"), "\(output)")
+            #expect(output.contains("last_stream_id=0, error_code=NO_ERROR"), "\(output)")
+            #expect(output.contains(#"{"reason":"IdleTimeout","timestamp":"#), "\(output)")
+            #expect(scene.sandbox.seen.counts.accepted == 0)
+        }
+    }
+
+    @Test func aStreamIsResetWithoutAnAnswer() async throws {
+        try await withSandbox { scene in
+            try scene.sandbox.script.add(ScriptRule(service: .apns, behaviour: .reset, times: 1))
+
+            let output = try await frames(scene)
+
+            #expect(output.contains("recv RST_STREAM frame"), "\(output)")
+            #expect(output.contains("error_code=INTERNAL_ERROR"), "\(output)")
+            #expect(!output.contains(":status"))
+        }
+    }
+
+    @Test func aThousandAtATimeAreAllAnswered() async throws {
+        try await withSandbox { scene in
+            try await withFolder { folder in
+                let payload = "\(folder)/payload.json"
+                try SandboxScene.alert.write(toFile: payload, atomically: true, encoding: .utf8)
+                let headers = try scene.goodHeaders().flatMap { ["-H", "\($0.name): \($0.value)"] }
+                let url = "\(scene.sandbox.apnsURL)/3/device/\(SandboxScene.device)"
+                let load = ["-n", "5000", "-c", "2", "-m", "1000", "-d", payload]
+
+                let (status, output) = try await Program.run("h2load", load + headers + [url])
+
+                #expect(status.isSuccess)
+                #expect(output.contains("5000 succeeded, 0 failed, 0 errored"), "\(output)")
+                #expect(output.contains("status codes: 5000 2xx"), "\(output)")
+                #expect(scene.sandbox.seen.counts.accepted == 5_000)
+            }
+        }
+    }
+
+    @Test func curlTrustsTheAuthority() async throws {
+        try await withSandbox { scene in
+            try await withFolder { folder in
+                let authority = "\(folder)/ca.pem"
+                try scene.sandbox.authorityPEM.write(toFile: authority, atomically: true, encoding: .utf8)
+                let headers = try scene.goodHeaders().flatMap { ["-H", "\($0.name): \($0.value)"] }
+                let url = "\(scene.sandbox.apnsURL)/3/device/\(SandboxScene.device)"
+                let arguments = ["-s", "-i", "--http2", "--cacert", authority, "-d", SandboxScene.alert]
+
+                let trusting = try await Program.run("curl", arguments + headers + [url])
+                let distrusting = try await Program.run("curl", ["-s", "--http2", "-d", "{}", url])
+
+                #expect(trusting.output.hasPrefix("HTTP/2 200"), "\(trusting.output)")
+                #expect(trusting.output.contains("apns-id: "))
+                #expect(!distrusting.status.isSuccess)
+            }
+        }
+    }
+
+    @Test func aBodyThatIsFarTooLargeIsReadAndRefused() async throws {
+        try await withSandbox { scene in
+            try await withFolder { folder in
+                let body = "\(folder)/body"
+                try Data(count: 1 << 20).write(to: URL(filePath: body))
+                let headers = try scene.goodHeaders().flatMap { ["-H", "\($0.name): \($0.value)"] }
+                let url = "\(scene.sandbox.apnsURL)/3/device/\(SandboxScene.device)"
+                let arguments = ["-s", "-k", "--http2", "-w", "%{http_code}", "--data-binary", "@\(body)"]
+
+                let output = try await Program.run("curl", arguments + headers + [url]).output
+
+                #expect(output == #"{"reason":"PayloadTooLarge"}413"#)
+            }
+        }
+    }
+
+    @Test func othersClientsPushToAllOfIt() async throws {
+        try await Sandbox.run { sandbox in
+            let made = try await Program.run(
+                "scripts/python-environment",
+                ["push-clients", "scripts/push-clients.txt"],
+                within: .seconds(300)
+            )
+            let python = made.output.split(separator: "\n").last.map(String.init) ?? ""
+
+            let (status, output) = try await Program.run(python, ["scripts/push-clients.py", sandbox.url])
+
+            #expect(status.isSuccess, "\(output)")
+            #expect(sandbox.seen.counts.accepted == 4)
+        }
+    }
+}

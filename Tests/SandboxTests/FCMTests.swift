@@ -1,0 +1,205 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import SandboxServer
+import Testing
+import Wire
+
+/// How a server talks to FCM.
+extension SandboxScene {
+    /// A form as Google's libraries post it.
+    func assertion(claims: [String: JSONValue] = [:], forged: Bool = false) throws -> String {
+        let jwt = try Tokens.google(credentials.fcm.serviceAccount, at: clock.seconds, claims: claims, forged: forged)
+        return "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(jwt)"
+    }
+
+    func requestToken(_ form: String, within limit: TimeAmount = .seconds(20)) async throws -> Reply {
+        let type = "application/x-www-form-urlencoded"
+        return try await ask(
+            .POST,
+            sandbox.fcmTokenURL,
+            headers: ["content-type": type],
+            body: Data(form.utf8),
+            within: limit
+        )
+    }
+
+    func accessToken() async throws -> String {
+        try #require(try await requestToken(assertion()).json()["access_token"]?.text)
+    }
+
+    func send(_ message: String, with token: String, project: String = "roost-sandbox") async throws -> Reply {
+        try await ask(
+            .POST,
+            "\(sandbox.fcmURL)/v1/projects/\(project)/messages:send",
+            headers: ["authorization": "Bearer \(token)", "content-type": "application/json"],
+            body: Data(message.utf8)
+        )
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct FCMTests {
+    private static let good = #"{"message":{"token":"a:b_c-1","notification":{"title":"Live"},"data":{"id":"n-1"}}}"#
+
+    @Test func aMessageIsTakenWithATokenForASignedAssertion() async throws {
+        try await withSandbox { scene in
+            let granted = try await scene.requestToken(scene.assertion()).json()
+            let token = try #require(granted["access_token"]?.text)
+
+            let reply = try await scene.send(Self.good, with: token)
+
+            #expect(granted["token_type"]?.text == "Bearer")
+            #expect(granted["expires_in"]?.whole == 3_599)
+            #expect(reply.status == 200)
+            #expect(try reply.json()["name"]?.text?.hasPrefix("projects/roost-sandbox/messages/") == true)
+            let seen = try #require(scene.sandbox.seen.all().first)
+            #expect((seen.service, seen.device, seen.id) == (.fcm, "a:b_c-1", "n-1"))
+            #expect(NotificationView(seen).title == "Live")
+        }
+    }
+
+    @Test func anAssertionIsLookedAtAsGoogleDoes() async throws {
+        try await withSandbox { scene in
+            let now = Int64(scene.clock.seconds)
+            let wrong: [(form: String, error: String)] = [
+                (try scene.assertion(forged: true), "invalid_grant"),
+                (try scene.assertion(claims: ["iss": .string("nobody@example.org")]), "invalid_grant"),
+                (try scene.assertion(claims: ["aud": .string("https://example.org/token")]), "invalid_grant"),
+                (try scene.assertion(claims: ["exp": .integer(now + 7_200)]), "invalid_grant"),
+                (
+                    try scene.assertion(claims: ["iat": .integer(now - 9000), "exp": .integer(now - 5400)]),
+                    "invalid_grant"
+                ),
+                (try scene.assertion(claims: ["scope": .string("https://example.org/mail")]), "invalid_scope"),
+                ("grant_type=password", "unsupported_grant_type"),
+                ("grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer&assertion=a.b.c", "invalid_grant"),
+            ]
+
+            for (form, error) in wrong {
+                let reply = try await scene.requestToken(form)
+                #expect(reply.status == 400)
+                #expect(try reply.json()["error"]?.text == error)
+                #expect(try reply.json()["error_description"]?.text?.isEmpty == false)
+            }
+            let googles = try scene.assertion(claims: ["aud": .string("https://oauth2.googleapis.com/token")])
+            #expect(try await scene.requestToken(googles).status == 200)
+        }
+    }
+
+    @Test func anAccessTokenIsGoodForAnHourAndOneProject() async throws {
+        try await withSandbox { scene in
+            let token = try await scene.accessToken()
+            let acme = try scene.sandbox.credentials(of: "acme").fcm.serviceAccount.projectId
+
+            let nobodys = try await scene.send(Self.good, with: "ya29.nothing")
+            let others = try await scene.send(Self.good, with: token, project: acme)
+            let none = try await scene.send(Self.good, with: token, project: "nothing")
+            scene.clock.advance(minutes: 61)
+            let late = try await scene.send(Self.good, with: token)
+
+            let statuses = [nobodys.status, others.status, none.status, late.status]
+            #expect(statuses == [401, 403, 404, 401])
+            #expect(try nobodys.json()["error"]?["status"]?.text == "UNAUTHENTICATED")
+            #expect(try none.json()["error"]?["details"] == nil)
+            #expect(scene.sandbox.seen.counts.accepted == 0)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"message":{"data":{"a":"b"}}}"#, "message"),
+        (#"{"message":{"token":"a","topic":"b"}}"#, "message"),
+        (#"{"message":{"token":"a b"}}"#, "message.token"),
+        (#"{"message":{"token":"a","data":{"n":1}}}"#, "message.data[n]"),
+        (#"{"message":{"token":"a","data":{"from":"x"}}}"#, "message.data"),
+        (#"{"message":{"token":"a","data":{"google.x":"x"}}}"#, "message.data"),
+        (#"{"message":{"token":"a","data":{"gcm.x":"x"}}}"#, "message.data"),
+        (#"{"message":{"token":"a","data":{"message_type":"x"}}}"#, "message.data"),
+        (#"{"message":{"token":"a","title":"x"}}"#, "message"),
+        (#"{"message":{"token":"a","notification":{"sound":"x"}}}"#, "message.notification"),
+        (#"{"message":{"token":"a","android":{"priority":"LOUD"}}}"#, "message.android.priority"),
+        (#"{"message":{"token":"a","android":{"ttl":"1h"}}}"#, "message.android.ttl"),
+        (#"{"message":{"token":"a","android":{"ttl":"2419201s"}}}"#, "message.android.ttl"),
+        (
+            #"{"message":{"token":"a","apns":{"headers":{"apns-priority":"11"}}}}"#,
+            "message.apns.headers[apns-priority]"
+        ),
+        (#"{"message":{"token":"a","webpush":{"data":{"a":1}}}}"#, "message.webpush.data[a]"),
+        (#"{"token":"a"}"#, ""), (#"{"message":"#, ""),
+    ])
+    func aMessageThatIsNoneIsRefusedByItsField(message: String, field: String) async throws {
+        try await withSandbox { scene in
+            let reply = try await scene.send(message, with: scene.accessToken())
+
+            #expect(reply.status == 400)
+            let error = try reply.json()["error"]
+            #expect(error?["status"]?.text == "INVALID_ARGUMENT")
+            guard case .array(let details)? = error?["details"] else {
+                Issue.record("no details: \(reply.text)")
+                return
+            }
+            let violations = details.compactMap { $0["fieldViolations"]?[0]?["field"]?.text }
+            #expect(violations == [field])
+        }
+    }
+
+    @Test func aMessageHasFourThousandBytes() async throws {
+        try await withSandbox { scene in
+            let token = try await scene.accessToken()
+            func send(_ size: Int) async throws -> Reply {
+                let text = String(repeating: "x", count: size - 4)
+                return try await scene.send(#"{"message":{"token":"a","data":{"text":"\#(text)"}}}"#, with: token)
+            }
+
+            #expect(try await send(4_096).status == 200)
+            #expect(try await send(4_097).status == 400)
+        }
+    }
+
+    @Test func whatIsOnlyValidatedReachesNobody() async throws {
+        try await withSandbox { scene in
+            let message = #"{"validate_only":true,"message":{"token":"a","android":{"priority":"high","ttl":"3.5s"}}}"#
+
+            let reply = try await scene.send(message, with: scene.accessToken())
+
+            #expect(reply.status == 200)
+            #expect(scene.sandbox.seen.counts.accepted == 0)
+        }
+    }
+
+    @Test(arguments: [
+        ("UNREGISTERED", 404, "NOT_FOUND"), ("INVALID_ARGUMENT", 400, "INVALID_ARGUMENT"),
+        ("SENDER_ID_MISMATCH", 403, "PERMISSION_DENIED"), ("QUOTA_EXCEEDED", 429, "RESOURCE_EXHAUSTED"),
+        ("UNAVAILABLE", 503, "UNAVAILABLE"), ("INTERNAL", 500, "INTERNAL"),
+        ("THIRD_PARTY_AUTH_ERROR", 401, "UNAUTHENTICATED"),
+    ])
+    func eachOfItsErrorsHasItsDetail(code: String, status: Int, name: String) async throws {
+        try await withSandbox { scene in
+            let token = try await scene.accessToken()
+            try scene.sandbox.script.add(ScriptRule(service: .fcm, token: "a:b_c-1", reason: code, retryAfter: 9))
+
+            let reply = try await scene.send(Self.good, with: token)
+
+            let error = try reply.json()["error"]
+            #expect(reply.status == status)
+            #expect(error?["code"]?.whole == Int64(status))
+            #expect(error?["status"]?.text == name)
+            #expect(error?["details"]?[0]?["@type"]?.text == "type.googleapis.com/google.firebase.fcm.v1.FcmError")
+            #expect(error?["details"]?[0]?["errorCode"]?.text == code)
+            #expect(reply.headers["retry-after"] == ["9"])
+        }
+    }
+
+    @Test(arguments: [(404, "NOT_FOUND"), (401, "UNAUTHENTICATED")])
+    func anErrorOfGooglesOwnHasNoDetailOfFCMs(status: Int, reason: String) async throws {
+        try await withSandbox { scene in
+            let token = try await scene.accessToken()
+            try scene.sandbox.script.add(ScriptRule(service: .fcm, reason: reason))
+
+            let reply = try await scene.send(Self.good, with: token)
+
+            #expect(reply.status == status)
+            #expect(try reply.json()["error"]?["status"]?.text == reason)
+            #expect(try reply.json()["error"]?["details"] == nil)
+        }
+    }
+}

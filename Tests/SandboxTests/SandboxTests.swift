@@ -1,0 +1,122 @@
+import ChildProcesses
+import Foundation
+import Logging
+import NIOHTTP1
+import SandboxServer
+import Testing
+import Wire
+
+/// The sandbox as a process: its keys, its page, its ports.
+@Suite(.timeLimit(.minutes(1))) struct SandboxTests {
+    @Test func keysAndSubscriptionsSurviveARestartWhereThereIsAFolder() async throws {
+        try await withFolder { folder in
+            var configuration = SandboxConfiguration()
+            configuration.folder = "\(folder)/kept"
+            configuration.authorityFile = "\(folder)/public/ca.pem"
+
+            let first = try await Sandbox.run(configuration) { sandbox in
+                (try sandbox.credentials(of: "acme"), sandbox.authorityPEM, try sandbox.subscribe())
+            }
+            try await Sandbox.run(configuration) { sandbox in
+                let again = try sandbox.credentials(of: "acme")
+                #expect(again.apns.key == first.0.apns.key)
+                #expect(again.fcm.serviceAccount.privateKey == first.0.fcm.serviceAccount.privateKey)
+                #expect(again.vapid.privateKey == first.0.vapid.privateKey)
+                #expect(sandbox.authorityPEM == first.1)
+                let id = try #require(first.2.endpoint.split(separator: "/").last)
+                let url = "\(sandbox.url)/sandbox/subscriptions/\(id)"
+                let arguments = ["-s", "-o", "/dev/null", "-w", "%{http_code}", "-XDELETE", url]
+                let ended = try await Program.run("curl", arguments)
+                #expect(ended.output == "204")
+            }
+
+            #expect(try String(contentsOfFile: "\(folder)/public/ca.pem", encoding: .utf8) == first.1)
+            let key = try FileManager.default.attributesOfItem(atPath: "\(folder)/kept/accounts/roost/apns-key.pem")
+            #expect(key[.posixPermissions] as? Int == 0o600)
+        }
+    }
+
+    @Test func itsCertificateIsGoodForItsNames() async throws {
+        try await withSandbox {
+            $0.names = ["push.example.org"]
+        } test: { scene in
+            try await withFolder { folder in
+                try scene.sandbox.authorityPEM.write(toFile: "\(folder)/ca.pem", atomically: true, encoding: .utf8)
+                let port = try #require(scene.sandbox.apnsURL.split(separator: ":").last)
+                for host in ["localhost", "sandbox", "push.example.org", "127.0.0.1"] {
+                    let resolve = host == "127.0.0.1" ? [] : ["--resolve", "\(host):\(port):127.0.0.1"]
+                    let url = "https://\(host):\(port)/ready"
+                    let arguments = ["-s", "--cacert", "\(folder)/ca.pem", "--http1.1", url]
+
+                    let (status, output) = try await Program.run("curl", resolve + arguments)
+
+                    #expect(status.isSuccess, "\(host): \(output)")
+                    #expect(output == #"{"status":"ready"}"#)
+                }
+                let authority = "\(folder)/ca.pem"
+                let arguments = ["verify", "-x509_strict", "-CAfile", authority, authority]
+                let verified = try await Program.run("openssl", arguments)
+                #expect(verified.status.isSuccess, "\(verified.output)")
+            }
+        }
+    }
+
+    @Test func aPortThatIsTakenIsSaid() async throws {
+        try await withSandbox { scene in
+            var configuration = SandboxConfiguration()
+            configuration.port = Int(scene.sandbox.url.split(separator: ":").last ?? "") ?? 0
+
+            await #expect(throws: (any Error).self) { try await Sandbox.run(configuration) { _ in } }
+        }
+    }
+
+    @Test(arguments: ["/", "/page.css", "/page.js"])
+    func thePageIsItsOwnAndRunsNothingElse(path: String) async throws {
+        try await withSandbox { scene in
+            let page = try await scene.ask(.GET, scene.sandbox.url + path)
+
+            #expect(page.status == 200)
+            let policy = page.headers["content-security-policy"].first ?? ""
+            #expect(policy.contains("default-src 'none'; script-src 'self'; style-src 'self'"))
+            #expect(page.headers["x-content-type-options"] == ["nosniff"])
+            // Nothing of it is anywhere else, and what comes from outside is never made markup of.
+            let addresses = page.text.matches(of: /(?:src|href)="([^"]*)"/).map { String($0.1) }
+            #expect(addresses.allSatisfy { $0.hasPrefix("/") || $0.hasPrefix("data:") })
+            #expect(!page.text.contains("innerHTML") && !page.text.contains("insertAdjacentHTML"))
+            #expect(try await scene.tell(path, "{}").status == 405)
+        }
+    }
+
+    @Test func whatIsNotThereIsSaid() async throws {
+        try await withSandbox { scene in
+            let url = scene.sandbox.url
+            for path in ["/nothing", "/sandbox", "/sandbox/nothing", "/webpush", "/fcm/nothing"] {
+                let nowhere = try await scene.ask(.GET, url + path)
+                #expect(nowhere.status == 404)
+            }
+            let put = try await scene.ask(.PUT, url + "/sandbox/script")
+            let large = try await scene.ask(.POST, url + "/fcm/token", body: Data(count: 300_000))
+            let ready = try await scene.ask(.GET, url + "/ready")
+            let authority = try await scene.ask(.GET, url + "/ca.pem")
+
+            #expect((put.status, large.status) == (405, 413))
+            #expect(ready.text == #"{"status":"ready"}"#)
+            #expect(authority.text == scene.sandbox.authorityPEM)
+        }
+    }
+
+    @Test func credentialsNameWhereTheyWereAskedFor() async throws {
+        try await withSandbox { scene in
+            let local = scene.sandbox.url.replacing("127.0.0.1", with: "localhost")
+
+            let reply = try await scene.ask(.GET, local + "/sandbox/credentials?account=acme")
+            let credentials = try reply.decode(SandboxCredentials.self)
+
+            #expect(credentials.account == "acme")
+            #expect(credentials.fcm.url == "\(local)/fcm")
+            #expect(credentials.fcm.serviceAccount.tokenUri == "\(local)/fcm/token")
+            #expect(credentials.apns.url == scene.sandbox.apnsURL.replacing("127.0.0.1", with: "localhost"))
+            #expect(try await scene.ask(.GET, local + "/sandbox/credentials?account=A").status == 400)
+        }
+    }
+}

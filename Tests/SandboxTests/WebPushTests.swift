@@ -1,0 +1,223 @@
+import Crypto
+import Foundation
+import NIOHTTP1
+import SandboxServer
+import Testing
+import Wire
+
+/// A browser's push service, and the browser.
+@Suite(.timeLimit(.minutes(1))) struct WebPushTests {
+    private let key = P256.Signing.PrivateKey()
+
+    private func send(
+        _ text: String,
+        to subscription: WebSubscription,
+        in scene: SandboxScene,
+        as other: P256.Signing.PrivateKey? = nil,
+        headers change: [String: String?] = [:]
+    ) async throws -> Reply {
+        let token = try Tokens.vapid(other ?? key, audience: scene.sandbox.url, expiry: scene.clock.seconds + 43_200)
+        var headers: HTTPHeaders = ["authorization": token, "ttl": "60", "content-encoding": "aes128gcm"]
+        for (name, value) in change {
+            headers.remove(name: name)
+            if let value { headers.add(name: name, value: value) }
+        }
+        let body = try Encryption.sealed(Data(text.utf8), for: subscription)
+        return try await scene.ask(.POST, subscription.endpoint, headers: headers, body: body)
+    }
+
+    @Test func theBrowserReadsWhatWasSent() async throws {
+        try await withSandbox { scene in
+            let subscription = try scene.sandbox.subscribe()
+            let content = #"{"id":"n-1","title":"Live","body":"ü 🎹","data":{"url":"/x"}}"#
+
+            let reply = try await send(
+                content,
+                to: subscription,
+                in: scene,
+                headers: ["urgency": "high", "topic": "broadcast"]
+            )
+
+            #expect(reply.status == 201)
+            #expect(reply.headers["location"].first?.hasPrefix(scene.sandbox.url) == true)
+            let seen = try #require(scene.sandbox.seen.all().first)
+            #expect(String(decoding: seen.payload, as: UTF8.self) == content)
+            let view = NotificationView(seen)
+            #expect((view.title, view.body, view.url, view.id) == ("Live", "ü 🎹", "/x", "n-1"))
+            #expect(view.headers == ["ttl": "60", "urgency": "high", "topic": "broadcast"])
+        }
+    }
+
+    @Test func aPushWithoutFieldsOrTextIsTakenToo() async throws {
+        try await withSandbox { scene in
+            let subscription = try scene.sandbox.subscribe()
+            let token = try Tokens.vapid(key, audience: scene.sandbox.url, expiry: scene.clock.seconds + 60)
+
+            let empty = try await scene.ask(
+                .POST,
+                subscription.endpoint,
+                headers: ["authorization": token, "ttl": "0"]
+            )
+            let text = try await send("just text", to: subscription, in: scene)
+
+            let statuses = [empty.status, text.status]
+            #expect(statuses == [201, 201])
+            #expect(NotificationView(try #require(scene.sandbox.seen.all().last)).body == "just text")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("ttl", nil, 400, "MissingTTL"), ("ttl", "soon", 400, "MissingTTL"), ("ttl", "2419201", 400, "TTLTooLong"),
+            ("urgency", "now", 400, "BadUrgency"), ("topic", String(repeating: "t", count: 33), 400, "BadTopic"),
+            ("topic", "a b", 400, "BadTopic"), ("content-encoding", "aesgcm", 400, "BadEncoding"),
+            ("authorization", nil, 401, "MissingVapid"), ("authorization", "Bearer x", 401, "MissingVapid"),
+            ("authorization", "vapid t=a.b.c", 401, "MalformedVapid"),
+        ] as [(String, String?, Int, String)]
+    )
+    func eachFieldIsLookedAt(name: String, value: String?, status: Int, reason: String) async throws {
+        try await withSandbox { scene in
+            let reply = try await send("{}", to: scene.sandbox.subscribe(), in: scene, headers: [name: value])
+
+            #expect(reply.status == status)
+            #expect(try reply.json()["error"]?.text == reason)
+            #expect(scene.sandbox.seen.counts.refused == ["webpush \(status) \(reason)": 1])
+        }
+    }
+
+    @Test func aServerThatIsNotWhoItSaysIsRefused() async throws {
+        try await withSandbox { scene in
+            let subscription = try scene.sandbox.subscribe()
+            let now = scene.clock.seconds
+            let other = P256.Signing.PrivateKey()
+            let origin = scene.sandbox.url
+            let wrong: [(token: String, reason: String)] = [
+                (try Tokens.vapid(key, audience: "https://push.example.org", expiry: now + 60), "BadAudience"),
+                (try Tokens.vapid(key, audience: origin, expiry: now - 1), "ExpiredVapid"),
+                (try Tokens.vapid(key, audience: origin, expiry: now + 90_000), "VapidTooLong"),
+                (try Tokens.vapid(key, audience: origin, expiry: now + 60, shownAs: other), "BadVapidSignature"),
+                (try Tokens.vapid(key, audience: origin, expiry: now + 60, subject: "me"), "BadSubject"),
+            ]
+
+            for (token, reason) in wrong {
+                let reply = try await send("{}", to: subscription, in: scene, headers: ["authorization": token])
+                #expect(reply.status == 403)
+                #expect(try reply.json()["error"]?.text == reason)
+            }
+        }
+    }
+
+    @Test func aSubscriptionMayBeOneServersAlone() async throws {
+        try await withSandbox { scene in
+            let own = Base64URL.encode(key.publicKey.x963Representation)
+            let made = try await scene.tell("/sandbox/subscriptions", #"{"applicationServerKey":"\#(own)"}"#)
+            let subscription = try made.decode(WebSubscription.self)
+
+            let others = try await send("{}", to: subscription, in: scene, as: P256.Signing.PrivateKey())
+            let owners = try await send("{}", to: subscription, in: scene)
+
+            #expect(made.status == 201)
+            #expect(made.text.contains(#""expirationTime":null"#))
+            #expect((others.status, try others.json()["error"]?.text) == (403, "VapidKeyMismatch"))
+            #expect(owners.status == 201)
+            #expect(try await scene.tell("/sandbox/subscriptions", #"{"applicationServerKey":"AAAA"}"#).status == 400)
+        }
+    }
+
+    @Test func onlySubscriptionsThatAreThereAreReached() async throws {
+        try await withSandbox { scene in
+            let subscription = try scene.sandbox.subscribe()
+            let id = try #require(subscription.endpoint.split(separator: "/").last)
+            var invented = subscription
+            invented.endpoint = "\(scene.sandbox.url)/webpush/\(Base64URL.random(bytes: 32))"
+
+            let unknown = try await send("{}", to: invented, in: scene)
+            let ended = try await scene.tell("/sandbox/subscriptions/\(id)", "", .DELETE)
+            let gone = try await send("{}", to: subscription, in: scene)
+
+            let statuses = [unknown.status, ended.status, gone.status]
+            #expect(statuses == [404, 204, 410])
+        }
+    }
+
+    @Test func whatCannotBeDecryptedOrIsTooLongIsRefused() async throws {
+        try await withSandbox { scene in
+            let subscription = try scene.sandbox.subscribe()
+            var other = try scene.sandbox.subscribe()
+            other.endpoint = subscription.endpoint
+
+            let foreign = try await send("{}", to: other, in: scene)
+            let largest = try await send(String(repeating: "x", count: 3_993), to: subscription, in: scene)
+            let larger = try await send(String(repeating: "x", count: 3_994), to: subscription, in: scene)
+
+            #expect((foreign.status, try foreign.json()["error"]?.text) == (400, "CannotDecrypt"))
+            #expect(largest.status == 201)
+            #expect((larger.status, try larger.json()["error"]?.text) == (413, "PayloadTooLarge"))
+        }
+    }
+
+    @Test func itFailsWhenItIsTold() async throws {
+        try await withSandbox { scene in
+            let subscription = try scene.sandbox.subscribe()
+            for status in [404, 410, 413, 429, 500] {
+                try scene.sandbox.script.add(ScriptRule(service: .webPush, status: status, retryAfter: 3, times: 1))
+
+                let reply = try await send("{}", to: subscription, in: scene)
+
+                #expect(reply.status == status)
+                #expect(reply.headers["retry-after"] == ["3"])
+            }
+            #expect(try await send("{}", to: subscription, in: scene).status == 201)
+        }
+    }
+
+    @Test func itIsThereOverTLSToo() async throws {
+        try await withSandbox { scene in
+            var subscription = try scene.sandbox.subscribe()
+            let host = scene.sandbox.apnsURL
+            subscription.endpoint = subscription.endpoint.replacing(scene.sandbox.url, with: host)
+            let token = try Tokens.vapid(key, audience: host, expiry: scene.clock.seconds + 60)
+            let body = try Encryption.sealed(Data("{}".utf8), for: subscription)
+
+            try await withFolder { folder in
+                try scene.sandbox.authorityPEM.write(toFile: "\(folder)/ca.pem", atomically: true, encoding: .utf8)
+                try body.write(to: URL(filePath: "\(folder)/body"))
+                let fields = ["authorization: \(token)", "ttl: 60", "content-encoding: aes128gcm"].flatMap {
+                    ["-H", $0]
+                }
+                let arguments = [
+                    "-s", "-i", "--http1.1", "--cacert", "\(folder)/ca.pem", "--data-binary", "@\(folder)/body",
+                ]
+
+                let output = try await Program.run("curl", arguments + fields + [subscription.endpoint]).output
+
+                #expect(output.hasPrefix("HTTP/1.1 201"), "\(output)")
+            }
+        }
+    }
+}
+
+/// Encrypts for a browser as RFC 8291 says: what a push server does.
+private enum Encryption {
+    static func sealed(_ plain: Data, for subscription: WebSubscription) throws -> Data {
+        let browser = try #require(Base64URL.decode(subscription.keys.p256dh))
+        let auth = try #require(Base64URL.decode(subscription.keys.auth))
+        let own = P256.KeyAgreement.PrivateKey()
+        let point = own.publicKey.x963Representation
+        let shared = try own.sharedSecretFromKeyAgreement(with: .init(x963Representation: browser))
+        let material = shared.hkdfDerivedSymmetricKey(
+            using: SHA256.self,
+            salt: auth,
+            sharedInfo: Data("WebPush: info\0".utf8) + browser + point,
+            outputByteCount: 32
+        )
+        let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Data($0) }
+        func derive(_ info: String, _ count: Int) -> SymmetricKey {
+            let info = Data("Content-Encoding: \(info)\0".utf8)
+            return HKDF<SHA256>.deriveKey(inputKeyMaterial: material, salt: salt, info: info, outputByteCount: count)
+        }
+        let nonce = try derive("nonce", 12).withUnsafeBytes { try AES.GCM.Nonce(data: Data($0)) }
+        let box = try AES.GCM.seal(plain + [2], using: derive("aes128gcm", 16), nonce: nonce)
+        return salt + Data([0, 0, 16, 0, 65]) + point + box.ciphertext + box.tag
+    }
+}
