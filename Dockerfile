@@ -13,7 +13,7 @@ RUN apt-get update --quiet=2 \
 
 WORKDIR /roost
 COPY . .
-ARG PROGRAMS="auth conversations push gateway roost"
+ARG PROGRAMS="auth conversations push gateway roost sandbox"
 # As `make programs` has them: docs/decisions/0007.
 ARG FLAGS="-Xswiftc -enforce-exclusivity=unchecked"
 # The caches make the next build as quick as one outside of a container. ONLY_TESTS=none leaves the tests out.
@@ -26,7 +26,8 @@ RUN --mount=type=cache,target=/roost/.build,sharing=locked \
 
 # What the programs need to run: the libraries they are linked to, pg_dump and pg_restore for `roost backup`, authorities
 # to trust, names for the user and for where hosts are looked up, and places to write.
-RUN mkdir -p /image/usr/lib/postgresql/15/bin /image/etc/ssl/certs /image/var/lib/roost/blobs /image/backups \
+RUN mkdir -p /image/usr/lib/postgresql/15/bin /image/etc/ssl/certs /image/var/lib/roost/blobs /image/var/lib/roost/sandbox \
+        /image/backups \
     && install --directory --mode=1777 /image/tmp \
     && cp /usr/lib/postgresql/15/bin/pg_dump /usr/lib/postgresql/15/bin/pg_restore /image/usr/lib/postgresql/15/bin/ \
     && ldd /image/usr/local/bin/* /image/usr/lib/postgresql/15/bin/* \
@@ -50,7 +51,7 @@ COPY --from=build /image/ /
 ENV PATH=/usr/local/bin HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0
 USER 65532:65532
 WORKDIR /var/lib/roost
-# auth 8081, conversations 8082, push 8085, the gateway 8080 and its metrics 9090.
-EXPOSE 8080 8081 8082 8085 9090
+# auth 8081, conversations 8082, push 8085, the sandbox 8090 to 8092, the gateway 8080 and its metrics 9090.
+EXPOSE 8080 8081 8082 8085 8090 8091 8092 9090
 STOPSIGNAL SIGTERM
 CMD ["roost", "--help"]

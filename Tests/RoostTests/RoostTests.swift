@@ -93,7 +93,32 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
 
         let instances = try settings.instances().map { "\($0.name) \($0.port)" }
 
-        #expect(instances == ["auth 8081", "conversations 9001", "conversations-2 9002", "push 8085", "gateway 9000"])
+        #expect(
+            instances == [
+                "sandbox 8090", "auth 8081", "conversations 9001", "conversations-2 9002", "push 8085", "gateway 9000",
+            ]
+        )
+    }
+
+    @Test(arguments: [
+        ([:], true), (["APNS_KEY": "key.p8"], false), (["FCM_SERVICE_ACCOUNT": "account.json"], false),
+        (["SANDBOX": "0"], false), (["SANDBOX": "1", "APNS_KEY": "key.p8"], true),
+    ])
+    func theSandboxStandsInForProvidersThatNobodyHasAKeyOf(environment: [String: String], runs: Bool) throws {
+        let settings = try settings(environment)
+
+        #expect(try settings.instances().contains { $0.name == "sandbox" } == runs)
+        #expect(throws: Workspace.Problem.self) { try self.settings(["SANDBOX": "perhaps"]).instances() }
+    }
+
+    @Test func theSandboxNeedsThreePortsAndIsGivenAFolder() throws {
+        let settings = try settings(["SANDBOX_URL": "http://127.0.0.1:9190", "SANDBOX_APNS_PORT": "9191"])
+        let sandbox = try #require(try settings.instances().first { $0.name == "sandbox" })
+
+        #expect(try settings.neededPorts(for: [sandbox]).map(\.port.number) == [9_190, 9_191, 8_092])
+        let environment = try settings.environment(of: sandbox, databaseURL: nil)
+        #expect(environment["SANDBOX_FOLDER"] == ".roost/sandbox")
+        #expect(environment["PORT"] == "9190")
     }
 
     @Test func eachIsGivenItsOwnSecretsAndNoOthers() throws {
@@ -103,7 +128,7 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
 
         for instance in try settings.instances() {
             let environment = try settings.environment(of: instance, databaseURL: "postgres://\(instance.name)")
-            #expect(environment["SERVICE_SECRET"] != nil)
+            #expect((environment["SERVICE_SECRET"] != nil) == (instance.name != "sandbox"))
             #expect((environment["TOKEN_ENCRYPTION_KEY"] != nil) == (instance.name == "auth"))
             #expect((environment["VAPID_PRIVATE_KEY"] != nil) == (instance.name == "push"))
             #expect((environment["APNS_KEY"] != nil) == (instance.name == "push"))

@@ -43,6 +43,8 @@ final class RunningSuite: Sendable {
         environment["CONVERSATIONS_URL"] = "http://127.0.0.1:\(conversationsPort)"
         environment["PUSH_URL"] = "http://127.0.0.1:\(pushPort)"
         environment["MANAGEMENT_PORT"] = "\(managementPort)"
+        // Who needs the sandbox has it listen on ports of the test's own.
+        environment["SANDBOX"] = "0"
         environment["LOG_LEVEL"] = "warning"
         self.environment = environment.merging(settings) { $1 }
     }

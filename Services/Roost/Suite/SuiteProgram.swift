@@ -13,6 +13,7 @@ struct SuiteProgram: Hashable, Sendable {
 
     /// In the order in which they are started; stopped the other way round.
     static let all = [
+        sandbox,
         SuiteProgram(
             name: "auth",
             port: 8081,
@@ -36,6 +37,15 @@ struct SuiteProgram: Hashable, Sendable {
         ),
         SuiteProgram(name: "gateway", port: 8080, urlKey: nil, hasDatabase: false, secrets: ["SERVICE_SECRET"]),
     ]
+
+    /// The outside world, where there is none: first, since what it makes is told to the others.
+    static let sandbox = SuiteProgram(
+        name: "sandbox",
+        port: 8090,
+        urlKey: "SANDBOX_URL",
+        hasDatabase: false,
+        secrets: []
+    )
 
     /// Its user in the database; of its own name, since users belong to a whole server.
     var role: String { "roost_\(name)" }

@@ -39,7 +39,8 @@ struct SuiteSettings: Sendable {
     ///
     /// An address in `AUTH_URL` and its like that is not on the loopback interface is run by somebody else.
     func instances() throws -> [SuiteInstance] {
-        try SuiteProgram.all.flatMap { program in
+        let usesSandbox = try self.usesSandbox
+        return try SuiteProgram.all.filter { $0 != .sandbox || usesSandbox }.flatMap { program in
             guard let key = program.urlKey else {
                 let port = try given["PORT"].map { try Self.port($0, of: "PORT") } ?? program.port
                 var gateway = SuiteInstance(
@@ -71,6 +72,9 @@ struct SuiteSettings: Sendable {
         try instances.flatMap { instance in
             let setting = instance.program.urlKey.map { "\($0)=http://127.0.0.1:<port>" } ?? "PORT=<port>"
             let own = NeededPort(port: LoopbackPort(instance.port), purpose: instance.name, setting: setting)
+            guard instance.program != .sandbox else {
+                return try [own] + sandboxPorts()
+            }
             guard instance.program.urlKey == nil else {
                 return [own]
             }
@@ -113,6 +117,7 @@ struct SuiteSettings: Sendable {
             environment[key] = instance.program.secrets.contains(key) ? secret(key) : nil
         }
         if instance.program.urlKey != nil { environment["TLS_KEY"] = nil }
+        if instance.program == .sandbox { environment["SANDBOX_FOLDER"] = given["SANDBOX_FOLDER"] ?? ".roost/sandbox" }
         environment["DATABASE_URL"] = databaseURL
         environment["EVENT_SUBSCRIBERS"] = given["EVENT_SUBSCRIBERS"] ?? Self.subscribers
         environment["HOST"] = instance.host
@@ -145,7 +150,7 @@ struct SuiteSettings: Sendable {
         return value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    private static func port(_ text: String, of key: String, from least: Int = 1) throws -> Int {
+    static func port(_ text: String, of key: String, from least: Int = 1) throws -> Int {
         guard let port = Int(text), least...65_535 ~= port else {
             throw Workspace.Problem("\(key) is \"\(text)\"; it must be a port, \(least) to 65535")
         }

@@ -55,6 +55,8 @@ struct SuiteStart: Sendable {
                 }
             )
             services.append((instance, service))
+            // What it has made at its start is told to those that are started now.
+            if instance.program == .sandbox { try await waitUntilReady(services) }
         }
         try await waitUntilReady(services)
         console.say("Roost is ready at \(try settings.gatewayURL())")
