@@ -31,6 +31,10 @@ package enum KeyText {
         do {
             return try String(contentsOf: URL(filePath: value), encoding: .utf8)
         } catch {
+            // Said again only where it is no key that was cut off.
+            guard !value.hasPrefix("/"), !value.hasPrefix("./") else {
+                throw SettingError(setting, "names the file \(value), which cannot be read")
+            }
             throw SettingError(setting, "is neither PEM nor JSON, nor the path of a file that can be read")
         }
     }

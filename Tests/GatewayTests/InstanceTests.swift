@@ -268,7 +268,7 @@ import Testing
             _ = try await scene.load(40)
             let answer = try await scene.ask("GET /status HTTP/1.1\r\nhost: a\r\n\r\n")
             let report = try JSONDecoder().decode(Status.self, from: Data(answer.body))
-            let conversations = try #require(report.services.last)
+            let conversations = try #require(report.services.first { $0.name == "conversations" })
             #expect(conversations.status == "degraded")
             #expect(conversations.perInstance.map(\.ready) == [false, true])
             #expect(conversations.perInstance.map(\.ejected) == [true, false])
@@ -279,6 +279,7 @@ import Testing
 
     private struct Status: Decodable {
         struct Service: Decodable {
+            let name: String
             let status: String
             let perInstance: [Instance]
         }
