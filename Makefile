@@ -3,8 +3,8 @@ SHELL := /bin/bash -euo pipefail
 CONFIGURATION ?= debug
 SWIFT_FORMAT ?= $(or $(shell command -v swift-format),swift format)
 PROGRAMS := roost auth conversations push gateway sandbox
-BENCHED := socketio-echo socket-load
-SOURCES := Package.swift Services Shared Tests bench/SocketLoad
+BENCHED := socketio-echo socket-load push-load
+SOURCES := Package.swift Services Shared Tests bench/SocketLoad bench/PushLoad
 BUILT = .build/$(CONFIGURATION)
 # docs/decisions/0007: the same for what runs and for its tests, so that dependencies are built once for both.
 FLAGS_release := -Xswiftc -enforce-exclusivity=unchecked
@@ -20,10 +20,11 @@ endif
 
 up: programs ; exec .build/release/roost up
 
-# The tests of sockets, of the gateway and of the suite hold limits in time, so each of them has the machine to itself.
+# The tests of sockets and push providers, of the gateway and of the suite hold limits in time, so each of them has the
+# machine to itself.
 test: lint build clients
-	$(TEST) --parallel --skip '^(Suite|Gateway|SocketIO|SocketIOClient)Tests\.'
-	$(TEST) --parallel --filter '^(SocketIO|SocketIOClient)Tests\.'
+	$(TEST) --parallel --skip '^(Suite|Gateway|PushProviders|SocketIO|SocketIOClient)Tests\.'
+	$(TEST) --parallel --filter '^(PushProviders|SocketIO|SocketIOClient)Tests\.'
 	$(TEST) --parallel --filter '^GatewayTests\.'
 	$(TEST) --filter '^SuiteTests\.'
 
@@ -48,7 +49,7 @@ compose: ; scripts/try-compose
 
 programs: dependencies ; for program in $(PROGRAMS); do swift build -c release $(FLAGS_release) --product $$program; done
 
-# The Socket.IO clients that tests connect with.
+# The Socket.IO clients that tests connect with, and what judges pushes.
 clients: ; scripts/python-clients
 
 dependencies: ; scripts/install-dependencies

@@ -227,6 +227,14 @@ let package = Package(
         + shared("SocketIO", [.crypto, .nioCore, .nioHTTP1, .nioPosix], excluding: ["README.md"])
         + shared("SocketIOClient", [.nioCore, .nioHTTP1, .nioPosix, .nioSSL, .nioWebSocket])
         + shared("Postgres", ["CLibpq", .collections, .crypto, .lifecycle, .logging, .metrics])
+        + shared(
+            "PushProviders",
+            [
+                .collections, .crypto, .cryptoExtras, .nioCore, .nioHPACK, .nioHTTP1, .nioHTTP2, .nioPosix, .nioSSL,
+                .nioTLS,
+            ],
+            excluding: ["README.md"]
+        )
         + shared("EventBus", ["CNATS", "Postgres", .collections, .logging, .metrics])
         + [.systemLibrary(name: "CSpawn", path: "Shared/CSpawn")]
         + shared("ChildProcesses", ["CSpawn"])
@@ -270,6 +278,12 @@ let package = Package(
         + tests("PostgresTests", ["Postgres", .logging])
         + tests("EventBusTests", ["ChildProcesses", "EventBus", "Postgres", "TestSupport", .logging])
         + tests("SocketIOTests", ["SocketIO", "socketio-echo", .nioCore, .nioHTTP1, .nioPosix])
+        + tests(
+            "PushProvidersTests",
+            [
+                "PushProviders", .crypto, .cryptoExtras, .nioCore, .nioHPACK, .nioHTTP1, .nioHTTP2, .nioPosix, .nioSSL,
+            ]
+        )
         + tests("SocketIOClientTests", ["SocketIO", "SocketIOClient", .crypto, .nioCore, .nioPosix])
         + tests(
             "ServiceHostTests",
@@ -295,6 +309,7 @@ let package = Package(
             ["SocketIO", .argumentParser, .nioCore, .nioPosix]
         )
         + executable("socket-load", path: "bench/SocketLoad", [.argumentParser, .nioCore, .nioPosix])
+        + executable("push-load", path: "bench/PushLoad", ["PushProviders", .argumentParser])
         + executable(
             "roost",
             path: "Services/Roost",

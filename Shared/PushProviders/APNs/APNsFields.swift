@@ -1,0 +1,46 @@
+import Foundation
+
+/// The header fields of a notification to Apple.
+struct APNsFields {
+    let pushType: String
+    let priority: String
+    let id: String
+    /// Seconds of Unix; 0 is to try once and keep nothing.
+    let expiration: String?
+    let collapseID: String?
+
+    init(_ message: PushMessage, now: Date) {
+        pushType = Self.pushType(message.kind)
+        priority = Self.priority(message)
+        id = message.id.uuidString.lowercased()
+        expiration = message.expires.map { $0 > now ? String(Int($0.timeIntervalSince1970)) : "0" }
+        collapseID = message.collapseKey.map {
+            CollapseName.make($0, limit: 64, isAllowed: CollapseName.isVisibleASCII)
+        }
+    }
+
+    func add(to request: inout OutgoingRequest) {
+        request.add("apns-push-type", pushType)
+        request.add("apns-priority", priority)
+        request.add(unique: "apns-id", id)
+        if let expiration { request.add(unique: "apns-expiration", expiration) }
+        if let collapseID { request.add(unique: "apns-collapse-id", collapseID) }
+    }
+
+    private static func pushType(_ kind: PushMessage.Kind) -> String {
+        switch kind {
+        case .alert: "alert"
+        case .background: "background"
+        case .voip: "voip"
+        }
+    }
+
+    /// Apple refuses a background notification that wants more than 5.
+    private static func priority(_ message: PushMessage) -> String {
+        switch (message.kind, message.priority) {
+        case (.voip, _), (.alert, .high): "10"
+        case (.background, .high), (_, .normal): "5"
+        case (_, .low): "1"
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/// The body of a request to APNs.
+struct APNsPayload: Sendable {
+    /// In bytes.
+    static let limit = 4_096
+    static let callLimit = 5_120
+
+    let soundSuffix: String
+
+    /// Nil where it is too long without any text.
+    func encode(_ message: PushMessage) -> [UInt8]? {
+        TextFit.encode(message, into: message.kind == .voip ? Self.callLimit : Self.limit, whole)
+    }
+
+    private func whole(_ message: PushMessage) -> [UInt8] {
+        var payload = JSONObject()
+        payload.add("aps", APNsDictionary.make(message, soundSuffix: soundSuffix, withText: true))
+        if message.kind != .background, message.data["image"] == nil { payload.add("image", message.imageURL) }
+        payload.add(members: message.data)
+        return payload.whole
+    }
+}
+
+/// The dictionary `aps`, which FCM hands on to Apple as well.
+enum APNsDictionary {
+    static func make(_ message: PushMessage, soundSuffix: String, withText: Bool) -> JSONObject {
+        var aps = JSONObject()
+        guard message.kind != .background else {
+            aps.add("content-available", 1)
+            return aps
+        }
+        if withText {
+            var alert = JSONObject()
+            alert.add("title", message.title)
+            alert.add("body", message.body)
+            aps.add("alert", alert)
+        }
+        aps.add("badge", message.badge)
+        aps.add("sound", message.sound.map { sound(named: $0, soundSuffix) })
+        // Lets the app's service extension fetch the image.
+        if message.imageURL != nil { aps.add("mutable-content", 1) }
+        return aps
+    }
+
+    private static func sound(named name: String, _ suffix: String) -> String {
+        name == "default" || name.contains(".") ? name : name + suffix
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import NIOCore
+import Synchronization
+
+/// The access token of a service account: fetched once for all who need it, and renewed while the old one still works.
+final class AccessTokens: Sendable {
+    /// Nothing that could be sent with.
+    struct Failure: Error, Sendable {
+        var reply: PushReply
+    }
+
+    private struct Token {
+        var value: String
+        /// From when a new one is fetched, in the background.
+        var renewal: Date
+        var end: Date
+    }
+
+    private struct State {
+        var token: Token?
+        var fetch: Task<Result<String, Failure>, Never>?
+        /// What the last attempt came to, and until when it is not made again.
+        var failure: (Failure, until: Date)?
+    }
+
+    /// Before a token's end; a tenth of an hour's token.
+    private static let margin: TimeInterval = 360
+    /// How long a failure stands for the next attempts: there may be thousands of notifications behind it.
+    private static let pause: TimeInterval = 1
+
+    private let account: ServiceAccount
+    private let address: HTTPAddress
+    private let pool: ConnectionPool
+    private let now: @Sendable () -> Date
+    private let state = Mutex(State())
+
+    init(_ account: ServiceAccount, at address: HTTPAddress, pool: ConnectionPool, now: @escaping @Sendable () -> Date)
+    {
+        self.account = account
+        self.address = address
+        self.pool = pool
+        self.now = now
+    }
+
+    /// A token to send with.
+    ///
+    /// - Parameter refused: one that FCM has just said no to, so that it is not had again.
+    /// - Returns: the token.
+    /// - Throws: what to reply to whoever wanted to send.
+    func current(besides refused: String? = nil) async throws(Failure) -> String {
+        let now = now()
+        enum Found {
+            case token(String)
+            case failure(Failure)
+            case fetch(Task<Result<String, Failure>, Never>)
+        }
+        let found: Found = state.withLock { state in
+            if let token = state.token, token.value == refused || token.end <= now { state.token = nil }
+            if let token = state.token {
+                if token.renewal <= now, state.fetch == nil, !Self.isPausing(state, now) { state.fetch = beginFetch() }
+                return .token(token.value)
+            }
+            if let fetch = state.fetch { return .fetch(fetch) }
+            if let failure = state.failure, Self.isPausing(state, now) { return .failure(failure.0) }
+            let fetch = beginFetch()
+            state.fetch = fetch
+            return .fetch(fetch)
+        }
+        switch found {
+        case .token(let value): return value
+        case .failure(let failure): throw failure
+        case .fetch(let fetch): return try await fetch.value.get()
+        }
+    }
+
+    private static func isPausing(_ state: State, _ now: Date) -> Bool {
+        state.failure.map { $0.until > now } ?? false
+    }
+
+    /// Of nobody's task, since whoever began it may stop waiting for it.
+    private func beginFetch() -> Task<Result<String, Failure>, Never> {
+        Task {
+            let asked = now()
+            let result = await ask(asked)
+            return state.withLock { state in
+                state.fetch = nil
+                switch result {
+                case .success(let token):
+                    state.token = token
+                    state.failure = nil
+                case .failure(let failure):
+                    state.failure = (failure, now().addingTimeInterval(Self.pause))
+                }
+                return result.map(\.value)
+            }
+        }
+    }
+
+    private func ask(_ now: Date) async -> Result<Token, Failure> {
+        guard let assertion = try? account.assertion(at: now) else {
+            return .failure(Failure(reply: PushReply(.misconfigured, reason: "UnusableKey")))
+        }
+        let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)"
+        var request = OutgoingRequest(to: address.origin, path: address.path, body: ByteBuffer(string: form))
+        request.add("content-type", "application/x-www-form-urlencoded")
+        switch await pool.send(request) {
+        case .failure(let failure):
+            return .failure(Failure(reply: PushReply(.providerBusy, reason: "AccessToken: \(failure.reason)")))
+        case .success(let answer): return Self.token(in: answer, now)
+        }
+    }
+
+    private struct Grant: Decodable {
+        var access_token: String?
+        var expires_in: Double?
+        var error: String?
+    }
+
+    private static func token(in answer: Answer, _ now: Date) -> Result<Token, Failure> {
+        let grant = try? JSONDecoder().decode(Grant.self, from: Data(answer.body.readableBytesView))
+        if answer.status == 200, let value = grant?.access_token, value.utf8.allSatisfy(CollapseName.isVisibleASCII) {
+            let life = min(max(grant?.expires_in ?? 3_600, 0), 86_400)
+            // One that lives for minutes only is renewed halfway.
+            let renewal = now.addingTimeInterval(max(life - margin, life / 2))
+            return .success(Token(value: value, renewal: renewal, end: now.addingTimeInterval(life)))
+        }
+        let isTransient = answer.status >= 500 || answer.status == 429 || answer.status == 408
+        let reply = PushReply(
+            isTransient ? .providerBusy : .misconfigured,
+            status: answer.status,
+            reason: "AccessToken: \(String((grant?.error ?? "no token").prefix(100)))",
+            retryAfter: answer.retryAfter(now: now)
+        )
+        return .failure(Failure(reply: reply))
+    }
+}

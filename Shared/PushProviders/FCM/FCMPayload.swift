@@ -1,0 +1,88 @@
+import Foundation
+
+/// The body of a request to FCM: one message to one device, with what each platform needs of its own.
+struct FCMPayload: Sendable {
+    /// What notification and data may have together, in bytes.
+    static let limit = 4_096
+
+    let soundSuffix: String
+
+    /// Nil where it is too long without any text.
+    func encode(_ message: PushMessage, to token: String, now: Date) -> [UInt8]? {
+        // What FCM counts is not the request but what reaches the device; the rest has its own, short, bounds.
+        let around = whole(message, token, now).count - counted(message)
+        return TextFit.encode(message, into: Self.limit + around) { whole($0, token, now) }
+    }
+
+    private func counted(_ message: PushMessage) -> Int {
+        notification(message).whole.count + data(message).whole.count
+    }
+
+    private func whole(_ message: PushMessage, _ token: String, _ now: Date) -> [UInt8] {
+        var body = JSONObject()
+        body.add("token", token)
+        body.add("notification", notification(message))
+        body.add("data", data(message))
+        body.add("android", android(message, now))
+        body.add("apns", apple(message, now))
+        var request = JSONObject()
+        request.add("message", body)
+        return request.whole
+    }
+
+    private func notification(_ message: PushMessage) -> JSONObject {
+        var notification = JSONObject()
+        guard message.kind != .background else { return notification }
+        notification.add("title", message.title)
+        notification.add("body", message.body)
+        notification.add("image", message.imageURL)
+        return notification
+    }
+
+    /// FCM takes strings only.
+    private func data(_ message: PushMessage) -> JSONObject {
+        var data = JSONObject()
+        if message.data["id"] == nil { data.add("id", message.id.uuidString.lowercased()) }
+        for (name, value) in message.data.sorted(by: { $0.key < $1.key }) { data.add(name, value.string ?? value.text) }
+        return data
+    }
+
+    private func android(_ message: PushMessage, _ now: Date) -> JSONObject {
+        var android = JSONObject()
+        android.add("collapse_key", message.collapseKey)
+        android.add("priority", isUrgent(message) ? "HIGH" : "NORMAL")
+        android.add("ttl", message.expires.map { "\(max(0, Int($0.timeIntervalSince(now))))s" })
+        guard message.kind != .background else { return android }
+        var notification = JSONObject()
+        notification.add("sound", message.sound)
+        notification.add("notification_count", message.badge.flatMap { $0 > 0 ? $0 : nil })
+        notification.add("tag", message.collapseKey)
+        android.add("notification", notification)
+        return android
+    }
+
+    private func apple(_ message: PushMessage, _ now: Date) -> JSONObject {
+        // Calls have tokens of their own, which FCM does not know: here they are alerts.
+        var message = message
+        if isUrgent(message) { (message.kind, message.priority) = (.alert, .high) }
+        let fields = APNsFields(message, now: now)
+        var headers = JSONObject()
+        headers.add("apns-push-type", fields.pushType)
+        headers.add("apns-priority", fields.priority)
+        headers.add("apns-expiration", fields.expiration)
+        headers.add("apns-collapse-id", fields.collapseID)
+        var payload = JSONObject()
+        payload.add("aps", APNsDictionary.make(message, soundSuffix: soundSuffix, withText: false))
+        var options = JSONObject()
+        if message.kind != .background { options.add("image", message.imageURL) }
+        var apple = JSONObject()
+        apple.add("headers", headers)
+        apple.add("payload", payload)
+        apple.add("fcm_options", options)
+        return apple
+    }
+
+    private func isUrgent(_ message: PushMessage) -> Bool {
+        message.kind == .voip || (message.kind == .alert && message.priority == .high)
+    }
+}

@@ -1,0 +1,96 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// What the other side's frames come to.
+extension HTTP2Connection {
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = Self.unwrapInboundIn(data)
+        switch frame.payload {
+        case .headers(let head): read(head, of: frame.streamID)
+        case .data(let data): read(data, of: frame.streamID, context)
+        case .rstStream(let code): reset(frame.streamID, code)
+        case .settings(.settings(let settings)): adopt(settings)
+        case .goAway(let last, let code, let word): leave(last, code, word)
+        case .ping(_, let isAnswer): if isAnswer { watch.answered() }
+        default: break
+        }
+    }
+
+    private func read(_ head: HTTP2Frame.FramePayload.Headers, of id: HTTP2StreamID) {
+        guard streams[id] != nil else { return }
+        if streams[id]?.status == 0 {
+            guard let status = head.headers.first(name: ":status").flatMap({ Int($0) }), status >= 200 else { return }
+            streams[id]?.status = status
+            streams[id]?.fields = head.headers
+        }
+        if head.endStream { complete(id) }
+    }
+
+    private func read(_ data: HTTP2Frame.FramePayload.Data, of id: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        unconfirmed += data.data.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
+        guard case .byteBuffer(var bytes) = data.data, let stream = streams[id] else { return }
+        let room = pool.settings.maximumBody - stream.body.readableBytes
+        if bytes.readableBytes <= room {
+            streams[id]?.body.writeBuffer(&bytes)
+            if data.endStream { complete(id) }
+        } else {
+            var piece = bytes.readSlice(length: room) ?? ByteBuffer()
+            streams[id]?.body.writeBuffer(&piece)
+            complete(id)
+            if !data.endStream { abandon(id, context) }
+        }
+    }
+
+    private func complete(_ id: HTTP2StreamID) {
+        guard let stream = streams[id] else { return }
+        end(id, stream.status == 0 ? .failure(.lost("no status")) : .success(stream.answer))
+    }
+
+    func abandon(_ id: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        let frame = HTTP2Frame(streamID: id, payload: .rstStream(.cancel))
+        context.writeAndFlush(Self.wrapOutboundOut(frame), promise: nil)
+    }
+
+    private func reset(_ id: HTTP2StreamID, _ code: HTTP2ErrorCode) {
+        // RFC 9113, section 8.7: refused is before anything was done, so that it may be sent again.
+        guard code == .refusedStream, let stream = streams.removeValue(forKey: id) else {
+            return end(id, .failure(.lost("reset: \(code)")))
+        }
+        finished += 1
+        pool.giveBack(stream.exchange)
+    }
+
+    private func adopt(_ settings: HTTP2Settings) {
+        let most = settings.last { $0.parameter == .maxConcurrentStreams }?.value
+        if isOpen {
+            guard let most else { return }
+            limit = min(most, pool.settings.streams)
+            if !isBlocked, !isRetired { pool.limitChanged(ObjectIdentifier(self), to: limit) }
+        } else {
+            isOpen = true
+            // Who says nothing sets no limit; 100 is what every server is advised to take at least.
+            limit = min(most ?? 100, pool.settings.streams)
+            isOpen = opening.succeed(self, limit: limit)
+        }
+    }
+
+    /// The other side will close: what is above the last stream it names was not looked at (RFC 9113, section 6.8).
+    private func leave(_ last: HTTP2StreamID, _ code: HTTP2ErrorCode, _ word: ByteBuffer?) {
+        let said = word.map {
+            String(buffer: $0.getSlice(at: $0.readerIndex, length: min($0.readableBytes, 200)) ?? $0)
+        }
+        farewell = said.flatMap { $0.isEmpty ? nil : $0 } ?? "\(code)"
+        guard isOpen else { return opening.fail(.unreachable(farewell ?? "good-bye")) }
+        let unseen = streams.keys.filter { $0 > last }.sorted()
+        retire(returning: unseen.compactMap { streams.removeValue(forKey: $0)?.exchange })
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // A stream that ended without a frame that says so, as when its answer broke the rules.
+        if let closed = event as? StreamClosedEvent {
+            end(closed.streamID, .failure(.lost(closed.reason.map { "reset: \($0)" })))
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+}

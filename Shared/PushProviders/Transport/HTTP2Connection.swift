@@ -1,0 +1,218 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// A connection of HTTP/2, as the client.
+///
+/// It reads and writes frames: requests and answers are short, so a stream is an entry in a table, where NIO's multiplexer
+/// makes a channel with a pipeline of its own for each. That costs a third of the time, and what a good-bye says about
+/// which requests were not looked at is known here and nowhere above.
+final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
+    typealias InboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    struct Stream {
+        let exchange: Exchange
+        var status = 0
+        var fields = HPACKHeaders()
+        var body = ByteBuffer()
+
+        var answer: Answer { Answer(status: status, fields: fields, body: body) }
+    }
+
+    let pool: ConnectionPool
+    let opening: Opening
+    private let born = NIODeadline.now()
+    private var context: ChannelHandlerContext?
+    var streams: [HTTP2StreamID: Stream] = [:]
+    /// The number that the next request's stream has.
+    private var nextStream = 1
+    /// How many have ended since the pool was told.
+    var finished = 0
+    var isOpen = false
+    private var hasServed = false
+    private(set) var isRetired = false
+    /// The other side takes nothing at the moment.
+    private(set) var isBlocked = false
+    /// How many requests there may be at once.
+    var limit = 0
+    /// What the other side, or an error, said about the end.
+    var farewell: String?
+    /// How much has been read since the other side was last told.
+    var unconfirmed = 0
+    var watch: ConnectionWatch
+
+    init(pool: ConnectionPool, opening: Opening) {
+        self.pool = pool
+        self.opening = opening
+        watch = ConnectionWatch(pool.settings)
+    }
+
+    static func install(
+        on pipeline: ChannelPipeline.SynchronousOperations,
+        pool: ConnectionPool,
+        opening: Opening
+    ) throws {
+        var connection = NIOHTTP2Handler.ConnectionConfiguration()
+        connection.initialSettings = [
+            HTTP2Setting(parameter: .enablePush, value: 0),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: 16_384),
+        ]
+        // An answer that comes after its request was given up is no offence.
+        connection.maximumRecentlyResetStreams = 10_000
+        try pipeline.addHandlers(
+            FrameGatherer(),
+            NIOHTTP2Handler(mode: .client, connectionConfiguration: connection, streamConfiguration: .init()),
+            HTTP2Connection(pool: pool, opening: opening)
+        )
+    }
+
+    // MARK: Requests
+
+    func wake() {
+        takeTurn()
+    }
+
+    /// Tells the pool what has ended and begins what it has.
+    private func takeTurn() {
+        guard isOpen, let context else { return }
+        var begun = 0
+        followWritability(context)
+        if !isRetired, !isBlocked {
+            // Again, if there were some among them that nobody waits for any more.
+            repeat {
+                let taken = pool.turn(ObjectIdentifier(self), finished: finished)
+                finished = 0
+                for exchange in taken { begin(exchange, &begun, context) }
+            } while finished > 0 && !isRetired
+        }
+        if begun > 0 { context.flush() }
+        if isRetired, streams.isEmpty { context.close(promise: nil) }
+        setTimer(context)
+    }
+
+    /// What the other side does not take yet is better off with the pool: here it could not be given back.
+    private func followWritability(_ context: ChannelHandlerContext) {
+        guard isBlocked == context.channel.isWritable, !isRetired else { return }
+        isBlocked.toggle()
+        pool.limitChanged(ObjectIdentifier(self), to: isBlocked ? 0 : limit)
+    }
+
+    private func begin(_ exchange: Exchange, _ begun: inout Int, _ context: ChannelHandlerContext) {
+        guard !exchange.isOver else {
+            finished += 1
+            return
+        }
+        let id = HTTP2StreamID(nextStream)
+        nextStream += 2
+        streams[id] = Stream(exchange: exchange)
+        begun += 1
+        let head = HTTP2Frame.FramePayload.headers(.init(headers: exchange.request.fields))
+        context.write(Self.wrapOutboundOut(HTTP2Frame(streamID: id, payload: head)), promise: nil)
+        let body = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(exchange.request.body), endStream: true))
+        context.write(Self.wrapOutboundOut(HTTP2Frame(streamID: id, payload: body)), promise: nil)
+        // Numbers are not used twice, and there are two thousand million.
+        if nextStream > Int(Int32.max) - 2 { retire() }
+    }
+
+    func end(_ id: HTTP2StreamID, _ outcome: Exchange.Outcome) {
+        guard let stream = streams.removeValue(forKey: id) else { return }
+        finished += 1
+        stream.exchange.end(outcome)
+        guard case .success(let answer) = outcome else { return }
+        hasServed = true
+        guard pool.settings.retiringStatuses.contains(answer.status), .now() - born >= pool.settings.retiringAge
+        else { return }
+        retire()
+    }
+
+    func retire() {
+        retire(returning: [])
+        if streams.isEmpty { context?.close(promise: nil) }
+    }
+
+    func retire(returning returned: [Exchange]) {
+        guard !isRetired || !returned.isEmpty else { return }
+        isRetired = true
+        pool.retired(ObjectIdentifier(self), returning: returned, hasServed: hasServed)
+    }
+
+    // MARK: The other side
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        watch.heard()
+        if unconfirmed >= 16_384 {
+            let update = HTTP2Frame(streamID: .rootStream, payload: .windowUpdate(windowSizeIncrement: unconfirmed))
+            unconfirmed = 0
+            context.writeAndFlush(Self.wrapOutboundOut(update), promise: nil)
+        }
+        takeTurn()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        takeTurn()
+        context.fireChannelWritabilityChanged()
+    }
+
+    // MARK: Time
+
+    private func setTimer(_ context: ChannelHandlerContext) {
+        watch.set(on: context.eventLoop, isBusy: !streams.isEmpty) { [weak self] in self?.look() }
+    }
+
+    private func look() {
+        guard let context else { return }
+        let now = NIODeadline.now()
+        let overdue = streams.filter { $0.value.exchange.deadline <= now }
+        for (id, stream) in overdue {
+            // Who no longer waits has given it up, and the other side is told all the same.
+            end(id, .failure(stream.exchange.isOver ? .cancelled : .unanswered))
+            abandon(id, context)
+        }
+        switch watch.next(now, isBusy: !streams.isEmpty) {
+        case .nothing: break
+        case .ping: ping(context)
+        case .close: return giveUp(context)
+        case .retire: retire()
+        }
+        // A connection on which nothing at all was heard for most of that time is not trusted with others.
+        if !overdue.isEmpty, (now - watch.lastHeard) * 2 >= pool.settings.requestTimeout { retire() }
+        takeTurn()
+    }
+
+    /// TLS waits for a last word, which nobody will say.
+    private func giveUp(_ context: ChannelHandlerContext) {
+        retire(returning: [])
+        for id in streams.keys { end(id, .failure(.lost("silent"))) }
+        context.close(promise: nil)
+    }
+
+    private func ping(_ context: ChannelHandlerContext) {
+        let frame = HTTP2Frame(streamID: .rootStream, payload: .ping(HTTP2PingData(), ack: false))
+        context.writeAndFlush(Self.wrapOutboundOut(frame), promise: nil)
+    }
+
+    // MARK: The channel
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if farewell == nil { farewell = Connector.describe(error) }
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.context = nil
+        watch.stop()
+        if isOpen {
+            retire(returning: [])
+            for id in streams.keys { end(id, .failure(.lost(farewell))) }
+            pool.closed()
+        } else {
+            opening.fail(.unreachable(farewell ?? "closed before the first settings"))
+        }
+        context.fireChannelInactive()
+    }
+}

@@ -1,0 +1,51 @@
+import Crypto
+import Foundation
+import Synchronization
+
+/// The `Authorization` of requests to a push service (RFC 8292, section 3): one token an origin, used as long as it lasts.
+final class VAPIDTokens: Sendable {
+    private struct Token {
+        var value: String
+        var renewal: Date
+    }
+
+    /// RFC 8292 allows 24; push services whose clock is behind refuse what ends later than that.
+    private static let lifetime: TimeInterval = 12 * 3_600
+    private static let margin: TimeInterval = 3_600
+    /// Origins are anybody's.
+    private static let most = 1_000
+
+    private let key: VAPIDKey
+    private let subject: String
+    private let now: @Sendable () -> Date
+    private let tokens = Mutex<[Origin: Token]>([:])
+
+    init(key: VAPIDKey, subject: String, now: @escaping @Sendable () -> Date) {
+        self.key = key
+        self.subject = subject
+        self.now = now
+    }
+
+    func authorization(for origin: Origin) throws -> String {
+        let now = now()
+        return try tokens.withLock { tokens in
+            if let token = tokens[origin], token.renewal > now { return token.value }
+            if tokens.count >= Self.most { tokens = tokens.filter { $0.value.renewal > now } }
+            if tokens.count >= Self.most { tokens.removeAll() }
+            let value = "vapid t=\(try make(origin, now)), k=\(key.publicKey)"
+            tokens[origin] = Token(value: value, renewal: now.addingTimeInterval(Self.lifetime - Self.margin))
+            return value
+        }
+    }
+
+    private func make(_ origin: Origin, _ now: Date) throws -> String {
+        var header = JSONObject()
+        header.add("typ", "JWT")
+        header.add("alg", "ES256")
+        var claims = JSONObject()
+        claims.add("aud", origin.description)
+        claims.add("exp", Int(now.timeIntervalSince1970 + Self.lifetime))
+        claims.add("sub", subject)
+        return try CompactToken.make(header: header, claims: claims, key: key.signing)
+    }
+}

@@ -1,0 +1,134 @@
+import NIOCore
+import Testing
+
+@testable import PushProviders
+
+/// What cannot be seen through a client: connections that nobody uses, and bounds that take long to reach.
+@Suite struct ConnectionPoolTests {
+    private func withPool(
+        _ change: (inout PoolSettings) -> Void = { _ in },
+        answering script: @escaping HTTP2Server.Script = { _ in [.answer(200)] },
+        _ body: (ConnectionPool, HTTP2Server) async throws -> Void
+    ) async throws {
+        try await HTTP2Server.run(script) { server, port in
+            var settings = PoolSettings()
+            change(&settings)
+            let connector = try Connector(versions: .http2, authorities: TestAuthority.certificate)
+            let origin = Origin(isSecure: true, host: "localhost", port: port)
+            let pool = ConnectionPool(origin: origin, connector: connector, settings: settings)
+            do {
+                try await body(pool, server)
+            } catch {
+                await pool.shutdown()
+                throw error
+            }
+            await pool.shutdown()
+        }
+    }
+
+    private func ask(_ pool: ConnectionPool) async -> Int? {
+        let request = OutgoingRequest(to: pool.origin, path: "/", body: ByteBuffer(string: "{}"))
+        return try? await pool.send(request).get().status
+    }
+
+    @Test func aDeadConnectionIsFoundOutByAPing() async throws {
+        try await withPool {
+            $0.requestTimeout = .seconds(1)
+            $0.pingInterval = .milliseconds(100)
+        } answering: { _ in
+            [.answer(200), .deafen]
+        } _: { pool, _ in
+            #expect(await ask(pool) == 200)
+            #expect(!pool.isUnused)
+            try await eventually { pool.isUnused }
+        }
+    }
+
+    @Test func aLivingConnectionStaysThroughPings() async throws {
+        try await withPool {
+            $0.requestTimeout = .seconds(2)
+            $0.pingInterval = .milliseconds(100)
+        } _: { pool, server in
+            #expect(await ask(pool) == 200)
+            // Longer than an unanswered ping is waited for.
+            try await Task.sleep(for: .seconds(3))
+            #expect(await ask(pool) == 200)
+            #expect(server.connections == 1)
+        }
+    }
+
+    @Test func aConnectionThatNobodyNeedsIsClosed() async throws {
+        try await withPool {
+            $0.idleTimeout = .milliseconds(50)
+        } _: { pool, server in
+            #expect(await ask(pool) == 200)
+            try await eventually { pool.isUnused }
+            #expect(await ask(pool) == 200)
+            #expect(server.connections == 2)
+        }
+    }
+
+    @Test func anOldConnectionThatAnswers503IsReplaced() async throws {
+        try await withPool {
+            $0.retiringStatuses = [503]
+            $0.retiringAge = .nanoseconds(0)
+        } answering: { request in
+            [.answer(request.number == 1 ? 503 : 200)]
+        } _: { pool, server in
+            #expect(await ask(pool) == 503)
+            #expect(await ask(pool) == 200)
+            #expect(server.connections == 2)
+        }
+    }
+
+    @Test func aYoungConnectionThatAnswers503Stays() async throws {
+        try await withPool {
+            $0.retiringStatuses = [503]
+        } answering: { request in
+            [.answer(request.number == 1 ? 503 : 200)]
+        } _: { pool, server in
+            #expect(await ask(pool) == 503)
+            #expect(await ask(pool) == 200)
+            #expect(server.connections == 1)
+        }
+    }
+
+    @Test func whatWaitsIsBoundedInNumberAndTime() async throws {
+        try await withPool {
+            ($0.connections, $0.streams, $0.waiting) = (1, 2, 3)
+            $0.requestTimeout = .seconds(2)
+        } answering: { _ in
+            []
+        } _: { pool, _ in
+            #expect(await ask(pool) == nil)
+            let failures = await withTaskGroup(of: TransportFailure?.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        let request = OutgoingRequest(to: pool.origin, path: "/", body: ByteBuffer())
+                        guard case .failure(let failure) = await pool.send(request) else { return nil }
+                        return failure
+                    }
+                }
+                return await group.reduce(into: [TransportFailure?]()) { $0.append($1) }
+            }
+            #expect(failures.count == 20)
+            #expect(Set(failures).isSubset(of: [.notSent, .unanswered]))
+            #expect(failures.count { $0 == .notSent } >= 15)
+        }
+    }
+
+    @Test func howAnAddressIsRead() {
+        #expect(HTTPAddress("https://Push.Example.org:443/a?b=c")?.origin.description == "https://push.example.org")
+        #expect(HTTPAddress("https://push.example.org/a%2Fb?c=%20")?.path == "/a%2Fb?c=%20")
+        #expect(HTTPAddress("http://[::1]:8080")?.origin == Origin(isSecure: false, host: "::1", port: 8_080))
+        #expect(HTTPAddress("http://[::1]:8080")?.origin.authority == "[::1]:8080")
+        #expect(HTTPAddress("http://[::1]:8080")?.path == "/")
+        for bad in [
+            "", "push.example.org", "ftp://a.example/", "https:///a", "https://a:b@c.example/", "https://a.example:0/",
+            "https://a.example:99999/", "https://a.example/ä", "https://a.example/a b", "https://%61.example/",
+            "https://a.example/\(String(repeating: "a", count: 2_048))", "https://a.example\r\nHost: b",
+        ] {
+            #expect(HTTPAddress(bad) == nil, "\(bad)")
+        }
+    }
+}

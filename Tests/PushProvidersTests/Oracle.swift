@@ -1,0 +1,89 @@
+import Foundation
+
+/// Other people's libraries, asked for their judgement (scripts/push-oracle.py).
+enum Oracle {
+    private struct Judgement: Decodable {
+        var header: [String: String]
+        var claims: [String: EncodedValue]
+    }
+
+    struct Refusal: Error {
+        var output: String
+    }
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// What a token says whose signature PyJWT finds good.
+    static func token(
+        _ token: some StringProtocol,
+        key: String,
+        algorithm: String,
+        audience: String? = nil
+    ) async throws -> (header: [String: String], claims: [String: EncodedValue]) {
+        var question = ["token": String(token), "key": key, "algorithm": algorithm]
+        question["audience"] = audience
+        let answer = try JSONDecoder().decode(Judgement.self, from: try await ask(question))
+        return (answer.header, answer.claims)
+    }
+
+    /// What http-ece makes of a body, as the browser that has these keys.
+    static func text(of body: [UInt8], privateKey: String, auth: String) async throws -> String {
+        let question = ["body": Data(body).base64EncodedString(), "privateKey": privateKey, "auth": auth]
+        let standard = question.mapValues { $0.replacing("+", with: "-").replacing("/", with: "_") }
+        return try JSONDecoder().decode([String: String].self, from: try await ask(standard))["text"] ?? ""
+    }
+
+    private static func ask(_ question: [String: String]) async throws -> Data {
+        let python = try await run("\(root.path)/scripts/python-clients", ["push"], input: Data())
+        let path = String(decoding: python, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        let script = "\(root.path)/scripts/push-oracle.py"
+        return try await run(path, [script], input: try JSONEncoder().encode(question))
+    }
+
+    private static func run(_ program: String, _ arguments: [String], input: Data) async throws -> Data {
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = arguments
+        let (into, out, problems) = (Pipe(), Pipe(), Pipe())
+        (process.standardInput, process.standardOutput, process.standardError) = (into, out, problems)
+        return try await withCheckedThrowingContinuation { continuation in
+            // Waiting for the end of what it says must not take a thread of the tests.
+            let thread = Thread {
+                do {
+                    try process.run()
+                    try into.fileHandleForWriting.write(contentsOf: input)
+                    try into.fileHandleForWriting.close()
+                    let output = out.fileHandleForReading.readDataToEndOfFile()
+                    process.waitUntilExit()
+                    guard process.terminationStatus == 0 else {
+                        let said = problems.fileHandleForReading.readDataToEndOfFile()
+                        throw Refusal(output: String(decoding: said, as: UTF8.self))
+                    }
+                    continuation.resume(returning: output)
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+            thread.start()
+        }
+    }
+}
+
+/// A claim of a token: those there are, are strings and numbers.
+enum EncodedValue: Decodable, Equatable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
+    case string(String)
+    case number(Int)
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let number = try? container.decode(Int.self) {
+            self = .number(number)
+        } else {
+            self = .string(try container.decode(String.self))
+        }
+    }
+
+    init(stringLiteral value: String) { self = .string(value) }
+    init(integerLiteral value: Int) { self = .number(value) }
+}

@@ -1,0 +1,240 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// A server of HTTP/2 over TLS that does as a script says, down to the single frame.
+final class HTTP2Server: Sendable {
+    struct Request: Sendable {
+        /// Of the server, from 1.
+        var number: Int
+        /// Of the server, from 1.
+        var connection: Int
+        var stream: HTTP2StreamID
+        /// How many the connection has under way, this one included.
+        var open: Int
+        var fields: [String: String]
+        var body: [UInt8]
+
+        var path: String { fields[":path"] ?? "" }
+    }
+
+    enum Act: Sendable {
+        case answer(Int, [(String, String)] = [], body: String = "")
+        case answerOf(HTTP2StreamID, Int)
+        /// Answers when `answerHeld` is called.
+        case hold
+        case reset(HTTP2ErrorCode)
+        /// Names the last stream that is looked at.
+        case goAway(last: HTTP2StreamID, word: String = "")
+        case settings([HTTP2Setting])
+        /// Reads no more.
+        case deafen
+        case close
+    }
+
+    typealias Script = @Sendable (Request) -> [Act]
+    typealias Setting = HTTP2Setting
+
+    private struct State {
+        var requests: [Request] = []
+        var connections = 0
+        var peak = 0
+        var held: [@Sendable (_ status: Int) -> Void] = []
+        var script: Script
+    }
+
+    private let state: Mutex<State>
+    private let settings: [HTTP2Setting]
+
+    private init(_ settings: [HTTP2Setting], _ script: @escaping Script) {
+        self.settings = settings
+        state = Mutex(State(script: script))
+    }
+
+    /// All that came, in the order of its coming.
+    var requests: [Request] { state.withLock { $0.requests } }
+    var connections: Int { state.withLock { $0.connections } }
+    /// The most requests that one connection had under way at once.
+    var peak: Int { state.withLock { $0.peak } }
+
+    /// Goes on by another script.
+    func play(_ script: @escaping Script) { state.withLock { $0.script = script } }
+
+    /// Answers what is held.
+    func answerHeld(_ status: Int) {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            return state.held
+        }
+        for answer in held { answer(status) }
+    }
+
+    fileprivate func hold(_ answer: @escaping @Sendable (_ status: Int) -> Void) {
+        state.withLock { $0.held.append(answer) }
+    }
+
+    /// Serves on a free port while `body` runs.
+    static func run<Value>(
+        settings: [Setting] = [.streams(1_000)],
+        _ script: @escaping Script,
+        _ body: (HTTP2Server, _ port: Int) async throws -> Value
+    ) async throws -> Value {
+        let server = HTTP2Server(settings, script)
+        let context = try TestAuthority.serverContext(protocols: ["h2"])
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try server.install(on: channel, context) }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try Self.port(of: channel)
+        do {
+            let value = try await body(server, port)
+            try await channel.close()
+            return value
+        } catch {
+            try await channel.close()
+            throw error
+        }
+    }
+
+    static func port(of channel: any Channel) throws -> Int {
+        guard let port = channel.localAddress?.port else { throw ChannelError.unknownLocalAddress }
+        return port
+    }
+
+    private func install(on channel: any Channel, _ context: NIOSSLContext) throws {
+        let number = state.withLock { state in
+            state.connections += 1
+            return state.connections
+        }
+        var connection = NIOHTTP2Handler.ConnectionConfiguration()
+        connection.initialSettings = settings
+        // What comes for the streams that a good-bye left is no offence.
+        connection.maximumRecentlyResetStreams = 10_000
+        try channel.pipeline.syncOperations.addHandlers(
+            NIOSSLServerHandler(context: context),
+            NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: .init()),
+            HTTP2ServerHandler(server: self, connection: number)
+        )
+    }
+
+    fileprivate func receive(_ request: Request) -> [Act] {
+        let (script, request) = state.withLock { state in
+            var request = request
+            request.number = state.requests.count + 1
+            state.requests.append(request)
+            state.peak = max(state.peak, request.open)
+            return (state.script, request)
+        }
+        return script(request)
+    }
+}
+
+extension HTTP2Setting {
+    static func streams(_ count: Int) -> HTTP2Setting { HTTP2Setting(parameter: .maxConcurrentStreams, value: count) }
+}
+
+private final class HTTP2ServerHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    private let server: HTTP2Server
+    private let connection: Int
+    private var open: [HTTP2StreamID: ([String: String], [UInt8])] = [:]
+
+    init(server: HTTP2Server, connection: Int) {
+        self.server = server
+        self.connection = connection
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = Self.unwrapInboundIn(data)
+        switch frame.payload {
+        case .headers(let head):
+            let fields = Dictionary(head.headers.map { ($0.name, $0.value) }) { "\($0), \($1)" }
+            open[frame.streamID] = (fields, [])
+        case .data(let data):
+            guard case .byteBuffer(let bytes) = data.data else { return }
+            open[frame.streamID]?.1 += bytes.readableBytesView
+            let update = HTTP2Frame(
+                streamID: .rootStream,
+                payload: .windowUpdate(windowSizeIncrement: max(1, bytes.readableBytes))
+            )
+            context.write(Self.wrapOutboundOut(update), promise: nil)
+            if data.endStream { receive(frame.streamID, context) }
+        case .rstStream: open[frame.streamID] = nil
+        default: break
+        }
+    }
+
+    private func receive(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        guard let (fields, body) = open[stream] else { return }
+        let request = HTTP2Server.Request(
+            number: 0,
+            connection: connection,
+            stream: stream,
+            open: open.count,
+            fields: fields,
+            body: body
+        )
+        for act in server.receive(request) { carryOut(act, stream, context) }
+        context.flush()
+    }
+
+    private func carryOut(_ act: HTTP2Server.Act, _ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        switch act {
+        case .answer(let status, let fields, let body): answer(stream, status, fields, body, context)
+        case .answerOf(let other, let status): answer(other, status, [], "", context)
+        case .hold:
+            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            server.hold { [eventLoop = context.eventLoop] status in
+                eventLoop.execute {
+                    let (handler, context) = bound.value
+                    handler.answer(stream, status, [], "", context)
+                    context.flush()
+                }
+            }
+        case .reset(let code):
+            open[stream] = nil
+            write(.rstStream(code), on: stream, context)
+        case .goAway(let last, let word):
+            let bytes = ByteBuffer(string: word)
+            write(.goAway(lastStreamID: last, errorCode: .noError, opaqueData: bytes), on: .rootStream, context)
+        case .settings(let settings): write(.settings(.settings(settings)), on: .rootStream, context)
+        case .deafen: context.channel.setOption(.autoRead, value: false).whenComplete { _ in }
+        case .close:
+            context.flush()
+            context.close(promise: nil)
+        }
+    }
+
+    private func answer(
+        _ stream: HTTP2StreamID,
+        _ status: Int,
+        _ fields: [(String, String)],
+        _ body: String,
+        _ context: ChannelHandlerContext
+    ) {
+        open[stream] = nil
+        let head = HTTP2Frame.FramePayload.Headers(
+            headers: .init([(":status", "\(status)")] + fields),
+            endStream: body.isEmpty
+        )
+        write(.headers(head), on: stream, context)
+        guard !body.isEmpty else { return }
+        write(.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true)), on: stream, context)
+    }
+
+    private func write(_ payload: HTTP2Frame.FramePayload, on stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        context.write(Self.wrapOutboundOut(HTTP2Frame(streamID: stream, payload: payload)), promise: nil)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // What a client does that closes is judged by what it reports.
+        context.close(promise: nil)
+    }
+}

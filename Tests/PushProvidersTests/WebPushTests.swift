@@ -1,0 +1,183 @@
+import Crypto
+import Foundation
+import Testing
+
+@testable import PushProviders
+
+/// What a browser's push service is asked, and what its answers come to.
+@Suite struct WebPushTests {
+    @Test func whatIsSentIsWhatTheBrowserReads() async throws {
+        var message = PushMessage.greeting
+        (message.badge, message.sound, message.collapseKey) = (3, "chord", "chat-7")
+        message.imageURL = "https://example.org/a.png"
+        message.expires = Date(timeIntervalSince1970: 1_800_003_600)
+        message.data = ["url": .string("https://example.org/7")]
+        try await withWebPush { [message] scene in
+            let reply = await scene.send(message)
+
+            #expect(reply == PushReply(.accepted, status: 201, receipt: "/message/1"))
+            let request = try #require(scene.server.requests.first)
+            #expect(request.path == "/push/1?a=b")
+            let fields = ["host", "ttl", "urgency", "topic", "content-encoding", "content-type", "content-length"]
+            #expect(
+                fields.map { request.fields[$0] } == [
+                    "127.0.0.1:\(scene.port)", "3600", "high", "chat-7", "aes128gcm", "application/octet-stream",
+                    "\(request.body.count)",
+                ]
+            )
+            let browser = scene.browser
+            let text = try await Oracle.text(of: request.body, privateKey: browser.privateKey, auth: browser.auth)
+            let start = #"{"id":"01020304-0506-0708-090a-0b0c0d0e0f10","title":"Ada","body":"See you at nine","#
+            let middle = #""image":"https://example.org/a.png","sound":"chord","tag":"chat-7","badge":3,"#
+            #expect(text == start + middle + #""data":{"url":"https://example.org/7"}}"#)
+        }
+    }
+
+    @Test func theTokenIsOneThatPyJWTTakes() async throws {
+        try await withWebPush { scene in
+            _ = await scene.send()
+
+            let field = try #require(scene.server.requests.first?.fields["authorization"])
+            let parts = field.dropFirst("vapid t=".count).components(separatedBy: ", k=")
+            #expect(field.hasPrefix("vapid t="))
+            #expect(parts.last == scene.key.publicKey)
+            let token = try await Oracle.token(
+                parts[0],
+                key: scene.key.signing.publicKey.pemRepresentation,
+                algorithm: "ES256",
+                audience: "http://127.0.0.1:\(scene.port)"
+            )
+            #expect(
+                token.claims == [
+                    "aud": .string("http://127.0.0.1:\(scene.port)"), "exp": 1_800_043_200,
+                    "sub": "mailto:push@example.org",
+                ]
+            )
+        }
+    }
+
+    @Test func aTokenIsKeptForItsOrigin() async throws {
+        try await withWebPush { scene in
+            let hosts = ["127.0.0.1", "127.0.0.1", "localhost"]
+            for host in hosts { _ = await scene.send(to: "http://\(host):\(scene.port)/push/1") }
+            scene.clock.advance(minutes: 11 * 60)
+            _ = await scene.send()
+
+            let tokens = scene.server.requests.map { $0.fields["authorization"] }
+            #expect(tokens.count == 4)
+            #expect(tokens[0] == tokens[1])
+            #expect(Set([tokens[0], tokens[2], tokens[3]]).count == 3)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (200, PushOutcome.accepted, nil), (201, .accepted, nil), (202, .accepted, nil),
+            (404, .unregistered(since: nil), "SubscriptionGone"), (410, .unregistered(since: nil), "SubscriptionGone"),
+            (413, .tooLarge, "PayloadTooLarge"), (429, .targetBusy, "TooManyRequests"), (400, .refused, "BadRequest"),
+            (401, .refused, "VAPIDRefused"), (403, .refused, "VAPIDRefused"), (500, .providerBusy, "HTTP500"),
+            (503, .providerBusy, "HTTP503"), (302, .refused, "HTTP302"),
+        ] as [(Int, PushOutcome, String?)]
+    )
+    func everyStatusHasItsOutcome(status: Int, outcome: PushOutcome, reason: String?) async throws {
+        try await withWebPush(answering: { _ in
+            .init(status: status, fields: ["retry-after": "9", "location": "http://127.0.0.1:1/"])
+        }) { scene in
+            let reply = await scene.send()
+
+            #expect(reply.outcome == outcome)
+            #expect(reply.status == status)
+            #expect(reply.reason == reason)
+            #expect(reply.retryAfter == .seconds(9))
+            // A redirect would lead past the guard.
+            #expect(scene.server.requests.count == 1)
+        }
+    }
+
+    @Test func itIsSentOverTLSToo() async throws {
+        try await withWebPush(isSecure: true) { scene in
+            for _ in 0..<3 {
+                #expect(await scene.send(to: "https://localhost:\(scene.port)/a").outcome == .accepted)
+            }
+            #expect(scene.server.connections == 1)
+        }
+    }
+
+    @Test func itIsSentOverHTTP2WhereThatIsSpoken() async throws {
+        try await HTTP2Server.run { _ in
+            [.answer(201)]
+        } _: { server, port in
+            var configuration = WebPushClient.Configuration()
+            configuration.trustedAuthorities = TestAuthority.certificate
+            configuration.addresses = AddressGuard(allowing: ["localhost:\(port)"])
+            let client = try WebPushClient(key: VAPIDKey(), subject: "mailto:a@b.example", configuration: configuration)
+            let reply = await client.send(.greeting, to: Browser().target("https://localhost:\(port)/a"))
+            await client.shutdown()
+
+            #expect(reply.outcome == .accepted)
+            #expect(server.requests.first?.fields["content-encoding"] == "aes128gcm")
+        }
+    }
+
+    @Test func aLongTextIsCutToWhatPushServicesTake() async throws {
+        var long = PushMessage.greeting
+        long.body = String(repeating: "é", count: 4_000)
+        var heavy = PushMessage.greeting
+        heavy.data = ["mine": .string(String(repeating: "d", count: 3_990))]
+        try await withWebPush { [long, heavy] scene in
+            #expect(await scene.send(long).outcome == .accepted)
+            #expect(await scene.send(heavy) == PushReply(.tooLarge, reason: "PayloadTooLarge"))
+
+            let sizes = scene.server.requests.map(\.body.count)
+            #expect(sizes.count == 1)
+            #expect((4_095...4_096).contains(sizes[0]))
+        }
+    }
+
+    @Test func aLongCollapseKeyIsNamedByItsHash() async throws {
+        var message = PushMessage.greeting
+        message.collapseKey = "chat.7"
+        try await withWebPush { [message] scene in
+            _ = await scene.send(message)
+
+            let topic = try #require(scene.server.requests.first?.fields["topic"])
+            #expect(topic.utf8.count == 32)
+            #expect(topic.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") })
+        }
+    }
+
+    @Test func oneThatIsNeverAnsweredEndsAtItsTime() async throws {
+        try await withWebPush(
+            configure: { configuration, port in
+                configuration.addresses = AddressGuard(allowing: ["127.0.0.1:\(port)"])
+                configuration.requestTimeout = .seconds(5)
+                configuration.connections = 2
+            },
+            answering: { request in
+                request.path == "/silent" ? nil : .init(status: 201)
+            }
+        ) { scene in
+            async let silent = scene.send(to: "http://127.0.0.1:\(scene.port)/silent")
+            #expect(await scene.send().outcome == .accepted)
+            #expect(await silent == PushReply(.providerBusy, reason: "NoAnswer"))
+            #expect(await scene.send().outcome == .accepted)
+        }
+    }
+
+    @Test func keysAndSubjectsThatAreNoneAreRefused() throws {
+        for bad in ["", "AAAA", "-----BEGIN PRIVATE KEY-----", String(repeating: "A", count: 43)] {
+            #expect(throws: PushCredentialsError.self) { try VAPIDKey(bad) }
+        }
+        #expect(throws: PushCredentialsError.self) { try WebPushClient(key: VAPIDKey(), subject: "me") }
+        let key = VAPIDKey()
+        #expect(try VAPIDKey(key.privateKey).publicKey == key.publicKey)
+        #expect(try VAPIDKey(key.signing.pemRepresentation).publicKey == key.publicKey)
+    }
+
+    @Test func aServiceIsWhoeverFails() {
+        #expect(PushTarget.apns(token: "a", environment: .sandbox).service == "apns-sandbox")
+        #expect(PushTarget.fcm(token: "a").service == "fcm")
+        let target = PushTarget.web(endpoint: "https://Push.example.org/a/b", p256dh: "", auth: "")
+        #expect(target.service == "https://push.example.org")
+    }
+}
