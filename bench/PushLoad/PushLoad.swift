@@ -52,7 +52,8 @@ import Synchronization
     /// Of this process, in seconds.
     private static func processorTime() throws -> Double {
         var usage = rusage()
-        guard getrusage(RUSAGE_SELF, &usage) == 0 else { throw POSIXError(.EINVAL) }
+        // Either an enumeration or a number, as other C libraries in the build have it.
+        guard getrusage(.init(RUSAGE_SELF.rawValue), &usage) == 0 else { throw POSIXError(.EINVAL) }
         return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1_000_000 }
     }
 }

@@ -78,7 +78,8 @@ final class ConnectionPool: Sendable {
             state.members.append(PoolMember(id: id, connection: connection, eventLoop: eventLoop, limit: limit))
             return (state.advance(settings), false)
         }
-        if isLate { connection.value.retire() }
+        // A channel that is closed while it becomes active never tells its handlers that it is closed.
+        if isLate { eventLoop.execute { connection.value.retire() } }
         carryOut(steps)
     }
 

@@ -56,8 +56,10 @@ final class HTTP1Connection: ChannelInboundHandler, PooledConnection {
         while current == nil {
             let taken = pool.turn(ObjectIdentifier(self), finished: finished)
             guard let exchange = taken.first else { break }
-            finished = exchange.isOver ? 1 : 0
-            if !exchange.isOver { begin(exchange, context) }
+            // Asked once: its caller may give up at any moment.
+            let isOver = exchange.isOver
+            finished = isOver ? 1 : 0
+            if !isOver { begin(exchange, context) }
         }
         setTimer(context)
     }
