@@ -105,6 +105,13 @@ package struct NeighbourContext: ChildRequestContext {
         requestID = context.requestID
     }
 
+    /// - Throws: `forbidden` for another service.
+    package func requireOperator() throws {
+        guard caller == "roost" else {
+            throw APIError(.forbidden, "operator_only", "this is done by the operator's command")
+        }
+    }
+
     package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
     package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
     package var maxUploadSize: Int { SuiteLimits.body }

@@ -80,12 +80,6 @@ struct NeighbourRoutes {
 }
 
 extension NeighbourContext {
-    fileprivate func requireOperator() throws {
-        guard caller == "roost" else {
-            throw APIError(.forbidden, "operator_only", "this is done by the operator's command")
-        }
-    }
-
     fileprivate func require(_ service: String, to purpose: String) throws {
         guard caller == service else {
             throw APIError(.forbidden, "\(service)_only", "this is for the service \(service), to \(purpose)")
