@@ -82,7 +82,12 @@ func executable(_ name: String, path: String, _ dependencies: [Target.Dependency
 }
 
 /// The four targets of a service: what neighbours may import, the server, the executable and its tests.
-func service(_ name: String, calls neighbours: [String] = [], adding extra: [Target.Dependency] = []) -> [Target] {
+func service(
+    _ name: String,
+    calls neighbours: [String] = [],
+    adding extra: [Target.Dependency] = [],
+    testing: [Target.Dependency] = []
+) -> [Target] {
     let api = Target.Dependency.target(name: "\(name)API")
     let server = Target.Dependency.target(name: "\(name)Server")
     let neighbourAPIs = neighbours.map { Target.Dependency.target(name: "\($0)API") }
@@ -111,7 +116,7 @@ func service(_ name: String, calls neighbours: [String] = [], adding extra: [Tar
         ),
         .testTarget(
             name: "\(name)Tests",
-            dependencies: neighbourAPIs + extra + [
+            dependencies: neighbourAPIs + extra + testing + [
                 api, server, "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
                 .configuration, .httpTypes, .hummingbird, .hummingbirdTesting, .lifecycle, .logging, .nioCore,
             ],
@@ -294,7 +299,7 @@ let package = Package(
             ]
         )
         + tests("LocalPostgresTests", ["ChildProcesses", "LocalPostgres", .logging])
-        + tests("RoostTests", ["ConversationsAPI", "Wire", "roost"])
+        + tests("RoostTests", ["ConversationsAPI", "PushAPI", "Wire", "roost"])
         + tests(
             "SuiteTests",
             [
@@ -314,7 +319,7 @@ let package = Package(
             "roost",
             path: "Services/Roost",
             [
-                "AuthAPI", "ChildProcesses", "ConversationsAPI", "Credentials", "LocalPostgres", "Postgres",
+                "AuthAPI", "ChildProcesses", "ConversationsAPI", "Credentials", "LocalPostgres", "Postgres", "PushAPI",
                 "ServiceClient", "SocketIOClient", "Wire",
                 .argumentParser, .asyncHTTPClient, .crypto, .httpTypes, .logging, .nioSSL,
             ]
@@ -327,7 +332,12 @@ let package = Package(
             adding: ["Blobs", "EventBus", "Multipart", "SocketIO", .collections, .nioHTTP1]
         )
         // It hears of badges from conversations and calls nobody there; conversations calls it.
-        + service("Push", calls: ["Auth"], adding: ["ConversationsAPI", .crypto])
+        + service(
+            "Push",
+            calls: ["Auth"],
+            adding: ["ConversationsAPI", "PushProviders", .crypto],
+            testing: ["SandboxServer"]
+        )
         + gateway()
         + sandbox()
 )

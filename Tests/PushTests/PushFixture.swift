@@ -86,7 +86,12 @@ func withPush(
     _ body: (Scene) async throws -> Void
 ) async throws {
     let keys = TestKeys()
-    let auth = ServiceClient(callee: "auth", transport: AuthTransport(keys), retry: .never)
+    // No application has credentials of its own.
+    let transport = AuthTransport(keys) { request in
+        guard request.path.hasSuffix("/push") else { return ServiceResponse(status: 404) }
+        return ServiceResponse(status: 200, body: Data("{}".utf8))
+    }
+    let auth = ServiceClient(callee: "auth", transport: transport, retry: .never)
     try await TestService.with(
         PushService.self,
         settings: settings,
@@ -108,10 +113,12 @@ extension DeviceDraft {
 
 /// A time that goes on when the test says so.
 final class TestClock: Sendable {
-    // Today's, since credentials are.
-    private let time = Mutex(Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded()))
+    // Today's, since credentials are; and ahead of them, however slow the machine makes the next one.
+    private let time = Mutex(Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded() + 300))
 
     @Sendable func read() -> Date { time.withLock { $0 } }
 
     func advance(by seconds: TimeInterval) { time.withLock { $0 += seconds } }
+
+    func set(_ date: Date) { time.withLock { $0 = date } }
 }

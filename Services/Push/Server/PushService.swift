@@ -11,6 +11,7 @@ package struct PushService: SuiteService {
     package static let defaultPort = 8085
     package static let migrations = [
         Migration(name: "V0001_devices_and_settings", sql: PackageResources.V0001_devices_and_settings_sql),
+        Migration(name: "V0002_notifications", sql: PackageResources.V0002_notifications_sql),
         EventConsumer.migration("V0003_event_inbox"),
     ]
 
@@ -20,6 +21,7 @@ package struct PushService: SuiteService {
     private let subscriptions: Subscriptions
     private let topics: Topics
     private let events: EventConsumer
+    private let pipeline: Pipeline
     private let upkeep: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
@@ -33,7 +35,7 @@ package struct PushService: SuiteService {
             logger: logger,
             now: now
         )
-        settings = PersonalSettings(database: database)
+        settings = PersonalSettings(database: database, now: now)
         subscriptions = Subscriptions(
             database: database,
             cursors: resources.cursors,
@@ -41,12 +43,32 @@ package struct PushService: SuiteService {
             now: now
         )
         topics = Topics(database: database, maximum: own.maximumTopicsOfUser)
-        events = PeopleNews(devices: devices).heard(by: EventConsumer(database: database, logger: logger, now: now))
+        let auth = AuthClient(try resources.neighbours.client("auth"))
+        let providers = Providers(
+            own: own.credentials,
+            ask: { try await ProviderCredentials.all(auth.pushCredentials(of: $0)) },
+            make: own.client,
+            logger: logger,
+            now: now
+        )
+        pipeline = Pipeline(
+            database: database,
+            providers: providers,
+            settings: try PipelineConfiguration(configuration),
+            cursors: resources.cursors,
+            logger: logger,
+            now: now
+        )
+        events = PeopleNews(devices: devices, broadcasts: pipeline.broadcasts)
+            .heard(by: EventConsumer(database: database, logger: logger, now: now))
         let pruning = DevicePruning(database: database, days: own.deviceDays, now: now)
-        upkeep = [
-            events.background,
-            Periodic("pruning of devices", every: .seconds(3_600), logger: logger, pruning.prune),
-        ]
+        // Stopped the other way round: what is being sent still needs its push service.
+        upkeep =
+            [
+                providers,
+                events.background,
+                Periodic("pruning of devices", every: .seconds(3_600), logger: logger, pruning.prune),
+            ] + pipeline.background
         self.configuration = own
     }
 
@@ -55,6 +77,8 @@ package struct PushService: SuiteService {
         SettingsRoutes(settings: settings).add(to: routes)
         SubscriptionRoutes(subscriptions: subscriptions).add(to: routes)
         TopicRoutes(topics: topics).add(to: routes)
+        NotificationRoutes(notifications: pipeline.notifications, log: pipeline.log).add(to: routes)
+        PipelineNeighbourRoutes(intake: pipeline.intake, oversight: pipeline.oversight).add(to: routes)
         events.add(to: routes)
     }
 

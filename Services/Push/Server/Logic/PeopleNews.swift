@@ -1,18 +1,21 @@
 import AuthAPI
 import struct ConversationsAPI.DeviceBadge
 import Postgres
+import PushAPI
 import ServiceHost
 import Wire
 
-/// What push does about what others tell it of people: sign-ins, sessions that end, people who leave.
+/// What push does about what others tell it of people: sign-ins, sessions that end, people who leave or go live.
 struct PeopleNews: Sendable {
     let devices: Devices
+    let broadcasts: Broadcasts
 
     func heard(by consumer: EventConsumer) -> EventConsumer {
         consumer
             .on(DeviceRegistered.self) { registered, _, db in try await devices.take(registered, in: db) }
             .on(DeviceBadge.self) { change, _, db in try await devices.take(change, in: db) }
             .on(SessionEnded.self) { ended, _, db in try await devices.take(ended, in: db) }
+            .on(BroadcastLive.self) { live, _, db in try await broadcasts.take(live, in: db) }
             .on(UserDeleted.self) { deleted, _, db in
                 let user = User.ID(application: deleted.applicationId, user: deleted.userId)
                 try await Self.forget(user, in: db)
@@ -25,5 +28,6 @@ struct PeopleNews: Sendable {
         try await SettingsStore(db: db).delete(of: user)
         try await SubscriptionStore(db: db).delete(of: user)
         try await TopicSubscriptionStore(db: db).delete(of: user)
+        try await ForgettingStore(db: db).forget(user)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 import PushAPI
 import Wire
@@ -5,6 +6,7 @@ import Wire
 /// What people say they want to be notified of, and when.
 struct PersonalSettings: Sendable {
     let database: PostgresPool
+    let now: @Sendable () -> Date
 
     func show(to user: User.ID) async throws -> NotificationSettings {
         try await SettingsStore(db: database.reads).find(of: user) ?? NotificationSettings()
@@ -20,6 +22,10 @@ struct PersonalSettings: Sendable {
             disabledKinds: changes.kinds.filter { !$0.value }.map(\.key.rawValue).sorted(),
             enabledKinds: changes.kinds.filter(\.value).map(\.key.rawValue).sorted()
         )
-        return try await SettingsStore(db: database).upsert(update, of: user)
+        return try await database.transaction { db in
+            // What waits for the end of quiet hours may wait no longer.
+            try await HeldStore(db: db).release(user, at: now())
+            return try await SettingsStore(db: db).upsert(update, of: user)
+        }
     }
 }

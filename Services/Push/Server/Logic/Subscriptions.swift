@@ -52,6 +52,8 @@ struct Subscriptions: Sendable {
             let store = SubscriptionStore(db: db)
             let isNew = try await store.find(name.folded, of: user) == nil
             let subscription = try await store.upsert(name, update, of: user)
+            // What waits for the end of quiet hours is decided anew.
+            try await HeldStore(db: db).release(user, at: now())
             if isNew, try await store.count(of: user, upTo: maximum + 1) > maximum {
                 let message = "one may have \(maximum) favourites"
                 throw APIError(.unprocessable, "too_many_subscriptions", message)

@@ -1,0 +1,109 @@
+import Foundation
+import Metrics
+import Postgres
+import PushAPI
+import Wire
+
+/// Takes what other services have to tell people: on disk before it is acknowledged, and each once.
+struct Intake: Sendable {
+    /// A request's id, in bytes.
+    private static let maximumID = 200
+
+    let database: PostgresPool
+    /// Rung when something was written.
+    let bell: Bell
+    let now: @Sendable () -> Date
+    private let counters = Dictionary(
+        uniqueKeysWithValues: NotificationKind.allCases.map { kind in
+            (kind, Counter(label: "roost_push_notifications_total", dimensions: [("kind", kind.rawValue)]))
+        }
+    )
+
+    init(database: PostgresPool, bell: Bell, now: @escaping @Sendable () -> Date) {
+        self.database = database
+        self.bell = bell
+        self.now = now
+    }
+
+    /// What of a service's is refused is a fault of ours, which would keep all behind it: only what cannot be kept is.
+    func take(_ requests: [NotificationRequest]) async throws -> NotificationsTaken {
+        guard requests.count <= PushClient.maximumNotifications else {
+            throw APIError.invalid(
+                "notifications",
+                "at most \(PushClient.maximumNotifications) at a time",
+                code: "too_many"
+            )
+        }
+        let now = now()
+        var known: Set<[UInt8]> = []
+        var new: [NewNotification] = []
+        for (index, request) in requests.enumerated() {
+            try Self.check(request, at: "notifications[\(index)]")
+            let key = Array(request.applicationId.utf8) + [0] + Array(request.id.utf8)
+            if known.insert(key).inserted { new.append(try NewNotification(request, at: now)) }
+        }
+        let taken = try await write(new)
+        return NotificationsTaken(taken: taken, known: requests.count - taken)
+    }
+
+    /// Writes notifications that are checked, no two of the same id; returns how many were new.
+    func write(_ new: [NewNotification]) async throws -> Int {
+        guard !new.isEmpty else { return 0 }
+        let taken = try await NotificationStore(db: database).insert(new)
+        for notification in new.prefix(taken) { count(notification.kind) }
+        if taken > 0 { bell.ring() }
+        return taken
+    }
+
+    func count(_ kind: NotificationKind) { counters[kind]?.increment() }
+
+    private static func check(_ request: NotificationRequest, at path: String) throws {
+        guard !request.id.isEmpty else { throw APIError.missing("\(path).id") }
+        guard request.id.utf8.count <= maximumID else {
+            throw APIError.invalid("\(path).id", "an id may have \(maximumID) bytes", code: "too_long")
+        }
+        guard !request.applicationId.isEmpty else { throw APIError.missing("\(path).applicationId") }
+        guard request.recipients.count <= NotificationRequest.maximumRecipients else {
+            throw APIError.invalid(
+                "\(path).recipients",
+                "a notification may name \(NotificationRequest.maximumRecipients) people",
+                code: "too_many"
+            )
+        }
+        switch request.data {
+        case nil, .null, .object: break
+        default:
+            throw APIError.invalid("\(path).data", "the field \"data\" must be an object", code: "mistyped_field")
+        }
+    }
+}
+
+extension NewNotification {
+    fileprivate init(_ request: NotificationRequest, at now: Date) throws {
+        var named: Set<[UInt8]> = []
+        let lifetime = request.ttl.map { min(max($0, 1), ContentRules.lifetimes.upperBound) }
+        var data: String?
+        if case .object(let members) = request.data, !members.isEmpty {
+            data = String(decoding: try JSONValue.object(members).compact(), as: UTF8.self)
+        }
+        self.init(
+            application: request.applicationId,
+            id: request.id,
+            kind: request.kind,
+            title: request.title.flatMap { $0.isEmpty ? nil : $0 },
+            body: request.body.flatMap { $0.isEmpty ? nil : $0 },
+            data: data,
+            sound: request.sound,
+            image: request.image,
+            badge: request.badge,
+            collapseKey: request.collapseKey,
+            about: request.about,
+            community: nil,
+            priority: request.priority ?? .high,
+            audience: .people(request.recipients.filter { named.insert(Array($0.userId.utf8)).inserted }),
+            createdAt: now,
+            dueAt: now,
+            expiresAt: now.addingTimeInterval(TimeInterval(lifetime ?? ContentRules.lifetimes.upperBound))
+        )
+    }
+}

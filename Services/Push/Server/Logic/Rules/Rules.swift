@@ -1,0 +1,85 @@
+import Foundation
+import PushAPI
+import Wire
+
+/// What is done about a notification for one person.
+enum Decision: Hashable, Sendable {
+    case send
+    /// He is to be left in peace, for this reason.
+    case withhold(WithholdingReason)
+    /// Kept until then, and decided anew.
+    case hold(until: Date)
+    case expired
+    case cancelled
+}
+
+/// Why somebody is not notified, as the log says it.
+enum WithholdingReason: String, Sendable, CaseIterable {
+    /// He has switched all of it off.
+    case disabled
+    /// He has switched off what is of this kind.
+    case kindDisabled = "kind_disabled"
+    case notFavourite = "not_favourite"
+    /// The broadcaster is a favourite that is not to be notified of.
+    case favouriteOff = "favourite_off"
+    /// He wants no broadcasts from there.
+    case communityDisabled = "community_disabled"
+    /// He wants none of this broadcaster from there.
+    case favouriteCommunityDisabled = "favourite_community_disabled"
+    /// Something about the broadcaster reached him a short while ago.
+    case cooldown
+    /// There is no device, or none beside those that know already.
+    case noDevice = "no_device"
+}
+
+/// The rules for every kind of notification, in the order in which they are asked; the first that says no is the reason.
+struct Rules: Sendable {
+    /// Seconds from what a push service last accepted about a broadcaster to the next, for who wants it so.
+    let cooldown: TimeInterval
+
+    static let quietReason = "quiet_hours"
+
+    func decide(
+        _ notification: PendingNotification,
+        for person: PersonFacts,
+        hasDevice: Bool,
+        _ clock: inout QuietClock
+    ) -> Decision {
+        if notification.isCancelled { return .cancelled }
+        if notification.expires <= clock.now { return .expired }
+        if let reason = objection(to: notification, of: person, at: clock.now) { return .withhold(reason) }
+        guard hasDevice else { return .withhold(.noDevice) }
+        if let hours = person.quietHours, let end = clock.end(of: hours) { return .hold(until: end) }
+        return .send
+    }
+
+    private func objection(
+        to notification: PendingNotification,
+        of person: PersonFacts,
+        at now: Date
+    ) -> WithholdingReason? {
+        guard person.isEnabled else { return .disabled }
+        // What the application itself says cannot be switched off by kind.
+        if notification.kind != .server, person.disabledKinds.contains(notification.kind.rawValue) {
+            return .kindDisabled
+        }
+        guard notification.kind == .broadcast else { return nil }
+        guard let favourite = person.favourite else { return .notFavourite }
+        guard favourite.notify else { return .favouriteOff }
+        if let community = notification.community {
+            if person.disabledCommunities.contains(community) { return .communityDisabled }
+            if favourite.disabledCommunities.contains(community) { return .favouriteCommunityDisabled }
+        }
+        if favourite.cooldown, let last = favourite.lastAccepted, now < last.addingTimeInterval(cooldown) {
+            return .cooldown
+        }
+        return nil
+    }
+
+    /// What is heard: of a broadcast what was chosen for the broadcaster, else what the sender named.
+    func sound(of notification: PendingNotification, for person: PersonFacts) -> String? {
+        guard notification.isShown else { return nil }
+        let chosen = notification.kind == .broadcast ? person.favourite?.sound : notification.sound
+        return chosen.flatMap(NotificationSound.named) ?? NotificationSound.standard
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import Logging
+import PushProviders
+import ServiceLifecycle
+
+/// Whom a push service knows a sender by.
+enum ProviderCredentials: Hashable, Sendable {
+    /// A key of an Apple developer account, PEM.
+    case apns(key: String, keyID: String, teamID: String, topic: String)
+    /// The JSON of a service account of Google's.
+    case fcm(serviceAccount: String)
+    /// A P-256 private key, 32 bytes in base64url; `mailto:` or `https:`.
+    case vapid(privateKey: String, subject: String)
+
+    var kind: ProviderKind {
+        switch self {
+        case .apns: .apns
+        case .fcm: .fcm
+        case .vapid: .web
+        }
+    }
+}
+
+/// The push services' clients, one for each credentials: an application's own, or else the deployment's.
+actor Providers: ProviderDirectory, Service {
+    typealias Credentials = [ProviderKind: ProviderCredentials]
+
+    /// How long an application's credentials are known before they are asked for again, in seconds.
+    private static let memory: TimeInterval = 60
+    /// How long a client is kept that nobody asks for.
+    private static let idle: TimeInterval = 900
+
+    private struct Known {
+        var credentials: Credentials
+        var until: Date
+    }
+
+    private struct Client {
+        let provider: any PushProvider
+        var usedAt: Date
+    }
+
+    private let own: Credentials
+    private let ask: @Sendable (_ application: String) async throws -> Credentials
+    private let make: @Sendable (ProviderCredentials) throws -> any PushProvider
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+    private var known: [String: Known] = [:]
+    private var questions: [String: Task<Credentials, any Error>] = [:]
+    private var clients: [ProviderCredentials: Client] = [:]
+    private var sweptAt = Date.distantPast
+
+    /// - Parameters:
+    ///   - own: the deployment's, for every application that has none.
+    ///   - ask: what an application has.
+    ///   - make: opens a client; throws for credentials that cannot be used.
+    ///   - logger: hears of such credentials.
+    ///   - now: the time, for how long what is known is.
+    init(
+        own: Credentials,
+        ask: @escaping @Sendable (_ application: String) async throws -> Credentials,
+        make: @escaping @Sendable (ProviderCredentials) throws -> any PushProvider,
+        logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.own = own
+        self.ask = ask
+        self.make = make
+        self.logger = logger
+        self.now = now
+    }
+
+    func provider(_ kind: ProviderKind, of application: String) async throws -> (any PushProvider)? {
+        guard let credentials = try await credentials(of: application)[kind] ?? own[kind] else { return nil }
+        let now = now()
+        await sweep(at: now)
+        if let client = clients[credentials] {
+            clients[credentials]?.usedAt = now
+            return client.provider
+        }
+        let provider: any PushProvider
+        do {
+            provider = try make(credentials)
+        } catch {
+            logger.error(
+                "the credentials for a push service cannot be used",
+                metadata: ["application": "\(application)", "provider": "\(kind.rawValue)", "error": "\(error)"]
+            )
+            provider = UnusableProvider()
+        }
+        clients[credentials] = Client(provider: provider, usedAt: now)
+        return provider
+    }
+
+    /// Those known a short while ago; older ones too while nobody can be asked.
+    private func credentials(of application: String) async throws -> Credentials {
+        let known = known[application]
+        if let known, now() < known.until { return known.credentials }
+        do {
+            let credentials = try await question(about: application)
+            self.known[application] = Known(credentials: credentials, until: now().addingTimeInterval(Self.memory))
+            return credentials
+        } catch {
+            guard let known else { throw error }
+            self.known[application]?.until = now().addingTimeInterval(1)
+            return known.credentials
+        }
+    }
+
+    /// One question at a time about an application, however many wait for its answer.
+    private func question(about application: String) async throws -> Credentials {
+        if let asked = questions[application] { return try await asked.value }
+        let question = Task { [ask] in try await ask(application) }
+        questions[application] = question
+        defer { questions[application] = nil }
+        return try await question.value
+    }
+
+    /// Closes clients whose credentials have been changed, or whose application has nothing to say any more.
+    private func sweep(at now: Date) async {
+        guard now.timeIntervalSince(sweptAt) > 60 else { return }
+        sweptAt = now
+        let idle = clients.filter { now.timeIntervalSince($0.value.usedAt) > Self.idle }
+        for (credentials, client) in idle {
+            clients[credentials] = nil
+            await client.provider.shutdown()
+        }
+    }
+
+    nonisolated func run() async {
+        // Cancelled without grace is a shutdown too.
+        try? await gracefulShutdown()
+        await shutdown()
+    }
+
+    private func shutdown() async {
+        let clients = clients
+        self.clients = [:]
+        for client in clients.values { await client.provider.shutdown() }
+    }
+}
+
+/// In the place of a client whose credentials cannot be used: everything waits until they are others.
+private struct UnusableProvider: PushProvider {
+    func send(_ message: PushMessage, to target: PushTarget) async -> PushReply {
+        PushReply(.misconfigured, reason: "unusable_credentials")
+    }
+
+    func shutdown() async {}
+}

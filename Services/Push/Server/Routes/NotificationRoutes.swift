@@ -1,0 +1,34 @@
+import Hummingbird
+import PushAPI
+import ServiceHost
+import Wire
+
+/// Serves `/push/notifications`, for those who have something to say to many, and each one's own log.
+struct NotificationRoutes {
+    let notifications: Notifications
+    let log: NotificationLog
+
+    func add(to routes: SuiteRoutes) {
+        routes.user.get("notifications/log", use: list)
+        routes.server.post("push/notifications", use: send)
+        routes.server.get("push/notifications/:id", use: show)
+        routes.server.delete("push/notifications/:id", use: cancel)
+    }
+
+    func list(request: Request, context: UserContext) async throws -> Page<NotificationRecord> {
+        try await log.list(of: context.user, limit: request.limit(), cursor: request.query("cursor"))
+    }
+
+    func send(request: Request, context: ServerContext) async throws -> Reply<NotificationReport> {
+        let draft = try await request.decode(as: NotificationDraft.self, context: context)
+        return Reply(try await notifications.send(draft, as: context.application), status: .accepted)
+    }
+
+    func show(request: Request, context: ServerContext) async throws -> Reply<NotificationReport> {
+        Reply(try await notifications.show(context.path("id"), of: context.application))
+    }
+
+    func cancel(request: Request, context: ServerContext) async throws -> Reply<NotificationReport> {
+        Reply(try await notifications.cancel(context.path("id"), of: context.application))
+    }
+}

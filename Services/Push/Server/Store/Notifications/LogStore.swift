@@ -1,0 +1,105 @@
+import Foundation
+import Postgres
+import PushAPI
+import Wire
+
+/// The table `log`, and what is still in the queue, which the log shows as waiting.
+struct LogStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    func insert(_ rows: [Decided.LogRow], of batch: Batch, at now: Date) async throws {
+        guard !rows.isEmpty else { return }
+        try await db.run(
+            """
+            INSERT INTO log (
+                application_id, user_id, notification_key, outcome, reason, logged_at, held_until, device_id, platform
+            )
+            SELECT application_id, user_id, notification_key, outcome, reason, \(now), held_until, device_id, platform
+            FROM unnest(
+                \(rows.map(\.user.application)), \(rows.map(\.user.user)),
+                \(rows.map { batch.notifications[$0.notification].key }), \(rows.map(\.outcome.rawValue)),
+                \(rows.map(\.reason)), \(rows.map(\.heldUntil)), \(rows.map { $0.device?.id }),
+                \(rows.map { $0.device?.platform })
+            ) WITH ORDINALITY AS rows (
+                application_id, user_id, notification_key, outcome, reason, held_until, device_id, platform, place
+            )
+            ORDER BY place
+            """
+        )
+    }
+
+    /// Somebody's entries, the newest first; those before `entry`.
+    ///
+    /// An entry keeps its number on its way from the queue to the log, so that it is on one page, once.
+    func page(of user: User.ID, before entry: Int64?, limit: Int) async throws -> [NotificationRecord] {
+        let entry = entry ?? Int64.max
+        return try await db.all(
+            """
+            SELECT entries.entry_id, notifications.id, notifications.kind, notifications.title, notifications.about,
+                   entries.outcome, entries.reason, entries.logged_at, entries.held_until, entries.device_id,
+                   entries.platform, entries.attempts
+            FROM (
+                (
+                    SELECT entry_id, notification_key, outcome, reason, logged_at, held_until, device_id, platform,
+                           attempts
+                    FROM log
+                    WHERE application_id = \(user.application) AND user_id = \(user.user) AND entry_id < \(entry)
+                    ORDER BY entry_id DESC LIMIT \(limit)
+                )
+                UNION ALL
+                (
+                    SELECT queue.entry_id, queue.notification_key, 'waiting', queue.reason, queue.created_at,
+                           NULL::timestamptz, devices.device_id, devices.platform, queue.attempts
+                    FROM queue LEFT JOIN devices ON devices.device_key = queue.device_key
+                    WHERE queue.application_id = \(user.application) AND queue.user_id = \(user.user)
+                        AND queue.entry_id < \(entry)
+                    ORDER BY queue.entry_id DESC LIMIT \(limit)
+                )
+            ) AS entries
+            JOIN notifications ON notifications.notification_key = entries.notification_key
+            ORDER BY entries.entry_id DESC LIMIT \(limit)
+            """,
+            as: NotificationRecord.init(row:)
+        )
+    }
+
+    /// Forgets entries older than that; returns how many.
+    func prune(before date: Date, limit: Int) async throws -> Int {
+        try await db.run(
+            """
+            DELETE FROM log USING (
+                SELECT application_id, user_id, entry_id FROM log WHERE logged_at < \(date)
+                ORDER BY logged_at LIMIT \(limit)
+            ) AS old
+            WHERE log.application_id = old.application_id AND log.user_id = old.user_id AND log.entry_id = old.entry_id
+            """
+        )
+    }
+}
+
+extension NotificationRecord {
+    fileprivate init(row: PostgresRow) throws {
+        let attempts = try row.optionalInt("attempts") ?? 0
+        // Both are what the tables' own constraints allow.
+        guard let kind = NotificationKind(rawValue: try row.string("kind")) else {
+            throw try row.cell("kind").error("holds no kind that is known")
+        }
+        guard let outcome = Outcome(rawValue: try row.string("outcome")) else {
+            throw try row.cell("outcome").error("holds no outcome that is known")
+        }
+        self.init(
+            id: try row.int64("entry_id"),
+            notificationId: try row.string("id"),
+            kind: kind,
+            title: try row.optionalString("title"),
+            about: try row.optionalString("about"),
+            outcome: outcome,
+            reason: try row.optionalString("reason"),
+            at: try row.date("logged_at"),
+            until: try row.optionalDate("held_until"),
+            deviceId: try row.optionalString("device_id"),
+            platform: try row.optionalString("platform").flatMap(DevicePlatform.init(rawValue:)),
+            attempts: attempts > 0 ? attempts : nil
+        )
+    }
+}

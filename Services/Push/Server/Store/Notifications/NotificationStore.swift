@@ -1,0 +1,212 @@
+import Foundation
+import Postgres
+import PushAPI
+import Wire
+
+/// A notification as it is written down, checked.
+struct NewNotification: Sendable {
+    /// Empty for a broadcast.
+    var application: String
+    var id: String
+    var kind: NotificationKind
+    var title: String?
+    var body: String?
+    /// A JSON object, compact.
+    var data: String?
+    var sound: String?
+    var image: String?
+    var badge: NotificationBadge?
+    var collapseKey: String?
+    var about: String?
+    /// Folded.
+    var community: String?
+    var priority: NotificationPriority
+    var audience: Audience
+    var createdAt: Date
+    var dueAt: Date
+    var expiresAt: Date
+}
+
+/// The table `notifications`, and what is told to whom of it.
+struct NotificationStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    private static var columns: String {
+        """
+        application_id, id, kind, title, body, data, sound, image_url, badge, badge_increment, collapse_key, about,
+        community, priority, created_at, due_at, expires_at
+        """
+    }
+
+    /// Writes notifications, no two of the same id, and leaves word that they are to be told; returns how many were not known.
+    func insert(_ notifications: [NewNotification]) async throws -> Int {
+        let audiences = try notifications.map { try $0.audience.encoded() }
+        return try await db.run(
+            """
+            WITH drafts AS (
+                SELECT \(unsafe: Self.columns), audience, named, lane, place FROM unnest(
+                    \(notifications.map(\.application)), \(notifications.map(\.id)),
+                    \(notifications.map(\.kind.rawValue)), \(notifications.map(\.title)), \(notifications.map(\.body)),
+                    \(notifications.map(\.data)), \(notifications.map(\.sound)), \(notifications.map(\.image)),
+                    \(notifications.map(\.badge?.number)), \(notifications.map { $0.badge == .increment }),
+                    \(notifications.map(\.collapseKey)), \(notifications.map(\.about)),
+                    \(notifications.map(\.community)), \(notifications.map(\.priority.rank)),
+                    \(notifications.map(\.createdAt)), \(notifications.map(\.dueAt)),
+                    \(notifications.map(\.expiresAt)), \(notifications.map(\.audience.word)), \(audiences),
+                    \(notifications.map(\.lane))
+                ) WITH ORDINALITY AS drafts (\(unsafe: Self.columns), audience, named, lane, place)
+            ),
+            written AS (
+                INSERT INTO notifications (\(unsafe: Self.columns))
+                SELECT \(unsafe: Self.columns) FROM drafts ORDER BY place
+                ON CONFLICT (application_id, id) DO NOTHING
+                RETURNING notification_key, application_id, id
+            )
+            INSERT INTO fanouts (notification_key, lane, audience, named, turn_at)
+            SELECT written.notification_key, drafts.lane, drafts.audience, drafts.named, drafts.due_at
+            FROM written JOIN drafts ON drafts.application_id = written.application_id AND drafts.id = written.id
+            """
+        )
+    }
+
+    /// What became of a notification of an application's server.
+    func report(_ id: String, of application: String, at now: Date) async throws -> NotificationReport? {
+        try await db.first(
+            """
+            SELECT id, created_at, due_at, cancelled_at, people, withheld, held, devices, sent, failed,
+                   EXISTS (
+                       SELECT FROM fanouts WHERE fanouts.notification_key = notifications.notification_key
+                   ) AS is_undecided
+            FROM notifications
+            WHERE application_id = \(application) AND id = \(id) AND kind = 'server'
+            """,
+            as: { try NotificationReport(row: $0, at: now) }
+        )
+    }
+
+    /// Takes back what is not sent yet of a notification of an application's server.
+    func cancel(_ id: String, of application: String, at now: Date) async throws {
+        try await db.run(
+            """
+            UPDATE notifications SET cancelled_at = coalesce(cancelled_at, \(now))
+            WHERE application_id = \(application) AND id = \(id) AND kind = 'server'
+            """
+        )
+    }
+
+    /// Nothing of it is decided any more.
+    func dropFanout(_ id: String, of application: String) async throws {
+        try await db.run(
+            """
+            DELETE FROM fanouts USING notifications
+            WHERE fanouts.notification_key = notifications.notification_key
+                AND notifications.application_id = \(application) AND notifications.id = \(id)
+                AND notifications.kind = 'server'
+            """
+        )
+    }
+
+    /// Adds to the counts of notifications.
+    func count(_ counts: [(key: Int64, Decided.Counts)]) async throws {
+        let counts = counts.filter { $0.1 != Decided.Counts() }.sorted { $0.key < $1.key }
+        guard !counts.isEmpty else { return }
+        try await db.run(
+            """
+            UPDATE notifications
+            SET people = notifications.people + more.people, withheld = notifications.withheld + more.withheld,
+                held = notifications.held + more.held, devices = notifications.devices + more.devices,
+                failed = notifications.failed + more.failed
+            FROM unnest(
+                \(counts.map(\.key)), \(counts.map(\.1.people)), \(counts.map(\.1.withheld)), \(counts.map(\.1.held)),
+                \(counts.map(\.1.devices)), \(counts.map(\.1.failed))
+            ) AS more (notification_key, people, withheld, held, devices, failed)
+            WHERE notifications.notification_key = more.notification_key
+            """
+        )
+    }
+
+    /// Adds to how many devices it reached, and did not.
+    func count(sent: [Int64: Int], failed: [Int64: Int]) async throws {
+        let keys = Set(sent.keys).union(failed.keys).sorted()
+        guard !keys.isEmpty else { return }
+        try await db.run(
+            """
+            UPDATE notifications
+            SET sent = notifications.sent + more.sent, failed = notifications.failed + more.failed
+            FROM unnest(\(keys), \(keys.map { sent[$0] ?? 0 }), \(keys.map { failed[$0] ?? 0 }))
+                AS more (notification_key, sent, failed)
+            WHERE notifications.notification_key = more.notification_key
+            """
+        )
+    }
+
+    /// Forgets notifications that were over so long ago; returns how many.
+    func prune(expiredBefore date: Date, limit: Int) async throws -> Int {
+        try await db.run(
+            """
+            DELETE FROM notifications WHERE notification_key IN (
+                SELECT notification_key FROM notifications WHERE expires_at < \(date) ORDER BY expires_at LIMIT \(limit)
+            )
+            """
+        )
+    }
+}
+
+extension NotificationReport {
+    fileprivate init(row: PostgresRow, at now: Date) throws {
+        let (devices, sent, failed) = (try row.int("devices"), try row.int("sent"), try row.int("failed"))
+        let held = try row.int("held")
+        let dueAt = try row.date("due_at")
+        let createdAt = try row.date("created_at")
+        let isUndecided = try row.bool("is_undecided")
+        let state: State =
+            if try row.optionalDate("cancelled_at") != nil {
+                .cancelled
+            } else if isUndecided, now < dueAt {
+                .scheduled
+            } else if isUndecided || sent + failed < devices || held > 0 {
+                .sending
+            } else {
+                .done
+            }
+        self.init(
+            id: try row.string("id"),
+            state: state,
+            createdAt: createdAt,
+            sendAt: dueAt > createdAt ? dueAt : nil,
+            people: try row.int("people"),
+            withheld: try row.int("withheld"),
+            held: held,
+            devices: devices,
+            sent: sent,
+            failed: failed
+        )
+    }
+}
+
+extension NewNotification {
+    /// What is about one thing is decided in its order, and so is what an application says about nothing.
+    fileprivate var lane: Int {
+        let about = about ?? ""
+        // FNV-1a: the same in every process, which Swift's own hash is not.
+        let hash = (application + "\0" + about).utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { hash, byte in
+            (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+        }
+        return Int(hash % UInt64(FanoutLanes.count))
+    }
+}
+
+extension NotificationPriority {
+    /// As it is ordered in the queue.
+    var rank: Int {
+        switch self {
+        case .high: 0
+        case .normal: 1
+        case .low: 2
+        }
+    }
+}
+
+extension NotificationBadge {
+    fileprivate var number: Int64? { if case .number(let number) = self { number } else { nil } }
+}

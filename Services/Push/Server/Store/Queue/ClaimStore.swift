@@ -1,0 +1,201 @@
+import Foundation
+import Postgres
+import PushAPI
+import PushProviders
+import Wire
+
+/// The lanes of the queue.
+struct LaneStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// The lanes in which there is anything, behind one, each with how its push service is.
+    ///
+    /// The index is stepped from lane to lane: it costs as much as there are lanes, not rows.
+    func lanes(behind last: Lane?, limit: Int) async throws -> [(lane: Lane, circuit: Circuit?)] {
+        try await db.all(
+            """
+            WITH RECURSIVE lanes AS (
+                (
+                    SELECT application_id, service FROM queue
+                    WHERE (application_id, service) > (\(last?.application ?? ""), \(last?.service ?? ""))
+                    ORDER BY application_id, service LIMIT 1
+                )
+                UNION ALL
+                SELECT next.application_id, next.service
+                FROM lanes CROSS JOIN LATERAL (
+                    SELECT queue.application_id, queue.service FROM queue
+                    WHERE (queue.application_id, queue.service) > (lanes.application_id, lanes.service)
+                    ORDER BY queue.application_id, queue.service LIMIT 1
+                ) AS next
+            )
+            SELECT lanes.application_id, lanes.service, \(unsafe: Circuit.columns)
+            FROM (SELECT application_id, service FROM lanes LIMIT \(limit)) AS lanes
+            LEFT JOIN circuits
+                ON circuits.application_id = lanes.application_id AND circuits.service = lanes.service
+            """,
+            as: { row in
+                (Lane(application: try row.decode(at: 0), service: try row.decode(at: 1)), try Circuit(row: row))
+            }
+        )
+    }
+}
+
+/// Takes what is due out of the queue for a while, so that no other instance sends it too; on a connection of its own.
+struct ClaimStore: Sendable {
+    private let lane: PostgresLane
+
+    init(database: PostgresPool) {
+        lane = database.lane(settings: BatchPlans.settings)
+    }
+
+    /// Claims what is due, at most so many of each lane, the most urgent first.
+    ///
+    /// Of one device one at a time, the most urgent first, then in the order in which it was decided: nothing that is no
+    /// more urgent overtakes what was tried and waits.
+    func claim(
+        _ rooms: [LaneRoom],
+        at now: Date,
+        until lease: Date,
+        cooldown: TimeInterval
+    ) async throws -> [Claimed] {
+        let claim: PostgresQuery =
+            """
+            WITH due AS MATERIALIZED (
+                SELECT next.application_id, next.user_id, next.entry_id, next.was_leased
+                FROM unnest(
+                    \(rooms.map(\.lane.application)), \(rooms.map(\.lane.service)), \(rooms.map(\.room))
+                ) AS lanes (application_id, service, room)
+                CROSS JOIN LATERAL (
+                    SELECT queue.application_id, queue.user_id, queue.entry_id,
+                           queue.leased_until IS NOT NULL AS was_leased
+                    FROM queue
+                    WHERE queue.application_id = lanes.application_id AND queue.service = lanes.service
+                        AND queue.due_at <= \(now)
+                        AND (queue.leased_until IS NULL OR queue.leased_until <= \(now))
+                        AND NOT EXISTS (
+                            SELECT FROM queue AS earlier
+                            WHERE earlier.device_key = queue.device_key
+                                AND (earlier.priority, earlier.entry_id) < (queue.priority, queue.entry_id)
+                                AND (earlier.attempts > 0 OR earlier.due_at <= \(now))
+                        )
+                    ORDER BY queue.priority, queue.due_at, queue.entry_id
+                    LIMIT lanes.room
+                    FOR UPDATE OF queue SKIP LOCKED
+                ) AS next
+            ),
+            claimed AS (
+                UPDATE queue SET leased_until = \(lease), attempts = queue.attempts + 1
+                FROM due
+                WHERE queue.application_id = due.application_id AND queue.user_id = due.user_id
+                    AND queue.entry_id = due.entry_id
+                RETURNING queue.application_id, queue.user_id, queue.entry_id, queue.device_key, queue.notification_key,
+                          queue.message_id, queue.service, queue.priority, queue.collapse_key, queue.sound, queue.badge,
+                          queue.cooldown_broadcaster, queue.due_at, queue.expires_at, queue.attempts,
+                          queue.other_environment, due.was_leased
+            )
+            SELECT claimed.application_id, claimed.user_id, claimed.entry_id, claimed.device_key,
+                   claimed.notification_key, claimed.message_id, claimed.service, claimed.priority,
+                   claimed.collapse_key, claimed.sound, claimed.badge, claimed.expires_at, claimed.attempts,
+                   claimed.other_environment, claimed.was_leased, notifications.kind, notifications.about,
+                   notifications.title, notifications.body, notifications.data, notifications.image_url,
+                   notifications.cancelled_at IS NOT NULL AS is_cancelled, devices.device_id, devices.platform,
+                   devices.token, devices.p256dh, devices.auth, devices.registered_at,
+                   cooldowns.accepted_at IS NOT NULL AS is_too_soon
+            FROM claimed
+            JOIN notifications ON notifications.notification_key = claimed.notification_key
+            LEFT JOIN devices ON devices.device_key = claimed.device_key AND devices.disabled_reason IS NULL
+            LEFT JOIN cooldowns
+                ON cooldowns.application_id = claimed.application_id AND cooldowns.user_id = claimed.user_id
+                    AND cooldowns.broadcaster = claimed.cooldown_broadcaster
+                    AND cooldowns.notification_key <> claimed.notification_key
+                    AND cooldowns.accepted_at > \(now.addingTimeInterval(-cooldown))
+            ORDER BY claimed.priority, claimed.due_at, claimed.entry_id
+            """
+        // A notification for many is in many rows, and its data is taken apart once.
+        var data: [Int64: [String: EncodedJSON]] = [:]
+        return try await lane.segment([claim])[0].map { try Claimed(row: $0, &data) }
+    }
+}
+
+extension Claimed {
+    fileprivate init(row: PostgresRow, _ data: inout [Int64: [String: EncodedJSON]]) throws {
+        let user = User.ID(application: try row.string("application_id"), user: try row.string("user_id"))
+        guard let kind = NotificationKind(rawValue: try row.string("kind")) else {
+            throw try row.cell("kind").error("holds no kind that is known")
+        }
+        let otherEnvironment = try row.bool("other_environment")
+        let about = try row.optionalString("about")
+        let notification = try row.int64("notification_key")
+        if data[notification] == nil {
+            let text = try row.optionalString("data")
+            data[notification] = try text.map { try EncodedJSON.members(of: Data($0.utf8)) } ?? [:]
+        }
+        self.init(
+            entry: Lane.Entry(user: user, id: try row.int64("entry_id")),
+            lane: Lane(application: user.application, service: try row.string("service")),
+            notification: notification,
+            kind: kind,
+            broadcaster: kind == .broadcast ? about : nil,
+            message: try PushMessage(row: row, data[notification] ?? [:]),
+            device: try Device(row: row, otherEnvironment: otherEnvironment),
+            attempts: try row.int("attempts"),
+            isRepeated: try row.bool("was_leased"),
+            otherEnvironment: otherEnvironment,
+            isCancelled: try row.bool("is_cancelled"),
+            isTooSoon: try row.bool("is_too_soon")
+        )
+    }
+}
+
+extension PushMessage {
+    fileprivate init(row: PostgresRow, _ data: [String: EncodedJSON]) throws {
+        let title = try row.optionalString("title")
+        let body = try row.optionalString("body")
+        let priority: Priority =
+            switch try row.int("priority") {
+            case NotificationPriority.high.rank: .high
+            case NotificationPriority.normal.rank: .normal
+            default: .low
+            }
+        self.init(
+            id: try row.uuid("message_id"),
+            title: title,
+            body: body,
+            data: data,
+            badge: try row.optionalInt("badge"),
+            sound: try row.optionalString("sound"),
+            imageURL: try row.optionalString("image_url"),
+            collapseKey: try row.optionalString("collapse_key"),
+            expires: try row.date("expires_at"),
+            priority: priority,
+            kind: title == nil && body == nil ? .background : .alert
+        )
+    }
+}
+
+extension Claimed.Device {
+    /// Nil where the device is gone.
+    fileprivate init?(row: PostgresRow, otherEnvironment: Bool) throws {
+        guard let name = try row.optionalString("platform"), let platform = DevicePlatform(rawValue: name) else {
+            return nil
+        }
+        let token = try row.string("token")
+        let target: PushTarget
+        switch platform {
+        case .iosProduction: target = .apns(token: token, environment: otherEnvironment ? .sandbox : .production)
+        case .iosSandbox: target = .apns(token: token, environment: otherEnvironment ? .production : .sandbox)
+        case .gcm: target = .fcm(token: token)
+        case .web:
+            let (key, secret) = (try row.string("p256dh"), try row.string("auth"))
+            target = .web(endpoint: token, p256dh: key, auth: secret)
+        }
+        self.init(
+            key: try row.int64("device_key"),
+            id: try row.string("device_id"),
+            platform: platform,
+            target: target,
+            token: token,
+            registeredAt: try row.date("registered_at")
+        )
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import Postgres
+import PushAPI
+import Wire
+
+/// The table `held`: what waits for the end of somebody's quiet hours.
+struct HeldStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// Something that is due, with who is to be told.
+    struct Held: Sendable {
+        let notification: PendingNotification
+        let user: User.ID
+        let recipient: HeldRecipient?
+        let until: Date
+    }
+
+    /// Takes what is due out of the table; nobody else gets it unless the transaction fails.
+    func takeDue(at now: Date, limit: Int) async throws -> [Held] {
+        try await db.all(
+            """
+            WITH due AS (
+                SELECT application_id, user_id, about FROM held WHERE due_at <= \(now)
+                ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
+            ),
+            taken AS (
+                DELETE FROM held USING due
+                WHERE held.application_id = due.application_id AND held.user_id = due.user_id
+                    AND held.about = due.about
+                RETURNING held.application_id, held.user_id, held.notification_key, held.recipient, held.held_until
+            )
+            SELECT taken.application_id, taken.user_id, taken.recipient, taken.held_until,
+                   \(unsafe: PendingNotification.columns)
+            FROM taken JOIN notifications ON notifications.notification_key = taken.notification_key
+            ORDER BY taken.notification_key
+            """,
+            as: Held.init(row:)
+        )
+    }
+
+    func hasDue(at now: Date) async throws -> Bool {
+        try await db.one(
+            "SELECT EXISTS (SELECT FROM held WHERE due_at <= \(now)) AS has_due",
+            as: { try $0.bool("has_due") }
+        )
+    }
+
+    /// Keeps notifications for later; each takes the place of an earlier one about the same, which the log tells.
+    func hold(_ rows: [Decided.HeldRow], of batch: Batch, at now: Date) async throws {
+        guard !rows.isEmpty else { return }
+        let users = rows.map(\.addressee.user)
+        let notifications = rows.map { batch.notifications[$0.addressee.notification] }
+        let recipients = try rows.map { try HeldRecipient($0.addressee)?.encoded() }
+        try await db.run(
+            """
+            WITH replaced AS (
+                DELETE FROM held
+                USING unnest(\(users.map(\.application)), \(users.map(\.user)), \(notifications.map(\.heldAbout)))
+                    AS newer (application_id, user_id, about)
+                WHERE held.application_id = newer.application_id AND held.user_id = newer.user_id
+                    AND held.about = newer.about
+                RETURNING held.application_id, held.user_id, held.notification_key
+            ),
+            counted AS (
+                UPDATE notifications
+                SET held = notifications.held - gone.count, withheld = notifications.withheld + gone.count
+                FROM (SELECT notification_key, count(*) AS count FROM replaced GROUP BY notification_key) AS gone
+                WHERE notifications.notification_key = gone.notification_key
+            )
+            INSERT INTO log (application_id, user_id, notification_key, outcome, reason, logged_at)
+            SELECT application_id, user_id, notification_key, 'replaced', \(Rules.quietReason), \(now) FROM replaced
+            """
+        )
+        try await db.run(
+            """
+            INSERT INTO held (application_id, user_id, about, notification_key, recipient, held_until, due_at)
+            SELECT application_id, user_id, about, notification_key, recipient, held_until, held_until
+            FROM unnest(
+                \(users.map(\.application)), \(users.map(\.user)), \(notifications.map(\.heldAbout)),
+                \(notifications.map(\.key)), \(recipients), \(rows.map(\.until))
+            ) AS newer (application_id, user_id, about, notification_key, recipient, held_until)
+            ON CONFLICT (application_id, user_id, about) DO UPDATE
+            SET notification_key = EXCLUDED.notification_key, recipient = EXCLUDED.recipient,
+                held_until = EXCLUDED.held_until, due_at = EXCLUDED.due_at
+            """
+        )
+    }
+
+    /// He has changed when he wants to be left in peace: all that waits for him is decided anew.
+    func release(_ user: User.ID, at now: Date) async throws {
+        try await db.run(
+            """
+            UPDATE held SET due_at = \(now)
+            WHERE application_id = \(user.application) AND user_id = \(user.user) AND due_at > \(now)
+            """
+        )
+    }
+
+    func count() async throws -> Int {
+        try await db.one("SELECT count(*) AS n FROM held", as: { try $0.int("n") })
+    }
+}
+
+/// What a notification says of one person alone, while it is held.
+struct HeldRecipient: Codable, Sendable {
+    var exceptDevices: [String]?
+    var onlyDevices: [Int64]?
+    var badge: NotificationBadge?
+
+    /// Nil where there is nothing of the kind.
+    init?(_ addressee: Addressee) {
+        exceptDevices = addressee.exceptDevices.isEmpty ? nil : addressee.exceptDevices
+        onlyDevices = addressee.onlyDevices.map { $0.sorted() }
+        badge = addressee.badge
+        guard exceptDevices != nil || onlyDevices != nil || badge != nil else { return nil }
+    }
+
+    fileprivate func encoded() throws -> String {
+        String(decoding: try WireJSON.encoder().encode(self), as: UTF8.self)
+    }
+}
+
+extension HeldStore.Held {
+    fileprivate init(row: PostgresRow) throws {
+        self.init(
+            notification: try PendingNotification(row: row),
+            user: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),
+            recipient: try row.optionalString("recipient").map { text in
+                try WireJSON.decoder().decode(HeldRecipient.self, from: Data(text.utf8))
+            },
+            until: try row.date("held_until")
+        )
+    }
+
+    /// As whom it is decided anew.
+    func addressee(notification: Int) -> Addressee {
+        Addressee(
+            notification: notification,
+            user: user,
+            exceptDevices: recipient?.exceptDevices ?? [],
+            onlyDevices: recipient?.onlyDevices.map(Set.init),
+            badge: recipient?.badge,
+            heldUntil: until
+        )
+    }
+}

@@ -1,0 +1,268 @@
+import Foundation
+import Postgres
+import PushAPI
+import PushProviders
+import Testing
+import Wire
+
+@testable import PushServer
+
+@Suite struct FanOutTests {
+    @Test func aBroadcastReachesThoseWhoseFavouriteItIs() async throws {
+        try await withPipeline { scene in
+            try await scene.device(of: "ann")
+            try await scene.favour("pianist", by: "ann", sound: "whistle")
+            try await scene.device(of: "bob")
+
+            try await scene.goLive("Pianist", stream: "s1", in: "RedditSessions")
+            try await scene.run()
+
+            let sent = try #require(scene.provider.sent.first)
+            #expect(scene.provider.sent.count == 1 && sent.token == "ann-phone")
+            #expect(sent.message.title == "u/Pianist is live in r/RedditSessions")
+            #expect(sent.message.body == "Live piano" && sent.message.sound == "whistle")
+            #expect(sent.message.data["url"]?.text == #""https://example.org/s1""#)
+            #expect(try await scene.outcomes(of: "ann") == ["sent"])
+            #expect(try await scene.log(of: "bob").isEmpty)
+        }
+    }
+
+    @Test func aStreamIsToldOnce() async throws {
+        try await withPipeline { scene in
+            try await scene.device(of: "ann")
+            try await scene.favour("pianist", by: "ann")
+
+            try await scene.goLive("pianist", stream: "s1")
+            try await scene.run()
+            try await scene.goLive("pianist", stream: "s1")
+            try await scene.run()
+            try await scene.goLive("pianist", stream: "s2")
+            try await scene.run()
+
+            #expect(scene.provider.sent.count == 2)
+        }
+    }
+
+    @Test func theCooldownCountsFromWhatWasAcceptedForAnyDevice() async throws {
+        try await withPipeline { scene in
+            try await scene.device("phone", of: "ann")
+            try await scene.device("tablet", of: "ann")
+            try await scene.favour("pianist", by: "ann", cooldown: true)
+
+            // Nothing is accepted: there is nothing to cool down from.
+            scene.provider.answer { _, _ in .init(.unregistered(since: nil), reason: "Unregistered") }
+            try await scene.goLive("pianist", stream: "s1")
+            try await scene.run()
+            try await scene.device("phone", of: "ann")
+            try await scene.device("tablet", of: "ann")
+            scene.clock.advance(by: 60)
+            scene.provider.answer { _, target in
+                target.token == "ann-phone" ? .init(.refused, reason: "BadTopic") : nil
+            }
+            try await scene.goLive("pianist", stream: "s2")
+            try await scene.run()
+            scene.clock.advance(by: 14_399)
+            try await scene.goLive("pianist", stream: "s3")
+            try await scene.run()
+            scene.clock.advance(by: 1)
+            try await scene.goLive("pianist", stream: "s4")
+            try await scene.run()
+
+            #expect(
+                try await scene.outcomes(of: "ann") == [
+                    "failed Unregistered", "failed Unregistered", "failed BadTopic", "sent", "withheld cooldown",
+                    "failed BadTopic", "sent",
+                ]
+            )
+        }
+    }
+
+    /// The second is decided while the first is still on its way, and finds out when it is its turn.
+    @Test func theCooldownHoldsForWhatWasDecidedBeforeTheOtherWasAccepted() async throws {
+        try await withPipeline { scene in
+            try await scene.device(of: "ann")
+            try await scene.favour("pianist", by: "ann", cooldown: true)
+
+            scene.provider.silence { _ in true }
+            try await scene.goLive("pianist", stream: "s1")
+            try await scene.decide()
+            #expect(try await scene.pipeline.sending.claim() == 1)
+            try await eventually { scene.provider.waiting == 1 }
+            try await scene.goLive("pianist", stream: "s2")
+            try await scene.decide()
+            scene.provider.speak()
+            try await scene.run()
+
+            #expect(scene.provider.sent.count == 1)
+            #expect(try await scene.outcomes(of: "ann") == ["sent", "withheld cooldown"])
+        }
+    }
+
+    @Test func everyDecisionIsInTheLogWithItsReason() async throws {
+        try await withPipeline { scene in
+            for name in ["off", "kind", "notify", "deny", "favourite", "none", "good"] where name != "none" {
+                try await scene.device(of: name)
+            }
+            for name in ["off", "kind", "deny", "none", "good"] { try await scene.favour("pianist", by: name) }
+            try await scene.favour("pianist", by: "notify", notify: false)
+            try await scene.favour("pianist", by: "favourite", without: ["redditsets"])
+            try await scene.pool.run(
+                """
+                INSERT INTO settings (application_id, user_id, enabled, disabled_communities, disabled_kinds)
+                VALUES ('acme', 'off', false, '{}', '{}'), ('acme', 'kind', true, '{}', '{broadcast}'),
+                       ('acme', 'deny', true, '{redditsets}', '{}')
+                """
+            )
+
+            try await scene.goLive("pianist", stream: "s1", in: "RedditSets")
+            try await scene.run()
+
+            #expect(try await scene.outcomes(of: "off") == ["withheld disabled"])
+            #expect(try await scene.outcomes(of: "kind") == ["withheld kind_disabled"])
+            #expect(try await scene.outcomes(of: "notify") == ["withheld favourite_off"])
+            #expect(try await scene.outcomes(of: "deny") == ["withheld community_disabled"])
+            #expect(try await scene.outcomes(of: "favourite") == ["withheld favourite_community_disabled"])
+            #expect(try await scene.outcomes(of: "none") == ["withheld no_device"])
+            #expect(try await scene.outcomes(of: "good") == ["sent"])
+        }
+    }
+
+    @Test func manyAreDecidedInBatchesAndByWhoeverIsThere() async throws {
+        try await withPipeline { scene in
+            try await scene.crowd(2_500, favouring: "pianist")
+            let other = scene.another()
+
+            try await scene.goLive("pianist", stream: "s1")
+            #expect(try await scene.pipeline.fanOut.round() == 1)
+            #expect(try await scene.count("queue") == 1_000)
+            #expect(try await other.fanOut.round() == 1)
+            #expect(try await scene.count("queue") == 2_000)
+            #expect(try await scene.pipeline.fanOut.round() == 1)
+            #expect(try await other.fanOut.round() == 0)
+            try await scene.run()
+
+            #expect(scene.provider.sent.count == 2_500 && scene.provider.doubles == 0)
+            #expect(Set(scene.provider.sent.map(\.token)).count == 2_500)
+            #expect(try await scene.count("fanouts") == 0)
+        }
+    }
+
+    @Test func aBigOneTakesTurnsWithOthers() async throws {
+        try await withPipeline { scene in
+            try await scene.crowd(3_000, favouring: "pianist")
+            try await scene.device(of: "ann")
+            // Of the same lane.
+            try await scene.goLive("pianist", stream: "s1")
+            try await scene.pool.run("UPDATE fanouts SET lane = 0")
+            _ = try await scene.pipeline.fanOut.round()
+            try await scene.notify(["ann"])
+            try await scene.pool.run("UPDATE fanouts SET lane = 0")
+
+            _ = try await scene.pipeline.fanOut.round()
+
+            let isQueued = try await scene.pool.one(
+                "SELECT EXISTS (SELECT FROM queue WHERE user_id = 'ann') AS is_queued",
+                as: { try $0.bool("is_queued") }
+            )
+            #expect(isQueued)
+        }
+    }
+
+    @Test func devicesThatKnowAlreadyAreLeftOut() async throws {
+        try await withPipeline { scene in
+            try await scene.device("phone", of: "ann")
+            try await scene.device("tablet", of: "ann", session: "session-1")
+            try await scene.device("watch", of: "ann")
+
+            try await scene.notify(["ann"]) { request in
+                request.recipients = [.init(userId: "ann", exceptDeviceIds: ["phone", "session-1"])]
+            }
+            try await scene.notify(["ann"], "Nobody") { request in
+                request.recipients = [.init(userId: "ann", exceptDeviceIds: ["phone", "tablet", "watch"])]
+            }
+            try await scene.run()
+
+            #expect(scene.provider.sent.map(\.token) == ["ann-watch"])
+            #expect(try await scene.outcomes(of: "ann") == ["sent", "withheld no_device"])
+        }
+    }
+
+    @Test func iconsCountWhatWasSentToEachDevice() async throws {
+        try await withPipeline { scene in
+            let phone = try await scene.device("phone", of: "ann")
+            try await scene.device("tablet", of: "ann")
+            try await scene.pool.run("UPDATE devices SET badge = 3 WHERE device_key = \(phone)")
+
+            for number in 1...3 { try await scene.notify(["ann"], "\(number)") { $0.badge = .increment } }
+            try await scene.notify(["ann"], "own") { request in
+                request.badge = .increment
+                request.recipients[0].badge = .number(9)
+            }
+            try await scene.notify(["ann"], "none")
+            try await scene.run()
+
+            func badges(_ token: String) -> [Int?] {
+                scene.provider.sent.filter { $0.token == token }.map(\.message.badge)
+            }
+            #expect(badges("ann-phone") == [4, 5, 6, 9, nil])
+            #expect(badges("ann-tablet") == [1, 2, 3, 9, nil])
+            #expect(scene.provider.titles(to: "ann-phone") == ["1", "2", "3", "own", "none"])
+        }
+    }
+
+    @Test func aTopicIsForThoseWhoSubscribeToIt() async throws {
+        try await withPipeline { scene in
+            for name in ["ann", "bob", "cat"] { try await scene.device(of: name) }
+            try await scene.pool.run(
+                """
+                INSERT INTO topic_subscriptions (application_id, topic, user_id)
+                VALUES ('acme', 'news', 'ann'), ('acme', 'news', 'bob'), ('acme', 'other', 'cat'), ('else', 'news', 'cat')
+                """
+            )
+
+            let draft = NotificationDraft(to: .init(topic: "news"), title: "News")
+            let sent = try await scene.pipeline.notifications.send(draft, as: "acme")
+            try await scene.run()
+
+            #expect(Set(scene.provider.sent.map(\.token)) == ["ann-phone", "bob-phone"])
+            let report = try await scene.pipeline.notifications.show(sent.id, of: "acme")
+            #expect(report.state == .done && report.people == 2 && report.devices == 2 && report.sent == 2)
+        }
+    }
+
+    @Test func devicesAreNamedByTheClientsOwnIds() async throws {
+        try await withPipeline { scene in
+            try await scene.device("phone", of: "ann")
+            try await scene.device("tablet", of: "ann")
+            try await scene.device("phone", of: "bob", token: "else", application: "else")
+
+            let draft = NotificationDraft(to: .init(deviceIds: ["phone", "unknown"]), title: "Hello")
+            _ = try await scene.pipeline.notifications.send(draft, as: "acme")
+            try await scene.run()
+
+            #expect(scene.provider.sent.map(\.token) == ["ann-phone"])
+        }
+    }
+}
+
+extension PipelineScene {
+    /// So many people with a device each, whose favourite somebody is.
+    func crowd(_ count: Int, favouring broadcaster: String) async throws {
+        try await pool.run(
+            """
+            INSERT INTO devices (
+                application_id, user_id, device_id, platform, token, token_hash, registered_at, seen_at
+            )
+            SELECT 'acme', 'user-' || n, 'phone', 'gcm', 'token-' || n, sha256(convert_to('token-' || n, 'UTF8')),
+                   \(clock.read()), \(clock.read())
+            FROM generate_series(1, \(count)) AS n
+            """
+        )
+        try await pool.run(
+            """
+            INSERT INTO subscriptions (application_id, user_id, broadcaster, name)
+            SELECT 'acme', 'user-' || n, \(broadcaster), \(broadcaster) FROM generate_series(1, \(count)) AS n
+            """
+        )
+    }
+}

@@ -1,0 +1,250 @@
+import AuthAPI
+import Foundation
+import HTTPTypes
+import PushAPI
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+@Suite struct NotificationRouteTests {
+    @Test func anAdministratorSaysSomethingToPeople() async throws {
+        try await withPush { scene in
+            let admin = try await scene.administrator()
+            let body = #"{"to": {"userIds": ["ann", "ann", "bob"]}, "title": "Hello"}"#
+
+            let answer = try await scene.service.send(.post, "/push/notifications", token: admin, body: body)
+            let report = try answer.decode(NotificationReport.self)
+            #expect(answer.status == 202 && !report.id.isEmpty && report.sendAt == nil)
+            try await eventually { try await scene.report(report.id, to: admin).state == .done }
+
+            let done = try await scene.report(report.id, to: admin)
+            #expect(done.people == 2 && done.withheld == 2 && done.devices == 0)
+            let late = try await scene.service.send(.delete, "/push/notifications/\(report.id)", token: admin)
+            #expect(late.status == 409 && late.problem?.code == "already_sent")
+        }
+    }
+
+    @Test func nobodyElseDoes() async throws {
+        try await withPush { scene in
+            let body = #"{"to": {"userIds": ["bob"]}, "title": "Hello"}"#
+            for (method, path) in [
+                (HTTPRequest.Method.post, "/push/notifications"), (.get, "/push/notifications/1"),
+                (.delete, "/push/notifications/1"),
+            ] {
+                let answer = try await scene.ann.ask(method, path, method == .post ? body : nil)
+                #expect(answer.status == 403, "\(method) \(path)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"title": "x"}"#, "to"),
+        (#"{"to": {}, "title": "x"}"#, "to"),
+        (#"{"to": {"userIds": ["a"], "topic": "t"}, "title": "x"}"#, "to"),
+        (#"{"to": {"userIds": []}, "title": "x"}"#, "to.userIds"),
+        (#"{"to": {"userIds": [""]}, "title": "x"}"#, "to.userIds[0]"),
+        (#"{"to": {"deviceIds": []}, "title": "x"}"#, "to.deviceIds"),
+        (#"{"to": {"topic": ""}, "title": "x"}"#, "to.topic"),
+        (#"{"to": {"userIds": ["a"]}}"#, "body"),
+        (#"{"to": {"userIds": ["a"]}, "data": {}}"#, "body"),
+        (#"{"to": {"userIds": ["a"]}, "data": [1]}"#, "data"),
+        (#"{"to": {"userIds": ["a"]}, "data": {"aps": 1}}"#, "data.aps"),
+        (#"{"to": {"userIds": ["a"]}, "data": {"google.x": 1}}"#, "data.google.x"),
+        (#"{"to": {"userIds": ["a"]}, "title": 7}"#, "title"),
+        (#"{"to": {"userIds": ["a"]}, "title": "x", "sound": "gong"}"#, "sound"),
+        (#"{"to": {"userIds": ["a"]}, "title": "x", "badge": -1}"#, "badge"),
+        (#"{"to": {"userIds": ["a"]}, "title": "x", "badge": "decrement"}"#, "badge"),
+        (#"{"to": {"userIds": ["a"]}, "title": "x", "image": "http://example.org/1.png"}"#, "image"),
+        (#"{"to": {"userIds": ["a"]}, "title": "x", "ttl": 0}"#, "ttl"),
+        (#"{"to": {"userIds": ["a"]}, "title": "x", "ttl": 2419201}"#, "ttl"),
+        (#"{"to": {"userIds": ["a"]}, "title": "x", "priority": "urgent"}"#, "priority"),
+        (#"{"to": {"userIds": ["a"]}, "title": "x", "sendAt": "tomorrow"}"#, "sendAt"),
+        (#"{"to": {"userIds": ["a"]}, "title": "x", "sendAt": "2999-01-01T00:00:00Z"}"#, "sendAt"),
+    ])
+    func whatMakesNoSenseIsRefusedByName(body: String, field: String) async throws {
+        try await withPush { scene in
+            let admin = try await scene.administrator()
+
+            let answer = try await scene.service.send(.post, "/push/notifications", token: admin, body: body)
+
+            #expect(answer.status == 400 && answer.problem?.field == field, "\(answer.text)")
+            #expect(try await scene.rows("SELECT id AS row FROM notifications").isEmpty)
+        }
+    }
+
+    @Test func whatIsTooLongIsRefusedByName() async throws {
+        try await withPush { scene in
+            let admin = try await scene.administrator()
+            let long = String(repeating: "x", count: 5_000)
+            let many = (0...1_000).map { #""\#($0)""# }.joined(separator: ",")
+            for (body, field) in [
+                (#"{"to": {"userIds": ["a"]}, "title": "\#(long)"}"#, "title"),
+                (#"{"to": {"userIds": ["a"]}, "body": "\#(long)"}"#, "body"),
+                (#"{"to": {"userIds": ["a"]}, "data": {"x": "\#(long)"}}"#, "data"),
+                (#"{"to": {"userIds": ["a"]}, "title": "x", "collapseKey": "\#(long)"}"#, "collapseKey"),
+                (#"{"to": {"userIds": [\#(many)]}, "title": "x"}"#, "to.userIds"),
+            ] {
+                let answer = try await scene.service.send(.post, "/push/notifications", token: admin, body: body)
+                #expect(answer.status == 400 && answer.problem?.field == field, "\(field): \(answer.text)")
+            }
+        }
+    }
+
+    @Test func whatIsForLaterIsTakenBack() async throws {
+        let clock = TestClock()
+        try await withPush(now: clock.read) { scene in
+            let admin = try await scene.administrator()
+            let sendAt = Timestamp.string(from: clock.read().addingTimeInterval(600))
+            let body = #"{"to": {"userIds": ["ann"]}, "title": "Later", "sendAt": "\#(sendAt)"}"#
+            let kept = try await scene.service.send(.post, "/push/notifications", token: admin, body: body)
+                .decode(NotificationReport.self)
+            let taken = try await scene.service.send(.post, "/push/notifications", token: admin, body: body)
+                .decode(NotificationReport.self)
+            #expect(kept.state == .scheduled && kept.sendAt.map(Timestamp.string) == sendAt)
+
+            let answer = try await scene.service.send(.delete, "/push/notifications/\(taken.id)", token: admin)
+            #expect(answer.json["state"].string == "cancelled", "\(answer.text)")
+            let again = try await scene.service.send(.delete, "/push/notifications/\(taken.id)", token: admin)
+            #expect(again.status == 200)
+            clock.advance(by: 600)
+            try await eventually { try await scene.report(kept.id, to: admin).state == .done }
+
+            #expect(try await scene.report(taken.id, to: admin).people == 0)
+        }
+    }
+
+    @Test func anothersNotificationIsNotThere() async throws {
+        try await withPush { scene in
+            let admin = try await scene.administrator()
+            let neighbour = try scene.service.neighbour("conversations", callee: "push")
+            try await PushClient(neighbour).notify([scene.message("private", to: ["ann"], application: "roost")])
+
+            for id in ["private", "unknown", "%00"] {
+                let shown = try await scene.service.send(.get, "/push/notifications/\(id)", token: admin)
+                #expect(shown.status == 404, "\(id)")
+            }
+        }
+    }
+
+    @Test func everybodyReadsHisOwnLogPageByPage() async throws {
+        try await withPush { scene in
+            let client = PushClient(try scene.service.neighbour("conversations", callee: "push"))
+            for number in 1...5 { try await client.notify([scene.message("\(number)", to: ["ann"])]) }
+            try await client.notify([scene.message("bob's", to: ["bob"])])
+            try await eventually { try await scene.rows("SELECT user_id AS row FROM log").count == 6 }
+
+            var read: [NotificationRecord] = []
+            var path: String? = "/notifications/log?limit=2"
+            var cursor: String?
+            while let next = path {
+                let page = try await scene.ann.ask(.get, next).decode(Page<NotificationRecord>.self)
+                read += page.things
+                cursor = page.next ?? cursor
+                path = page.next.map { "/notifications/log?limit=2&cursor=\($0)" }
+            }
+
+            #expect(read.map(\.notificationId) == ["5", "4", "3", "2", "1"])
+            #expect(read.allSatisfy { $0.outcome == .withheld && $0.reason == "no_device" && $0.kind == .message })
+            let forged = try await scene.bob.ask(.get, "/notifications/log?cursor=\(try #require(cursor))")
+            #expect(forged.status == 400 && forged.problem?.field == "cursor")
+        }
+    }
+
+    @Test func servicesHandOverWhatIsOnDiskThenAndOnce() async throws {
+        try await withPush { scene in
+            let service = try scene.service.neighbour("conversations", callee: "push")
+            let request = scene.message("message:1:1", to: ["ann"])
+
+            #expect(try await PushClient(service).notify([request, request]) == NotificationsTaken(taken: 1, known: 1))
+            #expect(try await PushClient(service).notify([request]) == NotificationsTaken(taken: 0, known: 1))
+
+            var crowded = request
+            crowded.id = "message:1:2"
+            crowded.recipients = (0...1_000).map { .init(userId: "\($0)") }
+            await #expect(throws: APIError.self) { try await PushClient(service).notify([crowded]) }
+            do {
+                try await PushClient(service).notify([request, crowded])
+                Issue.record("it was taken")
+            } catch let error as APIError {
+                #expect(error.kind == .invalid && error.field == "notifications[1].recipients")
+            }
+            #expect(try await scene.rows("SELECT id AS row FROM notifications") == ["message:1:1"])
+        }
+    }
+
+    @Test func onlyTheOperatorSeesTheQueue() async throws {
+        try await withPush { scene in
+            let other = PushClient(try scene.service.neighbour("conversations", callee: "push"))
+            await #expect(throws: APIError.self) { try await other.queue() }
+            let client = PushClient(try scene.service.neighbour("roost", callee: "push"))
+
+            let report = try await client.queue()
+
+            #expect(report == QueueReport(lanes: [], undecided: 0, held: 0, failures: 0))
+            #expect(try await client.failures().isEmpty)
+            await #expect(throws: APIError.missing("ids")) { try await client.retry(PushFailureSelection()) }
+            #expect(try await client.drop(PushFailureSelection(all: true)).count == 0)
+        }
+    }
+
+    @Test func theWordOfABroadcastIsAnEvent() async throws {
+        try await withPush { scene in
+            let favourite = try await scene.ann.ask(.put, "/subscriptions/Pianist", "{}")
+            #expect(favourite.status == 200)
+            let live = BroadcastLive(
+                streamId: "s1",
+                broadcaster: "pianist",
+                title: "Live piano",
+                url: "https://example.org/s1",
+                startedAt: Date()
+            )
+            for _ in 1...2 { try await scene.tell(live, from: "social") }
+            try await eventually { try await scene.rows("SELECT reason AS row FROM log") == ["no_device"] }
+
+            let page = try await scene.ann.ask(.get, "/notifications/log").decode(Page<NotificationRecord>.self)
+            #expect(page.things.map(\.about) == ["pianist"])
+        }
+    }
+
+    @Test func whoIsDeletedLeavesNothingBehind() async throws {
+        try await withPush { scene in
+            let registered = try await scene.ann.ask(
+                .post,
+                "/devices",
+                #"{"platform": "gcm", "token": "token", "deviceId": "phone"}"#
+            )
+            #expect(registered.status == 200)
+            let client = PushClient(try scene.service.neighbour("conversations", callee: "push"))
+            try await client.notify([scene.message("1", to: ["ann", "bob"])])
+            try await eventually { try await scene.rows("SELECT user_id AS row FROM log") == ["bob"] }
+            #expect(try await scene.rows("SELECT user_id AS row FROM queue") == ["ann"])
+
+            try await scene.tell(UserDeleted(applicationId: Scene.application, userId: "ann"))
+
+            #expect(try await scene.rows("SELECT user_id AS row FROM queue").isEmpty)
+            #expect(try await scene.rows("SELECT user_id AS row FROM log") == ["bob"])
+        }
+    }
+}
+
+extension Scene {
+    /// The credential of one who administers the suite.
+    func administrator() async throws -> String {
+        try await keys.token(for: User.ID(application: "roost", user: "admin"), scope: "admin")
+    }
+
+    func report(_ id: String, to token: String) async throws -> NotificationReport {
+        try await service.send(.get, "/push/notifications/\(id)", token: token).decode(NotificationReport.self)
+    }
+
+    func message(_ id: String, to users: [String], application: String = Scene.application) -> NotificationRequest {
+        NotificationRequest(
+            id: id,
+            applicationId: application,
+            kind: .message,
+            recipients: users.map { .init(userId: $0) },
+            title: "Hello"
+        )
+    }
+}
