@@ -1,0 +1,130 @@
+import ArgumentParser
+import Foundation
+import PushAPI
+import Wire
+
+/// `roost push`: whether notifications get through, and what is done about those that do not.
+struct PushCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "push",
+        abstract: "Shows what waits to be sent to phones and browsers, and what could not be.",
+        subcommands: [
+            QueueCommand.self, CircuitsCommand.self, FailuresCommand.self, RetryCommand.self, DropCommand.self,
+        ],
+        defaultSubcommand: QueueCommand.self
+    )
+
+    /// `roost push queue`.
+    struct QueueCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "queue",
+            abstract: "Says how much waits for which push service, and since when."
+        )
+
+        @OptionGroup var options: WorkspaceOptions
+
+        func run() async throws {
+            let report = try await asking(options) { try await $0.queue() }
+            print(PushLines.queue(report, at: Date()), terminator: "")
+        }
+    }
+
+    /// `roost push circuits`.
+    struct CircuitsCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "circuits",
+            abstract: "Says which push services fail, why, and when they are tried again."
+        )
+
+        @OptionGroup var options: WorkspaceOptions
+
+        func run() async throws {
+            let report = try await asking(options) { try await $0.queue() }
+            print(PushLines.circuits(report), terminator: "")
+        }
+    }
+
+    /// `roost push failures`.
+    struct FailuresCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "failures",
+            abstract: "Lists what a push service would not take, the newest first."
+        )
+
+        @Option(help: "How many, at most 100.") var limit = 20
+        @Option(help: "Those before this one.") var before: Int64?
+        @OptionGroup var options: WorkspaceOptions
+
+        func run() async throws {
+            let failures = try await asking(options) { try await $0.failures(before: before, limit: limit) }
+            print(PushLines.failures(failures), terminator: "")
+        }
+    }
+
+    /// `roost push retry`.
+    struct RetryCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "retry",
+            abstract: "Has what could not be sent sent once more."
+        )
+
+        @OptionGroup var selected: PushSelectionOptions
+        @OptionGroup var options: WorkspaceOptions
+
+        func run() async throws {
+            let changed = try await asking(options) { try await $0.retry(selected.selection) }
+            print("\(changed.count) will be sent once more")
+        }
+    }
+
+    /// `roost push drop`.
+    struct DropCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "drop",
+            abstract: "Gives up what could not be sent."
+        )
+
+        @OptionGroup var selected: PushSelectionOptions
+        @OptionGroup var options: WorkspaceOptions
+
+        func run() async throws {
+            let changed = try await asking(options) { try await $0.drop(selected.selection) }
+            print("\(changed.count) were given up")
+        }
+    }
+}
+
+/// Which failures are meant.
+struct PushSelectionOptions: ParsableArguments {
+    @Argument(help: "Their numbers, as `roost push failures` lists them.") var ids: [Int64] = []
+    @Option(help: "Those of an application.") var application: String?
+    @Option(help: "Those for this reason.") var reason: String?
+    @Flag(help: "All of them.") var all = false
+
+    func validate() throws {
+        guard !ids.isEmpty || application != nil || reason != nil || all else {
+            throw ValidationError("say which: numbers, --application, --reason or --all")
+        }
+    }
+
+    var selection: PushFailureSelection {
+        PushFailureSelection(
+            ids: ids.isEmpty ? nil : ids,
+            applicationId: application,
+            reason: reason,
+            all: all ? true : nil
+        )
+    }
+}
+
+/// What push answers; what it refuses is told in its words.
+private func asking<Answer>(
+    _ options: WorkspaceOptions,
+    _ question: (PushClient) async throws -> Answer
+) async throws -> Answer {
+    do {
+        return try await question(try PushClient.ofOperator(options))
+    } catch let error as APIError {
+        throw Workspace.Problem(error.message)
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import PushAPI
+import Wire
+
+/// What `roost push` prints.
+enum PushLines {
+    static func queue(_ report: QueueReport, at now: Date) -> String {
+        let lanes = report.lanes.filter { $0.waiting > 0 || $0.circuit?.isOpen == true }
+        let rows = lanes.map { lane in
+            [
+                lane.applicationId, lane.service, "\(lane.waiting)", lane.oldest.map { age(of: $0, at: now) } ?? "-",
+                lane.circuit?.isOpen == true ? "nothing is sent: \(lane.circuit?.reason ?? "it fails")" : "",
+            ]
+        }
+        let heads = [["APPLICATION", "SERVICE", "WAITING", "OLDEST", ""]]
+        return (lanes.isEmpty ? "nothing waits\n" : lines(heads + rows)) + """
+            not decided yet: \(report.undecided)
+            held by quiet hours: \(report.held)
+            failures: \(report.failures)\(report.failures > 0 ? " (roost push failures)" : "")
+
+            """
+    }
+
+    static func circuits(_ report: QueueReport) -> String {
+        let rows = report.lanes.compactMap { lane -> [String]? in
+            guard let circuit = lane.circuit else { return nil }
+            return [
+                lane.applicationId, lane.service, circuit.isOpen ? "open" : "closed", circuit.reason ?? "-",
+                "\(circuit.failures)", circuit.openedAt.map { Timestamp.string(from: $0) } ?? "-",
+                circuit.isOpen ? circuit.retryAt.map { Timestamp.string(from: $0) } ?? "-" : "-",
+            ]
+        }
+        guard !rows.isEmpty else { return "every push service is well\n" }
+        return lines([["APPLICATION", "SERVICE", "CIRCUIT", "REASON", "FAILURES", "OPENED", "TRIED AGAIN"]] + rows)
+    }
+
+    static func failures(_ failures: [PushFailure]) -> String {
+        guard !failures.isEmpty else { return "there are none\n" }
+        let rows = failures.map { failure in
+            [
+                "\(failure.id)", Timestamp.string(from: failure.failedAt), failure.applicationId, failure.userId,
+                failure.service, failure.kind.rawValue, failure.reason ?? "-",
+            ]
+        }
+        return lines([["NUMBER", "FAILED", "APPLICATION", "USER", "SERVICE", "KIND", "REASON"]] + rows)
+    }
+
+    /// In columns as wide as what is in them.
+    private static func lines(_ rows: [[String]]) -> String {
+        let columns = rows.first?.indices ?? 0..<0
+        let widths = columns.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            let line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+                .joined(separator: "  ")
+            return String(line.reversed().drop { $0 == " " }.reversed()) + "\n"
+        }.joined()
+    }
+
+    private static func age(of date: Date, at now: Date) -> String {
+        let seconds = max(0, Int(now.timeIntervalSince(date)))
+        switch seconds {
+        case ..<120: return "\(seconds) s"
+        case ..<7_200: return "\(seconds / 60) min"
+        default: return "\(seconds / 3_600) h"
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import AuthAPI
+import Credentials
+import PushAPI
+import ServiceClient
+
+extension ServiceClient {
+    /// A service, as the operator's command calls it.
+    static func ofOperator(_ service: String, _ options: WorkspaceOptions) throws -> ServiceClient {
+        let settings = try SuiteSettings(workspace: try options.workspace())
+        guard let secret = settings.secret("SERVICE_SECRET") else {
+            throw Workspace.Problem("SERVICE_SECRET is not set and .roost/secrets.env does not have it")
+        }
+        let tokens = try ServiceTokens(secret: secret, name: "roost")
+        let addresses = SuiteProgram.all.flatMap { $0.name == service ? settings.addresses(of: $0) : [] }
+        return ServiceClient(
+            callee: service,
+            transport: HTTPTransport(baseURLs: addresses),
+            authorization: { "Bearer \(try tokens.token(for: service))" }
+        )
+    }
+}
+
+extension AuthClient {
+    /// Auth, as the operator's command calls it.
+    static func ofOperator(_ options: WorkspaceOptions) throws -> AuthClient {
+        AuthClient(try ServiceClient.ofOperator("auth", options))
+    }
+}
+
+extension PushClient {
+    /// Push, as the operator's command calls it.
+    static func ofOperator(_ options: WorkspaceOptions) throws -> PushClient {
+        PushClient(try ServiceClient.ofOperator("push", options))
+    }
+}
