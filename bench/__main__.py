@@ -15,8 +15,8 @@ from bench import table
 from bench.postgres import Postgres
 from bench.suite import Suite
 
-KINDS = ["gateway", "tls", "connections", "sockets", "sends", "history", "search", "uploads", "logins", "idle"]
-BINARIES = ["auth", "conversations", "push", "gateway", "socketio-echo", "socket-load"]
+KINDS = ["gateway", "tls", "connections", "sockets", "sends", "history", "search", "uploads", "push", "logins", "idle"]
+BINARIES = ["auth", "conversations", "push", "gateway", "sandbox", "socketio-echo", "socket-load"]
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -1,0 +1,141 @@
+"""A broadcast to 100,000 people whose favourite it is: how soon the first and the last are handed over to Apple.
+
+Apple is the sandbox, over HTTP/2 and TLS, on the same cores; it checks each request as Apple would. Beside it a broadcast
+that all of them have switched off: what deciding alone takes, with every decision in the log.
+"""
+
+import json
+import time
+import uuid
+from datetime import UTC, datetime
+
+from bench import web
+from bench.processes import Program, free_port
+from bench.scene import SQL
+from bench.service_token import service_token
+from bench.table import Row
+
+PEOPLE = 100_000
+FIRST_WITHIN = 1
+ALL_WITHIN = 20
+DECIDED = 20_000
+MEMORY = 200e6
+
+
+def measure(bench):
+    with bench.suite("push") as suite:
+        suite.start_auth()
+        sandbox = suite.stack.enter_context(_Sandbox(bench, suite.directory))
+        push = suite.start_push(**sandbox.settings())
+        text = (SQL / "push.sql").read_text().replace(":people", str(PEOPLE))
+        bench.postgres.sql(suite.database, text)
+        bench.postgres.sql(suite.database, "CHECKPOINT")
+        decided = _decide(bench, suite, push)
+        bench.postgres.sql(suite.database, "CHECKPOINT")
+        first, last, memory = _send(suite, push, sandbox)
+        _check(bench, suite, sandbox)
+    what = f"a broadcast to {PEOPLE:,} favourites"
+    return [
+        Row(f"{what}, decided", "people/s", PEOPLE / decided, "", None, f"≥ {DECIDED:,}", PEOPLE / decided >= DECIDED),
+        Row(f"{what}, the first handed over", "s", first, "", None, f"≤ {FIRST_WITHIN}", first <= FIRST_WITHIN),
+        Row(f"{what}, all handed over", "s", last, "", None, f"≤ {ALL_WITHIN}", last <= ALL_WITHIN),
+        Row(f"{what}, push's memory at most", "MB PSS", memory / 1e6, "", None, f"≤ {MEMORY / 1e6:.0f}", memory <= MEMORY),
+    ]
+
+
+class _Sandbox:
+    """Apple, as far as push can tell."""
+
+    def __init__(self, bench, directory):
+        self.url = f"http://127.0.0.1:{free_port()}"
+        ports = {"SANDBOX_APNS_PORT": free_port(), "SANDBOX_APNS_SANDBOX_PORT": free_port()}
+        environment = {"HOST": "127.0.0.1", "PORT": self.url.rpartition(":")[2], "LOG_LEVEL": "warning", **ports}
+        environment = {name: str(value) for name, value in environment.items()}
+        self.program = Program("sandbox", [bench.binaries / "sandbox"], directory, environment)
+        self.program.wait_until(lambda: web.answers(self.url, "/ready"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.program.stop()
+
+    def settings(self):
+        known = web.Client(self.url).get("/sandbox/credentials")
+        apns, fcm = known["apns"], known["fcm"]
+        return {
+            "APNS_KEY": apns["key"],
+            "APNS_KEY_ID": apns["keyId"],
+            "APNS_TEAM_ID": apns["teamId"],
+            "APNS_TOPIC": apns["topic"],
+            "APNS_URL": apns["url"],
+            "APNS_SANDBOX_URL": apns["sandboxUrl"],
+            "FCM_SERVICE_ACCOUNT": json.dumps(fcm["serviceAccount"]),
+            "FCM_URL": fcm["url"],
+            "FCM_TOKEN_URL": fcm["tokenUrl"],
+            "TRUSTED_CA": known["authority"],
+        }
+
+    def counts(self):
+        return web.Client(self.url).get("/sandbox/counts")
+
+
+def _go_live(suite, push, broadcaster, community):
+    live = {
+        "streamId": str(uuid.uuid4()),
+        "broadcaster": broadcaster,
+        "title": "Live from the bench",
+        "url": "https://example.org/live",
+        "community": community,
+        "startedAt": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+    }
+    event = {"id": str(uuid.uuid4()), "type": "broadcast.live", "at": live["startedAt"], "content": live}
+    token = service_token(suite.secrets["SERVICE_SECRET"], "social", "push")
+    web.Client(push.url, token).post("/internal/events", event)
+
+
+def _decide(bench, suite, push):
+    """Seconds until it is decided for all that nobody wants it."""
+    began = time.monotonic()
+    _go_live(suite, push, "drummer", "RedditSets")
+    while _withheld(bench, suite) < PEOPLE:
+        _hurry(began, "decided")
+        time.sleep(0.05)
+    return time.monotonic() - began
+
+
+def _withheld(bench, suite):
+    query = "SELECT coalesce(sum(withheld), 0) FROM push.notifications WHERE about = 'drummer'"
+    return int(bench.postgres.sql(suite.database, query)[0][0])
+
+
+def _send(suite, push, sandbox):
+    """Seconds until Apple has the first and the last of them, and what push takes meanwhile at most."""
+    began = time.monotonic()
+    _go_live(suite, push, "pianist", "RedditSessions")
+    first, memory = None, 0
+    while True:
+        accepted = sandbox.counts()["accepted"]
+        if accepted and first is None:
+            first = time.monotonic() - began
+        if accepted >= PEOPLE:
+            return first, time.monotonic() - began, memory
+        memory = max(memory, push.program.pss_bytes())
+        _hurry(began, "handed over")
+        time.sleep(0.02 if first is None else 0.2)
+
+
+def _hurry(began, what):
+    if time.monotonic() - began > 120:
+        raise RuntimeError(f"not all were {what} in two minutes")
+
+
+def _check(bench, suite, sandbox):
+    """A speed that loses or doubles notifications is none; and the log has each of them."""
+    counts = sandbox.counts()
+    if counts["distinct"] != PEOPLE or counts["doubles"]:
+        raise RuntimeError(f"Apple has {counts}")
+    time.sleep(1)
+    query = "SELECT count(*) FROM push.log WHERE outcome = 'sent'"
+    if bench.postgres.sql(suite.database, query) != [[str(PEOPLE)]]:
+        raise RuntimeError("the log does not have all of them")
