@@ -2,7 +2,7 @@ import Testing
 
 /// Waits until `condition` holds; fails the test after ten seconds.
 func eventually(_ condition: () async -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
-    let end = ContinuousClock.now + .seconds(10)
+    let end = ContinuousClock.now + .seconds(30)
     while ContinuousClock.now < end {
         if await condition() { return }
         try await Task.sleep(for: .milliseconds(5))
