@@ -185,16 +185,20 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
                  "tokenUrl": "http://127.0.0.1:8090/fcm/token"}}
         """
 
-    @Test func pushIsGivenThemWhereTheOperatorSaysNothing() throws {
+    @Test func pushIsGivenThoseThatTheOperatorHasNoKeyOf() throws {
         let sandbox = try JSONDecoder().decode(SandboxCredentials.self, from: Data(Self.text.utf8))
-        let given = ["PORT": "8085", "APNS_TOPIC": "org.example.mine", "ALLOWED_PRIVATE_HOSTS": "10.0.0.7:1"]
+        let given = ["PORT": "8085", "APNS_KEY": "mine", "APNS_TOPIC": "mine", "ALLOWED_PRIVATE_HOSTS": "10.0.0.7:1"]
 
-        let environment = try sandbox.added(to: given)
+        let none = try sandbox.added(to: ["PORT": "8085", "APNS_TOPIC": "of nobody"])
+        let some = try sandbox.added(to: given)
 
-        #expect(environment["PORT"] == "8085" && environment["APNS_TOPIC"] == "org.example.mine")
-        #expect(environment["APNS_KEY"] == "K" && environment["TRUSTED_CA"] == "PEM")
-        #expect(environment["FCM_SERVICE_ACCOUNT"] == #"{"project_id":"p"}"#)
-        #expect(environment["ALLOWED_PRIVATE_HOSTS"] == "10.0.0.7:1,127.0.0.1:8090,127.0.0.1:8091")
+        #expect(none["PORT"] == "8085" && none["APNS_KEY"] == "K" && none["APNS_TOPIC"] == "org.example.roost")
+        #expect(none["APNS_SANDBOX_URL"] == "https://127.0.0.1:8092" && none["TRUSTED_CA"] == "PEM")
+        #expect(none["FCM_SERVICE_ACCOUNT"] == #"{"project_id":"p"}"#)
+        #expect(none["ALLOWED_PRIVATE_HOSTS"] == "127.0.0.1:8090,127.0.0.1:8091")
+        #expect(some["APNS_KEY"] == "mine" && some["APNS_TOPIC"] == "mine" && some["APNS_URL"] == nil)
+        #expect(some["FCM_URL"] == "http://127.0.0.1:8090/fcm")
+        #expect(some["ALLOWED_PRIVATE_HOSTS"] == "10.0.0.7:1,127.0.0.1:8090,127.0.0.1:8091")
     }
 }
 
@@ -208,10 +212,13 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
         half["APNS_TEAM_ID"] = ""
         let account = ["FCM_SERVICE_ACCOUNT": "{}"]
         let seen = [[:], Self.apples.merging(account) { $1 }, half].map { given in
+            let given = given.merging(["SANDBOX": "0"]) { $1 }
             let settings = SuiteSettings(given: given, secrets: Secrets(values: [:]))
             return ProviderChecks(settings: settings).findings().map(\.severity)
         }
 
         #expect(seen == [[.warning, .warning], [.well, .well], [.failure, .warning]])
+        let sandboxed = SuiteSettings(given: [:], secrets: Secrets(values: [:]))
+        #expect(ProviderChecks(settings: sandboxed).findings().map(\.severity) == [.well])
     }
 }

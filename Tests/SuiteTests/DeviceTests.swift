@@ -31,6 +31,28 @@ extension SuiteTests {
             }
         }
 
+        @Test func aBrowserOfTheSandboxMayRegister() async throws {
+            let ports = try LoopbackPort.free(3).map(\.number)
+            let settings = [
+                "SANDBOX": "1", "SANDBOX_URL": "http://127.0.0.1:\(ports[0])", "SANDBOX_APNS_PORT": "\(ports[1])",
+                "SANDBOX_APNS_SANDBOX_PORT": "\(ports[2])",
+            ]
+            try await RunningSuite.with(settings: settings) { suite in
+                let ana = try await suite.person("ana")
+                let key = try await ana.preferences.applicationServerKey().publicKey
+                let sandbox = suite.client(port: ports[0], jwt: nil)
+                let browser: WebSubscription = try await sandbox.post(
+                    "/sandbox/subscriptions",
+                    ["applicationServerKey": key]
+                )
+
+                // In the clear, on this machine: nobody else's browser could be there.
+                #expect(browser.endpoint.hasPrefix("http://127.0.0.1:\(ports[0])/"))
+                let device = try await ana.preferences.register(DeviceDraft(platform: "web", subscription: browser))
+                #expect(try await ana.preferences.devices() == [device])
+            }
+        }
+
         @Test func whoSignsInWithATokenIsReachedByIt() async throws {
             try await RunningSuite.with { suite in
                 let admin = try await ApplicationTests.administrator(of: suite)

@@ -30,20 +30,31 @@ struct SandboxCredentials: Decodable, Sendable {
         return try await sandbox.get("/sandbox/credentials")
     }
 
-    /// Push's environment, so that it talks to the sandbox; what the operator has set stays as it is.
+    /// Push's environment, so that it talks to the sandbox instead of a provider that the operator has no key of.
     func added(to environment: [String: String]) throws -> [String: String] {
+        func isSet(_ name: String) -> Bool { environment[name]?.isEmpty == false }
+        var all = environment
+        if !isSet("APNS_KEY") { all.merge(apnsSettings) { $1 } }
+        if !isSet("FCM_SERVICE_ACCOUNT") { all.merge(try fcmSettings) { $1 } }
+        if !isSet("TRUSTED_CA") { all["TRUSTED_CA"] = authority }
         // Browsers of the sandbox are at its own address, in the clear and not.
-        let hosts = [fcm.url, apns.url].compactMap(Self.place)
-        let allowed = [environment["ALLOWED_PRIVATE_HOSTS"]].compactMap(\.self).filter { !$0.isEmpty } + hosts
-        let own = [
-            "APNS_KEY": apns.key, "APNS_KEY_ID": apns.keyId, "APNS_TEAM_ID": apns.teamId, "APNS_TOPIC": apns.topic,
-            "APNS_URL": apns.url, "APNS_SANDBOX_URL": apns.sandboxUrl, "TRUSTED_CA": authority,
-            "FCM_URL": fcm.url, "FCM_TOKEN_URL": fcm.tokenUrl,
-            "FCM_SERVICE_ACCOUNT": String(decoding: try fcm.serviceAccount.compact(), as: UTF8.self),
-        ]
-        var all = environment.merging(own) { given, own in given.isEmpty ? own : given }
-        all["ALLOWED_PRIVATE_HOSTS"] = allowed.joined(separator: ",")
+        let allowed = isSet("ALLOWED_PRIVATE_HOSTS") ? [environment["ALLOWED_PRIVATE_HOSTS"] ?? ""] : []
+        all["ALLOWED_PRIVATE_HOSTS"] = (allowed + [fcm.url, apns.url].compactMap(Self.place)).joined(separator: ",")
         return all
+    }
+
+    private var apnsSettings: [String: String] {
+        [
+            "APNS_KEY": apns.key, "APNS_KEY_ID": apns.keyId, "APNS_TEAM_ID": apns.teamId, "APNS_TOPIC": apns.topic,
+            "APNS_URL": apns.url, "APNS_SANDBOX_URL": apns.sandboxUrl,
+        ]
+    }
+
+    private var fcmSettings: [String: String] {
+        get throws {
+            let account = String(decoding: try fcm.serviceAccount.compact(), as: UTF8.self)
+            return ["FCM_SERVICE_ACCOUNT": account, "FCM_URL": fcm.url, "FCM_TOKEN_URL": fcm.tokenUrl]
+        }
     }
 
     private static func place(_ url: String) -> String? {

@@ -38,10 +38,13 @@ struct SuiteStart: Sendable {
         let databases = try await startDatabase(settings)
         let width = instances.map(\.name.count).max() ?? 0
         var services: [(SuiteInstance, Supervised)] = []
+        var sandbox: SandboxCredentials?
         for instance in instances {
+            var environment = try settings.environment(of: instance, databaseURL: databases[instance.program.name])
+            if instance.program.name == "push" { environment = try sandbox?.added(to: environment) ?? environment }
             var command = ProcessCommand(
                 executables.path(of: instance.program.name) ?? instance.program.name,
-                environment: try settings.environment(of: instance, databaseURL: databases[instance.program.name])
+                environment: environment
             )
             command.workingDirectory = workspace.root
             command.input = .held
@@ -56,7 +59,10 @@ struct SuiteStart: Sendable {
             )
             services.append((instance, service))
             // What it has made at its start is told to those that are started now.
-            if instance.program == .sandbox { try await waitUntilReady(services) }
+            if instance.program == .sandbox {
+                try await waitUntilReady(services)
+                sandbox = try await SandboxCredentials.read(from: instance.url)
+            }
         }
         try await waitUntilReady(services)
         console.say("Roost is ready at \(try settings.gatewayURL())")
