@@ -25,9 +25,10 @@ extension ConfigReader {
 package enum KeyText {
     /// - Throws: `SettingError` where it is a path, and nothing can be read there.
     package static func read(_ value: String, of setting: String) throws -> String {
+        // JSON first: a service account has a PEM in it, whose line breaks are JSON's own.
+        if value.drop(while: \.isWhitespace).first == "{" { return value }
         // In one line, as files of settings want it.
         if value.contains("-----BEGIN") { return value.replacing("\\n", with: "\n") }
-        if value.drop(while: \.isWhitespace).first == "{" { return value }
         do {
             return try String(contentsOf: URL(filePath: value), encoding: .utf8)
         } catch {

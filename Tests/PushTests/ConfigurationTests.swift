@@ -23,7 +23,8 @@ import Testing
             #expect(settings.apns?.key.contains("-----BEGIN PRIVATE KEY-----\n") == true)
             #expect(settings.trustedCA == settings.apns?.key && settings.apns?.topic == "org.example.app")
         }
-        let account = #" {"project_id": "p"}"#
+        // With a key in it, whose line breaks are JSON's.
+        let account = #" {"project_id": "p", "private_key": "-----BEGIN PRIVATE KEY-----\nMII\n"}"#
         #expect(try Self.read(["FCM_SERVICE_ACCOUNT": account]).fcmServiceAccount == account)
     }
 
