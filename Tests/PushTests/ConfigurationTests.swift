@@ -1,8 +1,10 @@
 import Configuration
 import Crypto
 import Foundation
+import PushProviders
 import ServiceHost
 import Testing
+import Wire
 
 @testable import PushServer
 
@@ -19,7 +21,7 @@ import Testing
                 "VAPID_PRIVATE_KEY": setting, "APNS_KEY": setting, "APNS_KEY_ID": "K", "APNS_TEAM_ID": "T",
                 "APNS_TOPIC": "org.example.app", "TRUSTED_CA": setting,
             ])
-            #expect(settings.vapidKey?.publicKey == VAPIDKey(key).publicKey)
+            #expect(settings.vapidKey?.publicKey == Base64URL.encode(key.publicKey.x963Representation))
             #expect(settings.apns?.key.contains("-----BEGIN PRIVATE KEY-----\n") == true)
             #expect(settings.trustedCA == settings.apns?.key && settings.apns?.topic == "org.example.app")
         }

@@ -79,17 +79,18 @@ struct Person: Sendable {
     }
 }
 
+/// Applications have no credentials of their own for push services unless told.
 func withPush(
     settings: [String: String] = [:],
     neighbours: [String: ServiceClient] = [:],
+    credentials: PushCredentials = PushCredentials(),
     now: @escaping @Sendable () -> Date = { Date() },
     _ body: (Scene) async throws -> Void
 ) async throws {
     let keys = TestKeys()
-    // No application has credentials of its own.
     let transport = AuthTransport(keys) { request in
         guard request.path.hasSuffix("/push") else { return ServiceResponse(status: 404) }
-        return ServiceResponse(status: 200, body: Data("{}".utf8))
+        return ServiceResponse(status: 200, body: try WireJSON.encoder().encode(credentials))
     }
     let auth = ServiceClient(callee: "auth", transport: transport, retry: .never)
     try await TestService.with(

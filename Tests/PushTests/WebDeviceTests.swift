@@ -1,7 +1,9 @@
+import AuthAPI
 import Crypto
 import Foundation
 import HTTPTypes
 import PushAPI
+import PushProviders
 import TestSupport
 import Testing
 import Wire
@@ -92,6 +94,19 @@ import Wire
         try await withPush { scene in
             let answer = try await scene.service.send(.get, "/push/vapid-key")
             #expect(answer.status == 404 && answer.problem?.code == "no_vapid_key")
+        }
+    }
+
+    @Test func whatAnApplicationHasOfItsOwnIsWhatItsPeopleSubscribeWith() async throws {
+        let (ours, theirs) = (VAPIDKey(), VAPIDKey())
+        let brought = PushCredentials(vapid: .init(privateKey: theirs.privateKey, subject: "mailto:a@example.org"))
+        try await withPush(settings: ["VAPID_PRIVATE_KEY": ours.privateKey], credentials: brought) { scene in
+            let roosts = try await scene.person("cy", application: RoostApplication.id)
+
+            #expect(try await scene.ann.preferences.applicationServerKey().publicKey == theirs.publicKey)
+            #expect(try await roosts.preferences.applicationServerKey().publicKey == ours.publicKey)
+            let anybody = try await scene.service.send(.get, "/push/vapid-key")
+            #expect(try anybody.decode(ApplicationServerKey.self).publicKey == ours.publicKey)
         }
     }
 

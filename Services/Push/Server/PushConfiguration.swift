@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import PushProviders
 import ServiceHost
 
 /// The settings that only push has: how it reaches Apple, Google and browsers, and as whom.
@@ -32,7 +33,7 @@ struct PushConfiguration: Sendable {
     /// `FCM_TOKEN_URL` (`https://oauth2.googleapis.com/token`): where the account's access tokens come from.
     var fcmTokenURL = "https://oauth2.googleapis.com/token"
 
-    /// `VAPID_PRIVATE_KEY`: whom browsers' push services know us by; nil where it is not set.
+    /// `VAPID_PRIVATE_KEY`: what browsers' push services know us by, PEM or 32 bytes in base64url; nil where it is not set.
     ///
     /// With another key every subscription of a browser has to be made anew.
     var vapidKey: VAPIDKey?
@@ -61,7 +62,7 @@ struct PushConfiguration: Sendable {
         fcmServiceAccount = try configuration.key("FCM_SERVICE_ACCOUNT")
         fcmURL = try configuration.url("FCM_URL", default: fcmURL)
         fcmTokenURL = try configuration.url("FCM_TOKEN_URL", default: fcmTokenURL)
-        vapidKey = try VAPIDKey(configuration)
+        vapidKey = try Self.vapidKey(configuration)
         vapidSubject = try Self.vapidSubject(configuration) ?? vapidSubject
         trustedCA = try configuration.key("TRUSTED_CA")
         outsideHosts = try OutsideHosts(configuration)
@@ -89,6 +90,16 @@ struct PushConfiguration: Sendable {
         }
         let set = values.compactMap(\.1)
         return APNsCredentials(key: set[0], keyID: set[1], teamID: set[2], topic: set[3])
+    }
+
+    private static func vapidKey(_ configuration: ConfigReader) throws -> VAPIDKey? {
+        guard let text = configuration.text("VAPID_PRIVATE_KEY") else { return nil }
+        // Silence: what is no key itself is the path of one.
+        if let key = try? VAPIDKey(text) { return key }
+        guard let kept = try configuration.key("VAPID_PRIVATE_KEY"), let key = try? VAPIDKey(kept) else {
+            throw SettingError("VAPID_PRIVATE_KEY", "holds no P-256 private key, in PEM or as 32 bytes in base64url")
+        }
+        return key
     }
 
     private static func vapidSubject(_ configuration: ConfigReader) throws -> String? {

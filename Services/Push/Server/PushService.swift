@@ -4,6 +4,7 @@ import Foundation
 package import Postgres
 package import ServiceHost
 package import ServiceLifecycle
+import Wire
 
 /// Push: which devices there are, who wants to be notified of what, and what is sent to whom.
 package struct PushService: SuiteService {
@@ -15,12 +16,12 @@ package struct PushService: SuiteService {
         EventConsumer.migration("V0003_event_inbox"),
     ]
 
-    private let configuration: PushConfiguration
     private let devices: Devices
     private let settings: PersonalSettings
     private let subscriptions: Subscriptions
     private let topics: Topics
     private let events: EventConsumer
+    private let providers: Providers
     private let pipeline: Pipeline
     private let upkeep: [any Service]
 
@@ -44,9 +45,13 @@ package struct PushService: SuiteService {
         )
         topics = Topics(database: database, maximum: own.maximumTopicsOfUser)
         let auth = AuthClient(try resources.neighbours.client("auth"))
-        let providers = Providers(
+        providers = Providers(
             own: own.credentials,
-            ask: { try await ProviderCredentials.all(auth.pushCredentials(of: $0)) },
+            // Roost's own people are the deployment's.
+            ask: { application in
+                guard application != RoostApplication.id else { return [:] }
+                return try await ProviderCredentials.all(auth.pushCredentials(of: application))
+            },
             make: own.client,
             logger: logger,
             now: now
@@ -69,11 +74,10 @@ package struct PushService: SuiteService {
                 events.background,
                 Periodic("pruning of devices", every: .seconds(3_600), logger: logger, pruning.prune),
             ] + pipeline.background
-        self.configuration = own
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
-        DeviceRoutes(devices: devices, vapidKey: configuration.vapidKey).add(to: routes)
+        DeviceRoutes(devices: devices, providers: providers).add(to: routes)
         SettingsRoutes(settings: settings).add(to: routes)
         SubscriptionRoutes(subscriptions: subscriptions).add(to: routes)
         TopicRoutes(topics: topics).add(to: routes)

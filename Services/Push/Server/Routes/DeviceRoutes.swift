@@ -1,3 +1,4 @@
+import Credentials
 import Hummingbird
 import PushAPI
 import ServiceHost
@@ -6,7 +7,7 @@ import Wire
 /// Serves `/devices`, and what a browser needs to become one.
 struct DeviceRoutes {
     let devices: Devices
-    let vapidKey: VAPIDKey?
+    let providers: Providers
 
     func add(to routes: SuiteRoutes) {
         routes.user.post("devices", use: register)
@@ -29,9 +30,10 @@ struct DeviceRoutes {
     }
 
     func showKey(request: Request, context: SuiteContext) async throws -> Reply<ApplicationServerKey> {
-        guard let vapidKey else {
+        let application = context.identity?.user.application ?? RoostApplication.id
+        guard let key = try await providers.applicationServerKey(of: application) else {
             throw APIError(.notFound, "no_vapid_key", "browsers are not notified here")
         }
-        return Reply(ApplicationServerKey(publicKey: vapidKey.publicKey))
+        return Reply(ApplicationServerKey(publicKey: key))
     }
 }

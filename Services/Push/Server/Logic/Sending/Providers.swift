@@ -92,6 +92,14 @@ actor Providers: ProviderDirectory, Service {
         return provider
     }
 
+    /// What browsers subscribe with to be notified by an application; nil where nobody could.
+    func applicationServerKey(of application: String) async throws -> String? {
+        let known = try await credentials(of: application)[.web] ?? own[.web]
+        guard case .vapid(let privateKey, _) = known else { return nil }
+        // Silence: a key that cannot be used is in the log as soon as something is sent.
+        return try? VAPIDKey(privateKey).publicKey
+    }
+
     /// Those known a short while ago; older ones too while nobody can be asked.
     private func credentials(of application: String) async throws -> Credentials {
         let known = known[application]

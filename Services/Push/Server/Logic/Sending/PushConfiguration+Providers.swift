@@ -1,5 +1,4 @@
 import AuthAPI
-import Crypto
 import Foundation
 import PushProviders
 import ServiceHost
@@ -11,7 +10,7 @@ extension PushConfiguration {
         let own: [ProviderCredentials?] = [
             apns.map { .apns(key: $0.key, keyID: $0.keyID, teamID: $0.teamID, topic: $0.topic) },
             fcmServiceAccount.map { .fcm(serviceAccount: $0) },
-            vapidKey.map { .vapid(privateKey: Base64URL.encode($0.key.rawRepresentation), subject: vapidSubject) },
+            vapidKey.map { .vapid(privateKey: $0.privateKey, subject: vapidSubject) },
         ]
         return Dictionary(uniqueKeysWithValues: own.compactMap(\.self).map { ($0.kind, $0) })
     }
@@ -41,7 +40,7 @@ extension PushConfiguration {
             configuration.addresses = AddressGuard(allowing: outsideHosts.allowed)
             configuration.trustedAuthorities = trustedCA
             return try WebPushClient(
-                key: try PushProviders.VAPIDKey(privateKey),
+                key: try VAPIDKey(privateKey),
                 subject: subject,
                 configuration: configuration
             )
