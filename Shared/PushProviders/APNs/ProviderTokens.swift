@@ -39,8 +39,9 @@ final class ProviderTokens: Sendable {
     }
 
     func current() throws -> Token {
-        let now = now()
-        return try state.withLock { state in
+        try state.withLock { state in
+            // Asked for in here: whoever came a moment earlier, and in here a moment later, would see a clock put back.
+            let now = now()
             // A clock that was put back must not leave a token in use that Apple takes for one of the future.
             if let token = state.token, (0..<Self.lifetime).contains(now.timeIntervalSince(token.made)) { return token }
             return try make(now, &state)
