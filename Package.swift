@@ -270,8 +270,8 @@ let package = Package(
                 name: "TestSupport",
                 dependencies: [
                     "ChildProcesses", "Credentials", "Postgres", "ServiceClient", "ServiceHost", "Wire",
-                    .configuration, .httpTypes, .hummingbird, .jwtKit, .lifecycle, .logging, .nioCore, .nioEmbedded,
-                    .yams,
+                    .configuration, .crypto, .cryptoExtras, .httpTypes, .hummingbird, .jwtKit, .lifecycle, .logging,
+                    .nioCore, .nioEmbedded, .yams,
                 ],
                 path: "Tests/TestSupport",
                 swiftSettings: settings
@@ -303,9 +303,9 @@ let package = Package(
         + tests(
             "SuiteTests",
             [
-                "AuthAPI", "ChildProcesses", "ConversationsAPI", "LocalPostgres", "Postgres", "PushAPI",
+                "AuthAPI", "ChildProcesses", "ConversationsAPI", "Credentials", "LocalPostgres", "Postgres", "PushAPI",
                 "ServiceClient", "TestSupport", "Wire",
-                .asyncHTTPClient, .crypto, .httpTypes, .logging, .nioCore, .yams,
+                .asyncHTTPClient, .crypto, .cryptoExtras, .httpTypes, .logging, .nioCore, .yams,
             ]
         )
         + executable(

@@ -1,4 +1,5 @@
 import Credentials
+import Foundation
 import JWTKit
 import TestSupport
 import Testing
@@ -48,6 +49,25 @@ import Wire
             #expect(try await verdict(scene, good + "authorization: Bearer x\r\n") == "403 invalid_credential")
             #expect(try await verdict(scene, "x-diuit-session-token: s\r\n") == "403 invalid_credential")
             #expect(try await verdict(scene, "") == "403 missing_credential")
+        }
+    }
+
+    @Test func whatAnApplicationsServerSignsIsPassedOn() async throws {
+        try await withGateway { scene async throws in
+            let acme = try ApplicationServer(of: "5d0b3c8f1a6e47920c4d8e1f", at: scene.keys)
+            let token = try acme.token()
+            let header = "authorization: Bearer \(token)\r\n"
+            // Whether it may, the service says.
+            #expect(try await verdict(scene, header) == "200 ")
+            #expect(try await verdict(scene, header) == "200 ")
+            #expect(scene.keys.askedKeys.count == 1)
+            let sixMinutes = "authorization: Bearer \(try acme.token(lifetime: 360))\r\n"
+            #expect(try await verdict(scene, sixMinutes) == "403 invalid_credential")
+
+            let session = acme.key.session.uuidString.lowercased()
+            scene.keys.setKey(acme.key, publicKey: nil)
+            scene.verifier.revoke([Revocation(sessionId: session, serial: 1, until: Date() + 70)])
+            #expect(try await verdict(scene, header) == "403 invalid_credential")
         }
     }
 

@@ -1,17 +1,16 @@
-import Credentials
+package import Credentials
 import Crypto
-import CryptoExtras
-import Foundation
-import TestSupport
-import Wire
+package import CryptoExtras
+package import Foundation
+package import Wire
 
 /// An application's own server, which signs for itself.
-struct ApplicationServer: Sendable {
-    let key: ApplicationKey
-    let privateKey: _RSA.Signing.PrivateKey
+package struct ApplicationServer: Sendable {
+    package let key: ApplicationKey
+    package let privateKey: _RSA.Signing.PrivateKey
 
     /// With a key that auth knows.
-    init(of application: String, at auth: TestKeys) throws {
+    package init(of application: String, at auth: TestKeys) throws {
         guard let key = ApplicationKey(application: application, id: "k1") else {
             throw TestSupportError("\(application) is no application's id")
         }
@@ -21,7 +20,7 @@ struct ApplicationServer: Sendable {
     }
 
     /// A good token, but for what is told; a claim or field that is null is left out.
-    func token(
+    package func token(
         _ claims: [String: JSONValue] = [:],
         header: [String: JSONValue] = [:],
         now: Date = Date(),
