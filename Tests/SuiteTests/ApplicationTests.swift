@@ -31,6 +31,28 @@ extension SuiteTests {
             }
         }
 
+        @Test func whoIsDeletedLeavesHisConversations() async throws {
+            try await RunningSuite.with { suite in
+                let admin = try await Self.administrator(of: suite)
+                let acme = try await Self.application("Acme", by: admin)
+                try await AccountServer.with(acme, of: suite) { accounts in
+                    let ada = try await accounts.signIn("ada")
+                    let bo = try await accounts.signIn("bo")
+                    let made = try await ada.conversations.create(ConversationDraft(label: "Walk", members: ["bo"]))
+                    _ = try await bo.conversations.send(MessageDraft(data: "At ten."), to: made.token)
+
+                    let _: Done = try await admin.delete("/applications/\(acme.applicationId)/users/bo")
+
+                    try await eventually(within: .seconds(10), "gone") {
+                        let history = try await ada.conversations.messages(made.token)
+                        let members = try await ada.conversations.conversation(made.token).members
+                        return history.allSatisfy { $0.senderUser == nil } && members == ["ada"]
+                    }
+                    #expect(try await ada.conversations.messages(made.token).contains { $0.data == "At ten." })
+                }
+            }
+        }
+
         @Test func aRevokedKeyEndsItsSessionsEverywhereWithinASecond() async throws {
             try await RunningSuite.with { suite in
                 let admin = try await Self.administrator(of: suite)

@@ -94,9 +94,10 @@ extension SuiteTests {
             let readme = try String(contentsOfFile: SuiteTests.root + "/README.md", encoding: .utf8)
             let blocks = readme.matches(of: #/```bash\n(?<text>(?s:.*?))```/#).map { String($0.text) }
             try #require(blocks.count >= 4)
-            try await RunningSuite.with { suite in
+            try await Telephones.with { suite, telephones in
                 let script = blocks.joined(separator: "\n")
                     .replacing("http://127.0.0.1:8080", with: "http://127.0.0.1:\(suite.gatewayPort)")
+                    .replacing("http://127.0.0.1:8090", with: "http://127.0.0.1:\(telephones.port)")
                 let command = ProcessCommand(
                     "bash",
                     ["-euo", "pipefail", "-c", script],
@@ -109,6 +110,8 @@ extension SuiteTests {
                 #expect(output.contains("\"Sunday walk\""))
                 #expect(output.contains("\"data\": \"Shall we?\""))
                 #expect(output.contains("\"data\": \"At ten.\""))
+                #expect(output.contains(#"{"title":"Sunday walk","body":"ana: Bring an umbrella.","badge":1}"#))
+                #expect(output.contains(#"{"title":"Sunday walk","outcome":"#))
             }
         }
     }

@@ -1,0 +1,76 @@
+import AuthAPI
+import ChildProcesses
+import ConversationsAPI
+import Foundation
+import Glibc
+import PushAPI
+import Testing
+
+/// What telephones get of what is said while processes are killed.
+extension SuiteTests {
+    @Suite struct PushKillTests {
+        private static let senders = 16
+        /// What each sender says in a round; in the middle of it something is killed.
+        private static let messages = SuiteTests.isSoak ? 125 : 25
+        private static let victims =
+            (0..<(SuiteTests.isSoak ? 10 : 1)).flatMap { _ in ["push", "postgresql", "push", "push", "postgresql"] }
+        /// So many notifications push has on their way to one push service at most (`SENDS_MAX_LANE`): no crash can come
+        /// between more of them and the note that they were taken.
+        private static let onTheirWay = 200
+
+        @Test func everyNotificationArrivesWhateverIsKilled() async throws {
+            let settings = [
+                "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0", "SENDS_MAX_LANE": "\(Self.onTheirWay)",
+                "SANDBOX_KEEP": "50000",
+            ]
+            try await Telephones.with(settings: settings) { suite, telephones in
+                let away = try await suite.person("away")
+                let phone = String(repeating: "c3", count: 32)
+                try await away.preferences.register(DeviceDraft(platform: "ios_production", token: phone))
+                var people: [Person] = []
+                for number in 1...4 { people.append(try await suite.person("sender\(number)")) }
+                let made = try await people[0].conversations.create(
+                    ConversationDraft(label: "load", members: [away.signIn.userId])
+                )
+                for person in people.dropFirst() { try await person.conversations.join(made.token) }
+                let load = Load(token: made.token, people: people, senders: Self.senders)
+
+                var arrived: Set<String> = []
+                var last = 0
+                func look() async throws {
+                    for seen in try await telephones.seen(after: last) {
+                        last = seen.number
+                        // "sender1: run 1, sender 0, message 0"
+                        arrived.insert(String(try #require(seen.body).drop { $0 != ":" }.dropFirst(2)))
+                    }
+                }
+                for victim in Self.victims {
+                    let sending = Task { try await load.run(messages: Self.messages) }
+                    try await eventually(within: .seconds(60), "under way") {
+                        load.acknowledgedInRun >= Self.senders * Self.messages / 2
+                    }
+                    try suite.process(victim).signal(SIGKILL)
+                    try await sending.value
+                    try await look()
+                }
+
+                let said = Set(load.acknowledged.keys)
+                #expect(said.count == Self.victims.count * Self.senders * Self.messages)
+                let began = ContinuousClock.now
+                try await eventually(within: .seconds(SuiteTests.isSoak ? 900 : 300), "all on the telephone") {
+                    try await look()
+                    return arrived.isSuperset(of: said)
+                }
+                #expect(arrived == said)
+                let counts = try await telephones.counts()
+                let doubles = counts.accepted - said.count
+                let took = ContinuousClock.now - began
+                print("push: \(said.count) notifications, \(Self.victims.count) kills, \(doubles) doubles")
+                print("push: all there \(took) after the last was said")
+                #expect(doubles <= Self.victims.count * Self.onTheirWay)
+                // A double is known to be one: it has the id of the first.
+                #expect(counts.doubles == doubles)
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+import AuthAPI
+import ConversationsAPI
+import Credentials
+import Crypto
+import CryptoExtras
+import Foundation
+import HTTPTypes
+import PushAPI
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+/// Notifications, from who has something to say to a telephone, through the real executables.
+extension SuiteTests {
+    @Suite struct PushTests {
+        private static let phone = String(repeating: "a1", count: 32)
+        private static let tablet = String(repeating: "b2", count: 32)
+
+        @Test func whoIsAwayHearsOfAMessageOnEveryDevice() async throws {
+            try await Telephones.with { suite, telephones in
+                let ana = try await suite.person("ana")
+                let bo = try await suite.person("bo")
+                try await bo.preferences.register(
+                    DeviceDraft(platform: "ios_production", token: "<\(Self.phone)>", deviceId: "phone")
+                )
+                try await bo.preferences.register(
+                    DeviceDraft(platform: "gcm", token: "firebase:bo", deviceId: "android")
+                )
+                let made = try await ana.conversations.create(
+                    ConversationDraft(label: "Sunday walk", members: [bo.signIn.userId])
+                )
+
+                let draft = MessageDraft(data: "Shall we?", pushPayload: .object(["extra": .string("value")]))
+                let said = try await ana.conversations.send(draft, to: made.token)
+
+                let seen = try await telephones.showing(2)
+                #expect(Set(seen.map(\.service)) == ["apns", "fcm"])
+                #expect(Set(seen.map(\.device)) == [Self.phone, "firebase:bo"])
+                #expect(seen.allSatisfy { $0.title == "Sunday walk" && $0.body == "ana: Shall we?" && $0.badge == 1 })
+                let apple = try #require(seen.first { $0.service == "apns" }).payload
+                #expect(apple["conversation"].string == made.token && apple["seq"] == .integer(said.seq))
+                #expect(apple["extra"].string == "value")
+
+                // Who has it switched off, or is kept apart, hears of nothing more.
+                try await bo.conversations.setPush(false, in: made.token)
+                _ = try await ana.conversations.send(MessageDraft(data: "Hello?"), to: made.token)
+                try await bo.conversations.setPush(true, in: made.token)
+                _ = try await ana.conversations.send(MessageDraft(data: "At ten."), to: made.token)
+                let after = try await telephones.showing(4)
+                #expect(after.dropFirst(2).allSatisfy { $0.body == "ana: At ten." && $0.badge == 2 })
+            }
+        }
+
+        @Test func aDeviceWithASocketOfItsOwnIsLeftInPeace() async throws {
+            try await Telephones.with { suite, telephones in
+                let ana = try await suite.person("ana")
+                let bo = try await suite.person("bo")
+                // The one in this session, by which its socket is known too, and one of another sign-in.
+                try await bo.preferences.register(DeviceDraft(platform: "ios_production", token: Self.phone))
+                let other = try await suite.returning("bo")
+                try await other.preferences.register(DeviceDraft(platform: "ios_production", token: Self.tablet))
+                let made = try await ana.conversations.create(
+                    ConversationDraft(label: "Walk", members: [bo.signIn.userId])
+                )
+                let socket = try await Self.socket(of: bo, at: suite)
+                let watching = try await Self.socket(of: ana, at: suite)
+                try await eventually(within: .seconds(10), "known to be connected") {
+                    // Which is told from the same record.
+                    let detail = try await watching.ask("chats/detail", #"{"chatId":\#(made.id)}"#)
+                    return detail["presences"].array.contains {
+                        $0["userId"].string == bo.signIn.userId && $0["status"].string == "online"
+                    }
+                }
+
+                _ = try await ana.conversations.send(MessageDraft(data: "Here?"), to: made.token)
+                #expect(try await socket.event("message")["data"].string == "Here?")
+                #expect(try await telephones.showing(1).map(\.device) == [Self.tablet])
+
+                // The session's own end.
+                try await socket.send("1")
+                // Its place is given up a moment after it.
+                try await eventually(within: .seconds(20), "away") {
+                    _ = try await ana.conversations.send(MessageDraft(data: "And now?"), to: made.token)
+                    return try await telephones.seen().contains { $0.device == Self.phone }
+                }
+            }
+        }
+
+        @Test func aFavouriteIsHeardOfOnceInFourHoursAndTheLogSaysWhy() async throws {
+            try await Telephones.with { suite, telephones in
+                let ana = try await suite.person("ana")
+                try await ana.preferences.register(DeviceDraft(platform: "ios_production", token: Self.phone))
+                try await ana.preferences.subscribe(
+                    to: "SlowTV",
+                    SubscriptionChanges(cooldown: true, sound: "whistle")
+                )
+                let social = try suite.neighbour("social", of: "push", port: suite.pushPort)
+                func goesLive(_ stream: String) async throws {
+                    let content = BroadcastLive(
+                        streamId: stream,
+                        broadcaster: "slowtv",
+                        title: "A train through the fells",
+                        url: "https://example.com/\(stream)",
+                        startedAt: Date()
+                    )
+                    let event = Event(
+                        id: UUID(),
+                        type: BroadcastLive.type,
+                        at: Date(),
+                        content: try WireJSON.decode(JSONValue.self, from: WireJSON.encoder().encode(content))
+                    )
+                    _ = try await social.send(.post, "/internal/events", body: try WireJSON.encoder().encode(event))
+                }
+
+                try await goesLive("stream-1")
+                let seen = try await telephones.showing(1)
+                #expect(seen[0].sound == "whistle.caf")
+                #expect(seen[0].payload["url"].string == "https://example.com/stream-1")
+                // So that it is noted that it was sent.
+                try await eventually(within: .seconds(10), "noted as sent") {
+                    try await Self.log(of: ana).contains { $0.outcome == .sent }
+                }
+
+                try await goesLive("stream-2")
+                try await eventually(within: .seconds(10), "held back, and said why") {
+                    try await Self.log(of: ana).contains { $0.outcome == .withheld && $0.reason == "cooldown" }
+                }
+                #expect(try await telephones.seen().count == 1)
+            }
+        }
+
+        @Test func aCustomersServerTellsItsPeopleThroughItsOwnApp() async throws {
+            try await Telephones.with { suite, telephones in
+                let admin = try await ApplicationTests.administrator(of: suite)
+                let acme = try await ApplicationTests.application("Acme", by: admin)
+                let own = try await telephones.credentials(of: "acme")
+                let setup = JSONValue.object([
+                    "apns": .object([
+                        "key": own.apns["key"], "keyId": own.apns["keyId"], "teamId": own.apns["teamId"],
+                        "topic": own.apns["topic"],
+                    ]),
+                    "fcm": .object(["serviceAccount": own.fcm["serviceAccount"]]),
+                ])
+                let push = "/applications/\(acme.applicationId)/push"
+                let answer = try await admin.send(.put, push, body: try setup.compact())
+                #expect(!String(decoding: answer.body, as: UTF8.self).contains("PRIVATE"))
+                try await AccountServer.with(acme, of: suite) { accounts in
+                    let ada = try await accounts.signIn("ada")
+                    let preferences = PreferencesClient(suite.gateway(jwt: ada.session))
+                    try await preferences.register(DeviceDraft(platform: "ios_production", token: Self.phone))
+                    let server = try Self.server(of: acme, at: suite)
+                    let draft = NotificationDraft(
+                        to: .init(userIds: ["ada", "nobody"]),
+                        title: "Acme",
+                        body: "Your parcel is here"
+                    )
+                    let body = try WireJSON.encoder().encode(draft)
+
+                    let taken = try await server.send(.post, "/push/notifications", body: body)
+                    #expect(taken.status == 202)
+                    let seen = try await telephones.showing(1)
+                    #expect(seen[0].body == "Your parcel is here" && seen[0].device == Self.phone)
+                    #expect(seen[0].headers["apns-topic"] == own.apns["topic"].string)
+
+                    // A person may not, nor may the server do what people do.
+                    let person = suite.gateway(jwt: ada.session)
+                    await Self.isRefused { try await person.send(.post, "/push/notifications", body: body) }
+                    await Self.isRefused { try await server.send(.get, "/conversations") }
+
+                    let key = "/applications/\(acme.applicationId)/keys/\(acme.encryptionKeyId)"
+                    let _: Done = try await admin.delete(key)
+                    let revoked = ContinuousClock.now
+                    try await eventually(within: .seconds(1) - (.now - revoked), "refused") {
+                        do {
+                            _ = try await server.send(.post, "/push/notifications", body: body)
+                            return false
+                        } catch let error as APIError {
+                            return error.kind == .forbidden
+                        }
+                    }
+                }
+            }
+        }
+
+        private static func socket(of person: Person, at suite: RunningSuite) async throws -> SocketClient {
+            let socket = try await SocketClient(
+                port: suite.gatewayPort,
+                auth: #"{"token":"\#(person.signIn.jwt)"}"#
+            )
+            _ = try await socket.event("authenticate")
+            return socket
+        }
+
+        private static func isRefused(_ body: () async throws -> ServiceResponse) async {
+            let refusal = await #expect(throws: APIError.self) { _ = try await body() }
+            #expect(refusal?.kind == .forbidden)
+        }
+
+        private static func log(of person: Person) async throws -> [NotificationRecord] {
+            try await person.service.get("/notifications/log", as: Page<NotificationRecord>.self).things
+        }
+
+        /// An application's server, by a token that it has signed for itself.
+        private static func server(of application: NewApplication, at suite: RunningSuite) throws -> ServiceClient {
+            let key = try _RSA.Signing.PrivateKey(pemRepresentation: application.encryptionKey)
+            let now = Int64(Date().timeIntervalSince1970)
+            let header = JSONValue.object(["alg": .string("RS256"), "kid": .string(application.encryptionKeyId)])
+            let claims = JSONValue.object([
+                "iss": .string(application.applicationId), "sub": .string("__server__"), "iat": .integer(now),
+                "exp": .integer(now + 300),
+            ])
+            let input = try [header, claims].map { Base64URL.encode(try $0.compact()) }.joined(separator: ".")
+            let signature = try key.signature(for: SHA256.hash(data: Data(input.utf8)), padding: .insecurePKCS1v1_5)
+            return suite.gateway(jwt: "\(input).\(Base64URL.encode(signature.rawRepresentation))")
+        }
+    }
+}
+
+extension RunningSuite {
+    /// A service past the gateway, as another service calls it.
+    func neighbour(_ name: String, of callee: String, port: Int) throws -> ServiceClient {
+        let secrets = try String(contentsOfFile: "\(directory)/.roost/secrets.env", encoding: .utf8)
+        let line = try #require(secrets.split(separator: "\n").first { $0.hasPrefix("SERVICE_SECRET=") })
+        let tokens = try ServiceTokens(secret: String(line.dropFirst("SERVICE_SECRET=".count)), name: name)
+        return ServiceClient(
+            callee: callee,
+            transport: HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"]),
+            retry: .never,
+            authorization: { "Bearer \(try tokens.token(for: callee))" }
+        )
+    }
+}
