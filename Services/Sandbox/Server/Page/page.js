@@ -4,8 +4,9 @@
 
 const PHONES = 24, CARDS = 50;
 const SERVICES = { apns: "iPhone · APNs", fcm: "Android · FCM", webpush: "Browser · Web Push" };
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const exact = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const minutes = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+const clock = new Intl.DateTimeFormat(undefined, minutes);
+const exact = new Intl.DateTimeFormat(undefined, { ...minutes, second: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 const phones = new Map();
 const find = (id) => document.getElementById(id);
