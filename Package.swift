@@ -299,7 +299,7 @@ let package = Package(
             ]
         )
         + tests("LocalPostgresTests", ["ChildProcesses", "LocalPostgres", .logging])
-        + tests("RoostTests", ["ConversationsAPI", "PushAPI", "Wire", "roost"])
+        + tests("RoostTests", ["ChildProcesses", "ConversationsAPI", "PushAPI", "Wire", "roost"])
         + tests(
             "SuiteTests",
             [
