@@ -20,11 +20,11 @@ endif
 
 up: programs ; exec .build/release/roost up
 
-# The tests of sockets and push providers, of the gateway and of the suite hold limits in time, so each of them has the
-# machine to itself.
+# Tests that hold limits in time, or take much of it for keys and certificates, have the machine to themselves.
 test: lint build clients
-	$(TEST) --parallel --skip '^(Suite|Gateway|PushProviders|SocketIO|SocketIOClient)Tests\.'
-	$(TEST) --parallel --filter '^(PushProviders|SocketIO|SocketIOClient)Tests\.'
+	$(TEST) --parallel --skip '^(Suite|Gateway|Push|PushProviders|Sandbox|SocketIO|SocketIOClient)Tests\.'
+	$(TEST) --parallel --filter '^(SocketIO|SocketIOClient)Tests\.'
+	$(TEST) --parallel --filter '^(Push|PushProviders|Sandbox)Tests\.'
 	$(TEST) --parallel --filter '^GatewayTests\.'
 	$(TEST) --filter '^SuiteTests\.'
 
