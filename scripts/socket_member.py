@@ -8,6 +8,8 @@ import engineio
 import socketio
 
 WAIT = 20
+# In which a connection that is open must be answered; who was open at an instance that died tries again.
+CONNECT_WAIT = 5
 
 
 class OrderedEngine(engineio.Client):
@@ -47,7 +49,7 @@ class Connection:
         if member.by == "event":
             # What is told while one reads what was missed is newer than that.
             self.held, auth = [], None
-        self.sio.connect(member.url, transports=[member.transport], auth=auth, wait_timeout=WAIT)
+        self.sio.connect(member.url, transports=[member.transport], auth=auth, wait_timeout=CONNECT_WAIT)
         if member.by != "event":
             return
         self.ask("authenticate", authToken=member.jwt)
