@@ -88,7 +88,11 @@ import Wire
 
             try await client.notify([scene.message("1", to: ["ann"])])
             try await sandbox.seen.wait(forTotal: 3)
-            try await eventually { try await Self.outcomes(scene).values.allSatisfy { $0.first != "waiting" } }
+            try await eventually {
+                let outcomes = try await Self.outcomes(scene)
+                return outcomes.count == 4
+                    && outcomes.values.allSatisfy { $0 == ["sent"] || $0.first?.hasPrefix("failed") == true }
+            }
 
             let outcomes = try await Self.outcomes(scene)
             #expect(outcomes["phone"]?.first == "failed Unregistered")
