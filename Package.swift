@@ -132,7 +132,7 @@ func service(
 /// none, since nobody in the suite calls it, and no store.
 func gateway() -> [Target] {
     let dependencies: [Target.Dependency] = [
-        "CZlib", "Credentials", "ServiceClient", "ServiceHost", "Wire",
+        "CZlib", "Credentials", "ServiceClient", "ServiceHost", "TLSRecords", "Wire",
         .configuration, .crypto, .lifecycle, .logging, .metrics, .nioCore, .nioHPACK, .nioHTTP1, .nioHTTP2, .nioPosix,
         .nioSSL, .nioTLS, .unixSignals, .yams,
     ]
@@ -165,7 +165,7 @@ func gateway() -> [Target] {
 /// In production nothing of it runs.
 func sandbox() -> [Target] {
     let dependencies: [Target.Dependency] = [
-        "Credentials", "ServiceHost", "Wire",
+        "Credentials", "ServiceHost", "TLSRecords", "Wire",
         .collections, .configuration, .crypto, .cryptoExtras, .lifecycle, .logging, .nioCore, .nioHPACK, .nioHTTP1,
         .nioHTTP2, .nioPosix, .nioSSL, .nioTLS, .swiftASN1, .x509,
     ]
@@ -229,13 +229,15 @@ let package = Package(
         + shared("Wire", [])
         + shared("Blobs", [.nioCore, .nioPosix])
         + shared("Multipart", [.nioCore])
+        + shared("TLSRecords", [.nioCore])
         + shared("SocketIO", [.crypto, .nioCore, .nioHTTP1, .nioPosix], excluding: ["README.md"])
         + shared("SocketIOClient", [.nioCore, .nioHTTP1, .nioPosix, .nioSSL, .nioWebSocket])
         + shared("Postgres", ["CLibpq", .collections, .crypto, .lifecycle, .logging, .metrics])
         + shared(
             "PushProviders",
             [
-                .collections, .crypto, .cryptoExtras, .nioCore, .nioHPACK, .nioHTTP1, .nioHTTP2, .nioPosix, .nioSSL,
+                "TLSRecords", .collections, .crypto, .cryptoExtras, .nioCore, .nioHPACK, .nioHTTP1, .nioHTTP2,
+                .nioPosix, .nioSSL,
                 .nioTLS,
             ],
             excluding: ["README.md"]

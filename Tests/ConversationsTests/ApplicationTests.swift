@@ -148,14 +148,6 @@ import Wire
             #expect(ended.duration(to: .now) < .seconds(1))
         }
     }
-
-    private func eventually(_ what: String, _ isSo: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
-        while try await !isSo() {
-            guard ContinuousClock.now < deadline else { throw TestSupportError("not \(what)") }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-    }
 }
 
 /// Somebody with a session of an application.

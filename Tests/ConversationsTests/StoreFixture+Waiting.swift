@@ -44,12 +44,3 @@ extension StoreScene {
         )
     }
 }
-
-/// Asks again until it is so, for ten seconds.
-func eventually(_ isSo: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(10)
-    while try await !isSo() {
-        guard .now < deadline else { throw TestSupportError("it was not so in ten seconds") }
-        try await ContinuousClock().sleep(for: .milliseconds(2))
-    }
-}

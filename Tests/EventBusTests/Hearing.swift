@@ -26,12 +26,3 @@ final class Hearing: Sendable {
     /// Until it is listened, or is listened again.
     func untilMissed(_ times: Int = 1) async throws { try await eventually { self.misses >= times } }
 }
-
-/// Asks again until it is so, for twenty seconds.
-func eventually(_ isSo: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(20)
-    while try await !isSo() {
-        guard .now < deadline else { throw TestSupportError("it was not so in twenty seconds") }
-        try await ContinuousClock().sleep(for: .milliseconds(2))
-    }
-}

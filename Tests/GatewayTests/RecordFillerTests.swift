@@ -1,8 +1,7 @@
 import NIOCore
 import NIOEmbedded
+import TLSRecords
 import Testing
-
-@testable import GatewayServer
 
 @Suite struct RecordFillerTests {
     private let filler = RecordFiller()

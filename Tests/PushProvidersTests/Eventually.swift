@@ -1,6 +1,6 @@
 import Testing
 
-/// Waits until `condition` holds; fails the test after ten seconds.
+/// Waits until `condition` holds; fails the test after thirty seconds.
 func eventually(_ condition: () async -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
     let end = ContinuousClock.now + .seconds(30)
     while ContinuousClock.now < end {

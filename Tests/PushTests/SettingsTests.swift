@@ -39,7 +39,7 @@ import Wire
                     )
             )
             #expect(try await ann.change(.init()) == all)
-            let loud = try await ann.change(.init(quietHours: .remove, disabledCommunities: []))
+            let loud = try await ann.change(.init(quietHours: .cleared, disabledCommunities: []))
             #expect(loud.quietHours == nil && loud.disabledCommunities.isEmpty && !loud.enabled)
             #expect(try await scene.bob.preferences.settings() == NotificationSettings())
         }

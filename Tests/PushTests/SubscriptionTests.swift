@@ -43,7 +43,7 @@ import Wire
             )
             #expect(try await ann.subscribe(to: "pianist") == changed)
             // What older apps have stored.
-            let reset = try await ann.subscribe(to: "pianist", .init(sound: "default", iconUrl: .remove))
+            let reset = try await ann.subscribe(to: "pianist", .init(sound: "default", iconUrl: .cleared))
             #expect(reset.sound == "chord" && reset.iconUrl == nil && !reset.notify)
         }
     }

@@ -1,4 +1,5 @@
 package import Foundation
+package import Wire
 
 /// One's own account, as `GET /auth/me` shows it.
 package struct Account: Codable, Hashable, Sendable {
@@ -65,29 +66,5 @@ package struct AccountChanges: Codable, Hashable, Sendable {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(username, forKey: .username)
         try container.encode(fullName, forKey: .fullName)
-    }
-}
-
-/// What a patch says of one field: nothing, null or a value.
-package enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
-    case unchanged
-    case cleared
-    case set(Value)
-}
-
-extension KeyedDecodingContainer {
-    func decodeChange<Value: Decodable>(forKey key: Key) throws -> Change<Value> {
-        guard contains(key) else { return .unchanged }
-        return try decodeIfPresent(Value.self, forKey: key).map { .set($0) } ?? .cleared
-    }
-}
-
-extension KeyedEncodingContainer {
-    mutating func encode(_ change: Change<some Encodable>, forKey key: Key) throws {
-        switch change {
-        case .unchanged: break
-        case .cleared: try encodeNil(forKey: key)
-        case .set(let value): try encode(value, forKey: key)
-        }
     }
 }

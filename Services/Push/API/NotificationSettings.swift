@@ -1,4 +1,4 @@
-import Wire
+package import Wire
 
 /// What somebody wants to be notified of, and when: everything at any time, until he says otherwise.
 package struct NotificationSettings: Hashable, Sendable {
@@ -70,7 +70,7 @@ package struct NotificationSettingsChanges: Sendable {
 
     package init(
         enabled: Bool? = nil,
-        quietHours: Change<QuietHours> = .none,
+        quietHours: Change<QuietHours> = .unchanged,
         disabledCommunities: [String]? = nil,
         kinds: [NotificationKind: Bool] = [:]
     ) {
@@ -87,7 +87,7 @@ extension NotificationSettingsChanges: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         enabled = try container.decodeIfNamed(Bool.self, forKey: .enabled)
-        quietHours = try container.decodeChange(QuietHours.self, forKey: .quietHours)
+        quietHours = try container.decodeChange(forKey: .quietHours)
         disabledCommunities = try container.decodeIfNamed([String].self, forKey: .disabledCommunities)
         kinds = try container.decodeIfNamed(KindSwitches.self, forKey: .kinds)?.values ?? [:]
     }

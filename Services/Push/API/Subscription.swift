@@ -46,7 +46,7 @@ package struct SubscriptionChanges: Sendable {
         cooldown: Bool? = nil,
         sound: String? = nil,
         disabledCommunities: [String]? = nil,
-        iconUrl: Change<String> = .none
+        iconUrl: Change<String> = .unchanged
     ) {
         self.notify = notify
         self.cooldown = cooldown
@@ -65,7 +65,7 @@ extension SubscriptionChanges: Codable {
         cooldown = try container.decodeIfNamed(Bool.self, forKey: .cooldown)
         sound = try container.decodeIfNamed(String.self, forKey: .sound)
         disabledCommunities = try container.decodeIfNamed([String].self, forKey: .disabledCommunities)
-        iconUrl = try container.decodeChange(String.self, forKey: .iconUrl)
+        iconUrl = try container.decodeChange(forKey: .iconUrl)
     }
 
     package func encode(to encoder: any Encoder) throws {

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHPACK
 import NIOHTTP1
+import TLSRecords
 
 /// A connection of HTTP/1.1, as the client: one request at a time.
 final class HTTP1Connection: ChannelInboundHandler, PooledConnection {
@@ -35,7 +36,7 @@ final class HTTP1Connection: ChannelInboundHandler, PooledConnection {
     ) throws {
         let connection = HTTP1Connection(pool: pool, opening: opening)
         try pipeline.addHandlers(
-            FrameGatherer(),
+            RecordFiller(),
             HTTPRequestEncoder(),
             ByteToMessageHandler(HTTPResponseDecoder(informationalResponseStrategy: .drop)),
             connection

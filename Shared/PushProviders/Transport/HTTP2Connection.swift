@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
+import TLSRecords
 
 /// A connection of HTTP/2, as the client.
 ///
@@ -61,7 +62,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
         // An answer that comes after its request was given up is no offence.
         connection.maximumRecentlyResetStreams = 10_000
         try pipeline.addHandlers(
-            FrameGatherer(),
+            RecordFiller(),
             NIOHTTP2Handler(mode: .client, connectionConfiguration: connection, streamConfiguration: .init()),
             HTTP2Connection(pool: pool, opening: opening)
         )

@@ -1,6 +1,5 @@
 import NIOCore
 import NIOHTTP1
-import NIOPosix
 import NIOSSL
 import Synchronization
 
@@ -49,20 +48,10 @@ final class HTTP1Server: Sendable {
     ) async throws -> Value {
         let server = HTTP1Server(script)
         let context = isSecure ? try TestAuthority.serverContext(protocols: ["http/1.1"]) : nil
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try server.install(on: channel, context) }
-            }
-            .bind(host: "127.0.0.1", port: 0).get()
-        let port = try HTTP2Server.port(of: channel)
-        do {
-            let value = try await body(server, port)
-            try await channel.close()
-            return value
-        } catch {
-            try await channel.close()
-            throw error
+        return try await Listening.run {
+            try server.install(on: $0, context)
+        } _: {
+            try await body(server, $0)
         }
     }
 

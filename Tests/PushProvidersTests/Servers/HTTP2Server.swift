@@ -1,7 +1,6 @@
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
-import NIOPosix
 import NIOSSL
 import Synchronization
 
@@ -84,26 +83,11 @@ final class HTTP2Server: Sendable {
     ) async throws -> Value {
         let server = HTTP2Server(settings, script)
         let context = try TestAuthority.serverContext(protocols: ["h2"])
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try server.install(on: channel, context) }
-            }
-            .bind(host: "127.0.0.1", port: 0).get()
-        let port = try Self.port(of: channel)
-        do {
-            let value = try await body(server, port)
-            try await channel.close()
-            return value
-        } catch {
-            try await channel.close()
-            throw error
+        return try await Listening.run {
+            try server.install(on: $0, context)
+        } _: {
+            try await body(server, $0)
         }
-    }
-
-    static func port(of channel: any Channel) throws -> Int {
-        guard let port = channel.localAddress?.port else { throw ChannelError.unknownLocalAddress }
-        return port
     }
 
     private func install(on channel: any Channel, _ context: NIOSSLContext) throws {

@@ -209,15 +209,6 @@ func date(_ text: String) -> Date {
     Timestamp.date(from: text) ?? .distantPast
 }
 
-/// Asks again until it is so, for ten seconds.
-func eventually(_ isSo: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(10)
-    while try await !isSo() {
-        guard .now < deadline else { throw TestSupportError("it was not so in ten seconds") }
-        try await ContinuousClock().sleep(for: .milliseconds(2))
-    }
-}
-
 /// Runs services until `body` has returned, and stops them as a shutdown does.
 func withRunning(_ services: [any Service], _ body: () async throws -> Void) async throws {
     let group = ServiceGroup(

@@ -2,6 +2,7 @@ import Metrics
 import NIOCore
 import NIOHTTP1
 import NIOHTTP2
+import TLSRecords
 
 /// One client's HTTP/2 connection: opens a front for each of its streams, and watches over what no stream sees: that
 /// it is idle, that it floods, that it has to end.

@@ -2,6 +2,7 @@ import Metrics
 import NIOCore
 import NIOSSL
 import NIOTLS
+import TLSRecords
 
 /// Waits for the end of a TLS handshake, then makes the connection ready for the protocol that was agreed on.
 ///

@@ -4,6 +4,7 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 import Synchronization
+import TLSRecords
 
 /// The sandbox's open ports.
 final class Listeners: Sendable {
@@ -67,7 +68,7 @@ final class Listeners: Sendable {
     private func secure(_ channel: any Channel, environment: AppleEnvironment) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(NIOSSLServerHandler(context: context))
-        try pipeline.addHandler(FrameGatherer())
+        try pipeline.addHandler(RecordFiller())
         try pipeline.addHandler(
             ApplicationProtocolNegotiationHandler { [self] agreed, channel in
                 channel.eventLoop.makeCompletedFuture {

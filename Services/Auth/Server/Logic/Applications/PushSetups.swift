@@ -112,8 +112,6 @@ struct PushSetups: Sendable {
 }
 
 extension Change {
-    fileprivate var isNamed: Bool { if case .unchanged = self { false } else { true } }
-
     fileprivate func checked<Checked>(_ check: (Value) throws -> Checked) rethrows -> Change<Checked> {
         switch self {
         case .unchanged: .unchanged

@@ -16,7 +16,6 @@ final class FanOut: Service {
     static let batch = 1_000
     /// How many notifications, likewise.
     private static let notifications = 64
-    private static let pollInterval: Duration = .milliseconds(200)
     /// Batches at once in one instance.
     private static let workers = 2
 
@@ -46,19 +45,10 @@ final class FanOut: Service {
 
     func run() async {
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<Self.workers { group.addTask { await self.work() } }
-        }
-    }
-
-    private func work() async {
-        while !Task.isShuttingDownGracefully, !Task.isCancelled {
-            do {
-                // A round that has begun is finished.
-                if try await round() > 0 { continue }
-                await cancelWhenGracefulShutdown { await self.bell.wait(atMost: Self.pollInterval) }
-            } catch {
-                logger.warning("notifications are not decided", metadata: ["error": "\(error)"])
-                await cancelWhenGracefulShutdown { try? await Task.sleep(for: .seconds(1)) }
+            for _ in 0..<Self.workers {
+                group.addTask {
+                    await self.bell.rounds(self.logger, "notifications are not decided") { try await self.round() }
+                }
             }
         }
     }

@@ -1,3 +1,5 @@
+import Logging
+import ServiceLifecycle
 import Synchronization
 
 /// Wakes work that waits: at a ring, or when it has waited for long enough.
@@ -8,6 +10,9 @@ final class Bell: Sendable {
         var isRung = false
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
+
+    private static let quiet: Duration = .milliseconds(200)
+    private static let rest: Duration = .seconds(1)
 
     private let state = Mutex(State())
 
@@ -41,6 +46,29 @@ final class Bell: Sendable {
             }
         } onCancel: {
             ring()
+        }
+    }
+
+    /// Makes rounds until the service is told to stop: one after another while there is something to do, else one at each
+    /// ring, or when it was quiet for long enough to look.
+    ///
+    /// A round that has begun is finished. After one that failed there is a rest, so that a database that is down is not
+    /// asked all the time.
+    ///
+    /// - Parameters:
+    ///   - logger: hears of failures.
+    ///   - failure: what it hears.
+    ///   - round: returns how much it did; 0 where there was nothing.
+    func rounds(_ logger: Logger, _ failure: Logger.Message, _ round: @Sendable () async throws -> Int) async {
+        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+            do {
+                if try await round() > 0 { continue }
+                await cancelWhenGracefulShutdown { await self.wait(atMost: Self.quiet) }
+            } catch {
+                logger.warning(failure, metadata: ["error": "\(error)"])
+                // Cut short at shutdown, which the loop sees.
+                await cancelWhenGracefulShutdown { try? await Task.sleep(for: Self.rest) }
+            }
         }
     }
 }

@@ -16,7 +16,6 @@ final class Sending: Service {
     static let lease: TimeInterval = 30
     private static let batch = 500
     private static let lanes = 1_000
-    private static let pollInterval: Duration = .milliseconds(200)
     private static let renewInterval: Duration = .seconds(5)
 
     private let database: PostgresPool
@@ -58,21 +57,9 @@ final class Sending: Service {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.settleAll() }
             group.addTask { await self.renewAll() }
-            await claimAll()
+            await bell.rounds(logger, "nothing can be claimed") { try await self.claim() }
             answers.ring()
             await group.waitForAll()
-        }
-    }
-
-    private func claimAll() async {
-        while !Task.isShuttingDownGracefully, !Task.isCancelled {
-            do {
-                if try await claim() > 0 { continue }
-                await cancelWhenGracefulShutdown { await self.bell.wait(atMost: Self.pollInterval) }
-            } catch {
-                logger.warning("nothing can be claimed", metadata: ["error": "\(error)"])
-                await cancelWhenGracefulShutdown { try? await Task.sleep(for: .seconds(1)) }
-            }
         }
     }
 

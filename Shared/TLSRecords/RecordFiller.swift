@@ -1,10 +1,12 @@
-import NIOCore
+public import NIOCore
 
 /// Gathers what is written between two flushes, so that an answer of several small pieces is one TLS record and not
 /// several, each with its own encryption and overhead.
-final class RecordFiller: ChannelOutboundHandler {
-    typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
+///
+/// It belongs behind the handler of TLS; what is left when the channel is closed is sent before.
+public final class RecordFiller: ChannelOutboundHandler {
+    public typealias OutboundIn = ByteBuffer
+    public typealias OutboundOut = ByteBuffer
 
     /// What a record holds; longer pieces fill their own.
     private static let record = 16 * 1_024
@@ -14,12 +16,14 @@ final class RecordFiller: ChannelOutboundHandler {
     ///
     /// The streams of a connection of HTTP/2 flush one after another, each for itself: so they share a record, and a
     /// call of the kernel.
-    var gathersTurns = false
+    public var gathersTurns = false
     private var isFlushDue = false
     private var gathered = ByteBuffer()
     private var promises: [EventLoopPromise<Void>] = []
 
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    public init() {}
+
+    public func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         var bytes = Self.unwrapOutboundIn(data)
         guard bytes.readableBytes <= Self.record / 2 else {
             pass(in: context)
@@ -36,7 +40,7 @@ final class RecordFiller: ChannelOutboundHandler {
         if gathered.readableBytes == 0 { pass(in: context) }
     }
 
-    func flush(context: ChannelHandlerContext) {
+    public func flush(context: ChannelHandlerContext) {
         guard gathersTurns else {
             send(in: context)
             return
@@ -50,12 +54,12 @@ final class RecordFiller: ChannelOutboundHandler {
         }
     }
 
-    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        if isFlushDue { send(in: context) } else { pass(in: context) }
+    public func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        send(in: context)
         context.close(mode: mode, promise: promise)
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) {
+    public func handlerRemoved(context: ChannelHandlerContext) {
         isFlushDue = false
         for promise in promises { promise.fail(ChannelError.ioOnClosedChannel) }
         promises.removeAll()

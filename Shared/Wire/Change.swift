@@ -1,0 +1,37 @@
+/// What a body that changes only what it names says of one field: nothing, null or a value.
+package enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
+    /// The field is not there.
+    case unchanged
+    /// `null`.
+    case cleared
+    case set(Value)
+
+    package var value: Value? {
+        if case .set(let value) = self { value } else { nil }
+    }
+
+    /// Whether the field is there.
+    package var isNamed: Bool { self != .unchanged }
+}
+
+extension KeyedDecodingContainer {
+    /// A value that may be left out, but not be null.
+    package func decodeIfNamed<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        contains(key) ? try decode(type, forKey: key) : nil
+    }
+
+    package func decodeChange<Value: Decodable>(forKey key: Key) throws -> Change<Value> {
+        guard contains(key) else { return .unchanged }
+        return try decodeIfPresent(Value.self, forKey: key).map { .set($0) } ?? .cleared
+    }
+}
+
+extension KeyedEncodingContainer {
+    package mutating func encode(_ change: Change<some Encodable>, forKey key: Key) throws {
+        switch change {
+        case .unchanged: break
+        case .cleared: try encodeNil(forKey: key)
+        case .set(let value): try encode(value, forKey: key)
+        }
+    }
+}

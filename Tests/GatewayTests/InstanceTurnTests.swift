@@ -1,0 +1,131 @@
+import Foundation
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import GatewayServer
+
+/// Instances that come and go, and what the status page says of them.
+@Suite struct InstanceTurnTests {
+    // MARK: Coming and going
+
+    @Test func whatIsAboutToStopFinishesAndGetsNothingMore() async throws {
+        let moods = [InstanceMood(), InstanceMood()]
+        try await withGateway(
+            instances: moods.map(\.script),
+            settings: { $0.healthInterval = .milliseconds(20) }
+        ) { scene, services async throws in
+            #expect(try await scene.load(20) == [200: 20])
+            moods[0].turn("503 Service Unavailable")
+            try await eventually { !scene.isReady() }
+            let before = services[0].requests.count
+            #expect(try await scene.load(20) == [200: 20])
+            #expect(services[0].requests.count == before)
+            // Back again, it gets its share again, if little at first.
+            moods[0].turn("200 OK")
+            try await eventually { scene.isReady() }
+            while services[0].requests.count == before {
+                #expect(try await scene.get("/conversations").status == 200)
+            }
+        }
+    }
+
+    @Test func whoComesBackIsAskedBeforeWhoIsAboutToStop() async throws {
+        let moods = [InstanceMood(), InstanceMood()]
+        try await withGateway(
+            instances: moods.map(\.script),
+            settings: { configuration in
+                configuration.healthInterval = .milliseconds(20)
+                configuration.healthRules.returnTime = .minutes(10)
+            }
+        ) { scene, services async throws in
+            moods[0].turn("503 Service Unavailable")
+            try await eventually { !scene.isReady() }
+            moods[0].turn("200 OK")
+            try await eventually { scene.isReady() }
+            moods[1].turn("503 Service Unavailable")
+            try await eventually { !scene.isReady(1) }
+            let before = services[1].requests.count
+            // Its share is a tenth, but the other's is nothing.
+            #expect(try await scene.load(40) == [200: 40])
+            #expect(services[1].requests.count == before)
+        }
+    }
+
+    @Test func theStatusPageTellsHowEachIsDoing() async throws {
+        try await withGateway(
+            instances: [ScriptedService.refusing, ScriptedService.echo],
+            settings: GatewayConfiguration.forGood
+        ) {
+            scene,
+            _ async throws in
+            _ = try await scene.load(40)
+            let answer = try await scene.ask("GET /status HTTP/1.1\r\nhost: a\r\n\r\n")
+            let report = try JSONDecoder().decode(Status.self, from: Data(answer.body))
+            let conversations = try #require(report.services.first { $0.name == "conversations" })
+            #expect(conversations.status == "degraded")
+            #expect(conversations.perInstance.map(\.ready) == [false, true])
+            #expect(conversations.perInstance.map(\.ejected) == [true, false])
+            #expect(conversations.perInstance.map(\.circuit) == ["closed", "closed"])
+            #expect(!answer.text.contains("127.0.0.1"))
+        }
+    }
+
+    private struct Status: Decodable {
+        struct Service: Decodable {
+            let name: String
+            let status: String
+            let perInstance: [Instance]
+        }
+
+        struct Instance: Decodable {
+            let ready: Bool
+            let ejected: Bool
+            let circuit: String
+        }
+
+        let services: [Service]
+    }
+
+    // MARK: Other instances
+
+    @Test func otherInstancesAreTakenUpWhileWhatIsUnderWayFinishes() async throws {
+        let mayFinish = Mutex(false)
+        try await withGateway(instances: [
+            { connection, service in
+                while let request = try await connection.message() {
+                    service.note(request)
+                    while !mayFinish.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
+                    try await connection.send(ScriptedService.answer("the old one"))
+                }
+            },
+            ScriptedService.echo,
+        ]) { scene, services async throws in
+            func use(_ service: ScriptedService) async throws {
+                var configuration = scene.gateway.edge.configuration
+                configuration.services = try configuration.services.map {
+                    try UpstreamService(
+                        name: $0.name,
+                        prefixes: $0.prefixes,
+                        urls: ["http://127.0.0.1:\(service.port)"]
+                    )
+                }
+                try await scene.gateway.reconfigure(configuration)
+            }
+            try await use(services[0])
+            try await scene.connect { waiting in
+                try await waiting.send(scene.signed("GET /conversations"))
+                try await eventually { services[0].requests.count == 1 }
+                try await use(services[1])
+                #expect(try await scene.load(20) == [200: 20])
+                #expect(services[1].requests.count == 20)
+                mayFinish.withLock { $0 = true }
+                #expect(try await waiting.message()?.text == "the old one")
+                // The connection goes on, and its next request goes to the new one.
+                try await waiting.send(scene.signed("GET /conversations"))
+                #expect(try await waiting.message()?.status == 200)
+                #expect(services[0].requests.count == 1)
+            }
+        }
+    }
+}
