@@ -68,6 +68,24 @@ import Testing
         }
     }
 
+    @Test func oneThatIsReadyTooLateIsNotCounted() async throws {
+        try await LateServer.run(after: .milliseconds(800)) { port in
+            var settings = PoolSettings()
+            settings.connectTimeout = .milliseconds(400)
+            let connector = try Connector(versions: .http2, authorities: TestAuthority.certificate)
+            let origin = Origin(isSecure: true, host: "localhost", port: port)
+            let pool = ConnectionPool(origin: origin, connector: connector, settings: settings)
+
+            #expect(await ask(pool) == nil)
+            // Until what came late is there.
+            try await Task.sleep(for: .seconds(2))
+
+            #expect(pool.isUnused)
+            // The end waits for connections that are counted.
+            if pool.isUnused { await pool.shutdown() }
+        }
+    }
+
     @Test func anOldConnectionThatAnswers503IsReplaced() async throws {
         try await withPool {
             $0.retiringStatuses = [503]

@@ -41,7 +41,6 @@ final class HTTP1Connection: ChannelInboundHandler, PooledConnection {
             ByteToMessageHandler(HTTPResponseDecoder(informationalResponseStrategy: .drop)),
             connection
         )
-        connection.isOpen = true
         connection.isOpen = opening.succeed(connection, limit: 1)
     }
 
@@ -116,12 +115,13 @@ final class HTTP1Connection: ChannelInboundHandler, PooledConnection {
         let answer = Answer(status: Int(head.status.code), fields: HPACKHeaders(httpHeaders: head.headers), body: body)
         body = ByteBuffer()
         hasServed = true
-        exchange.end(.success(answer))
         if mayGoOn, !isRetired {
             takeTurn(finished: 1)
         } else {
             retire()
         }
+        // Last, so that who asks again at once finds room here and opens no second connection.
+        exchange.end(.success(answer))
     }
 
     // MARK: Time and the channel

@@ -68,7 +68,6 @@ extension HTTP2Connection {
             limit = min(most, pool.settings.streams)
             if !isBlocked, !isRetired { pool.limitChanged(ObjectIdentifier(self), to: limit) }
         } else {
-            isOpen = true
             // Who says nothing sets no limit; 100 is what every server is advised to take at least.
             limit = min(most ?? 100, pool.settings.streams)
             isOpen = opening.succeed(self, limit: limit)

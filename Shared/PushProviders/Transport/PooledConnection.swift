@@ -31,7 +31,8 @@ final class Opening {
         return !isOver
     }
 
-    /// Puts a connection into the pool; false if that took too long, and then the channel is closed.
+    /// Puts a connection into the pool; false if that took too long, and then the channel is closed before this returns, so
+    /// that the connection must not count itself as open yet.
     func succeed(_ connection: any PooledConnection, limit: Int) -> Bool {
         guard end() else {
             channel?.close(promise: nil)
