@@ -9,6 +9,8 @@ BUILT = .build/$(CONFIGURATION)
 # docs/decisions/0007: the same for what runs and for its tests, so that dependencies are built once for both.
 FLAGS_release := -Xswiftc -enforce-exclusivity=unchecked
 TEST = $(BUILT)/roost with-postgres -- swift test -c $(CONFIGURATION) $(FLAGS_$(CONFIGURATION)) --skip-build
+# Of hundreds of tests at once each would wait for all the others, and what holds limits in time would measure that.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
 
 # What a test needs of the code's own modules in a release build; dependencies are built once for both.
 build test soak: export ENABLE_TESTING := $(filter release,$(CONFIGURATION))
@@ -22,11 +24,11 @@ up: programs ; exec .build/release/roost up
 
 # Tests that hold limits in time, or take much of it for keys and certificates, have the machine to themselves.
 test: lint build clients
-	$(TEST) --parallel --skip '^(Suite|Gateway|Push|PushProviders|Sandbox|SocketIO|SocketIOClient)Tests\.'
-	$(TEST) --parallel --filter '^(SocketIO|SocketIOClient)Tests\.'
-	$(TEST) --parallel --filter '^(Push|PushProviders|Sandbox)Tests\.'
-	$(TEST) --parallel --filter '^GatewayTests\.'
-	$(TEST) --filter '^SuiteTests\.'
+	scripts/test-phase 900 $(TEST) --parallel --skip '^(Suite|Gateway|Push|PushProviders|Sandbox|SocketIO|SocketIOClient)Tests\.'
+	scripts/test-phase 600 $(TEST) --parallel --filter '^(SocketIO|SocketIOClient)Tests\.'
+	scripts/test-phase 600 $(TEST) --parallel --filter '^(Push|PushProviders|Sandbox)Tests\.'
+	scripts/test-phase 900 $(TEST) --parallel --filter '^GatewayTests\.'
+	scripts/test-phase 1800 $(TEST) --filter '^SuiteTests\.'
 
 build: dependencies ; swift build -c $(CONFIGURATION) $(FLAGS_$(CONFIGURATION)) --build-tests --explicit-target-dependency-import-check error
 

@@ -89,7 +89,7 @@ import Wire
         try await withSandbox { scene in
             // One goes ahead, so that the connection allows more than one stream.
             _ = try await scene.push()
-            try scene.sandbox.script.add(ScriptRule(service: .apns, token: SandboxScene.device, times: 1, delay: 0.5))
+            try scene.sandbox.script.add(ScriptRule(service: .apns, token: SandboxScene.device, times: 1, delay: 5))
 
             async let slow = Self.push(to: SandboxScene.device, in: scene)
             // It has arrived before the quick one is sent.
