@@ -15,8 +15,21 @@ from bench import table
 from bench.postgres import Postgres
 from bench.suite import Suite
 
-KINDS = ["gateway", "tls", "connections", "sockets", "sends", "history", "search", "uploads", "push", "logins", "idle"]
-BINARIES = ["auth", "conversations", "push", "gateway", "sandbox", "socketio-echo", "socket-load"]
+KINDS = [
+    "gateway",
+    "tls",
+    "connections",
+    "sockets",
+    "sends",
+    "history",
+    "search",
+    "uploads",
+    "push",
+    "handover",
+    "logins",
+    "idle",
+]
+BINARIES = ["auth", "conversations", "push", "gateway", "sandbox", "socketio-echo", "socket-load", "push-load"]
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -6,13 +6,15 @@ import subprocess
 from bench.load import Load
 
 
-def run(url, connections, streams, seconds, directory, headers=(), http1=False):
-    """Loads the URL from one thread and fails if any answer was not 2xx or 3xx."""
+def run(url, connections, streams, seconds, directory, headers=(), http1=False, body=None):
+    """Loads the URL from one thread, by POST if there is a body (a file), and fails if any answer was not 2xx or 3xx."""
     log = directory / "h2load.log"
     log.unlink(missing_ok=True)
     command = ["h2load", "-t1", f"-c{connections}", f"-m{streams}", f"-D{seconds}", f"--log-file={log}", url]
     if http1:
         command.append("--h1")
+    if body:
+        command += ["-d", body]
     for header in headers:
         command += ["-H", header]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60)

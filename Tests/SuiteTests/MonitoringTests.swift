@@ -42,26 +42,33 @@ extension SuiteTests {
                 let answer = try await ana.service.send(.get, "/conversations")
                 #expect(answer.status == 200)
 
-                var requests = 0
-                for service in ["auth", "conversations", "push", "gateway"] {
-                    let path = "\(suite.directory)/.roost/logs/\(service).log"
-                    let text = try String(contentsOfFile: path, encoding: .utf8)
-                    for line in text.split(separator: "\n") {
-                        let fields = try JSONDecoder().decode([String: String].self, from: Data(line.utf8))
-                        #expect(fields["service"] == service)
-                        #expect(fields["time"]?.hasSuffix("Z") == true)
-                        #expect(fields["level"] != nil && fields["message"] != nil)
-                        #expect(fields["route"] != "/ready" || fields["status"] != "200", "a probe drowns the rest")
-                        guard fields["message"] == "request", fields["route"]?.hasPrefix("/conversations") == true
-                        else {
-                            continue
-                        }
-                        requests += 1
-                        #expect(fields["requestId"] != nil && fields["traceId"]?.count == 32, "\(line)")
-                    }
+                // A line is written after its answer.
+                try await eventually(within: .seconds(20), "logged by both that saw it") {
+                    try Self.requests(loggedBy: ["auth", "conversations", "push", "gateway"], of: suite) >= 2
                 }
-                #expect(requests >= 2)
             }
+        }
+
+        /// Looks at every line of the services' logs, and counts those of requests of conversations.
+        private static func requests(loggedBy services: [String], of suite: RunningSuite) throws -> Int {
+            var requests = 0
+            for service in services {
+                let path = "\(suite.directory)/.roost/logs/\(service).log"
+                let text = try String(contentsOfFile: path, encoding: .utf8)
+                // The last one may be on its way.
+                for line in text[..<(text.lastIndex(of: "\n") ?? text.startIndex)].split(separator: "\n") {
+                    let fields = try JSONDecoder().decode([String: String].self, from: Data(line.utf8))
+                    #expect(fields["service"] == service)
+                    #expect(fields["time"]?.hasSuffix("Z") == true)
+                    #expect(fields["level"] != nil && fields["message"] != nil)
+                    #expect(fields["route"] != "/ready" || fields["status"] != "200", "a probe drowns the rest")
+                    guard fields["message"] == "request", fields["route"]?.hasPrefix("/conversations") == true
+                    else { continue }
+                    requests += 1
+                    #expect(fields["requestId"] != nil && fields["traceId"]?.count == 32, "\(line)")
+                }
+            }
+            return requests
         }
 
         private static func text(_ file: String) throws -> String {

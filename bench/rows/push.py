@@ -10,7 +10,7 @@ import uuid
 from datetime import UTC, datetime
 
 from bench import web
-from bench.processes import Program, free_port
+from bench.sandbox import Sandbox
 from bench.scene import SQL
 from bench.service_token import service_token
 from bench.table import Row
@@ -25,7 +25,7 @@ MEMORY = 200e6
 def measure(bench):
     with bench.suite("push") as suite:
         suite.start_auth()
-        sandbox = suite.stack.enter_context(_Sandbox(bench, suite.directory))
+        sandbox = suite.stack.enter_context(Sandbox(bench, suite.directory))
         push = suite.start_push(**sandbox.settings())
         text = (SQL / "push.sql").read_text().replace(":people", str(PEOPLE))
         bench.postgres.sql(suite.database, text)
@@ -41,43 +41,6 @@ def measure(bench):
         Row(f"{what}, all handed over", "s", last, "", None, f"≤ {ALL_WITHIN}", last <= ALL_WITHIN),
         Row(f"{what}, push's memory at most", "MB PSS", memory / 1e6, "", None, f"≤ {MEMORY / 1e6:.0f}", memory <= MEMORY),
     ]
-
-
-class _Sandbox:
-    """Apple, as far as push can tell."""
-
-    def __init__(self, bench, directory):
-        self.url = f"http://127.0.0.1:{free_port()}"
-        ports = {"SANDBOX_APNS_PORT": free_port(), "SANDBOX_APNS_SANDBOX_PORT": free_port()}
-        environment = {"HOST": "127.0.0.1", "PORT": self.url.rpartition(":")[2], "LOG_LEVEL": "warning", **ports}
-        environment = {name: str(value) for name, value in environment.items()}
-        self.program = Program("sandbox", [bench.binaries / "sandbox"], directory, environment)
-        self.program.wait_until(lambda: web.answers(self.url, "/ready"))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.program.stop()
-
-    def settings(self):
-        known = web.Client(self.url).get("/sandbox/credentials")
-        apns, fcm = known["apns"], known["fcm"]
-        return {
-            "APNS_KEY": apns["key"],
-            "APNS_KEY_ID": apns["keyId"],
-            "APNS_TEAM_ID": apns["teamId"],
-            "APNS_TOPIC": apns["topic"],
-            "APNS_URL": apns["url"],
-            "APNS_SANDBOX_URL": apns["sandboxUrl"],
-            "FCM_SERVICE_ACCOUNT": json.dumps(fcm["serviceAccount"]),
-            "FCM_URL": fcm["url"],
-            "FCM_TOKEN_URL": fcm["tokenUrl"],
-            "TRUSTED_CA": known["authority"],
-        }
-
-    def counts(self):
-        return web.Client(self.url).get("/sandbox/counts")
 
 
 def _go_live(suite, push, broadcaster, community):

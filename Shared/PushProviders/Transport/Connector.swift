@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import NIOTLS
+import Synchronization
 
 /// Opens connections: the look-up, TCP, TLS and the choice of HTTP's version.
 struct Connector: Sendable {
@@ -32,19 +33,10 @@ struct Connector: Sendable {
         self.group = group
         self.versions = versions
         self.guardian = guardian
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.applicationProtocols = versions == .http2 ? ["h2"] : ["h2", "http/1.1"]
-        do {
-            if let authorities {
-                let certificates = try NIOSSLCertificate.fromPEMBytes(Array(authorities.utf8))
-                configuration.additionalTrustRoots = [.certificates(certificates)]
-            }
-            tls = try NIOSSLContext(configuration: configuration)
-        } catch {
-            throw PushCredentialsError("the certificates of trusted authorities cannot be read")
-        }
+        tls = try Self.contexts.context(for: versions, trusting: authorities)
     }
+
+    private static let contexts = Contexts()
 
     /// Opens a connection for a pool; on `eventLoop`, where it stays.
     func connect(_ pool: ConnectionPool, on eventLoop: any EventLoop) {
@@ -96,6 +88,42 @@ struct Connector: Sendable {
 
     /// A line for a log.
     static func describe(_ error: any Error) -> String { String(String(describing: error).prefix(200)) }
+}
+
+/// What connections speak TLS by, shared by all that trust the same: each holds the system's certificates, a megabyte.
+private final class Contexts: Sendable {
+    private struct Key: Hashable {
+        var versions: Connector.Versions
+        var authorities: String?
+    }
+
+    private let known = Mutex<[Key: NIOSSLContext]>([:])
+
+    /// - Throws: `PushCredentialsError` for certificates that cannot be read.
+    func context(for versions: Connector.Versions, trusting authorities: String?) throws -> NIOSSLContext {
+        try known.withLock { known in
+            let key = Key(versions: versions, authorities: authorities)
+            if let context = known[key] { return context }
+            let context = try Self.make(key)
+            known[key] = context
+            return context
+        }
+    }
+
+    private static func make(_ key: Key) throws -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = key.versions == .http2 ? ["h2"] : ["h2", "http/1.1"]
+        do {
+            if let authorities = key.authorities {
+                let certificates = try NIOSSLCertificate.fromPEMBytes(Array(authorities.utf8))
+                configuration.additionalTrustRoots = [.certificates(certificates)]
+            }
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw PushCredentialsError("the certificates of trusted authorities cannot be read")
+        }
+    }
 }
 
 /// Waits for the end of TLS's handshake and puts the handlers of the version of HTTP that was agreed on into its place.

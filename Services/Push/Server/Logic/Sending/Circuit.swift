@@ -32,7 +32,7 @@ struct Circuit: Hashable, Sendable {
     /// So many failures in a row and nothing else open it.
     static let threshold = 8
     /// How long an instance has for a trial, in seconds.
-    static let probe: TimeInterval = 60
+    static let probe: TimeInterval = 20
     private static let shortest: TimeInterval = 2
     private static let longest: TimeInterval = 60
     /// The longest that a push service may ask to be left alone for.

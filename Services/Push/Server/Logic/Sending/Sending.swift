@@ -13,7 +13,7 @@ import Wire
 /// a push service's answer and the note of it. No answer is waited for by what is for another device.
 final class Sending: Service {
     /// How long a claim holds, in seconds, unless it is renewed.
-    static let lease: TimeInterval = 30
+    static let lease: TimeInterval = 20
     private static let batch = 500
     private static let lanes = 1_000
     private static let renewInterval: Duration = .seconds(5)
@@ -198,7 +198,7 @@ final class Sending: Service {
     /// Keeps what is under way for longer.
     func renew() async throws {
         let now = now()
-        let entries = underWay.renewing(leasedBefore: now.addingTimeInterval(-Self.lease / 3), at: now)
+        let entries = underWay.renewing(leasedBefore: now.addingTimeInterval(-Self.lease / 4), at: now)
         try await QueueStore(db: database).renew(entries, until: now.addingTimeInterval(Self.lease))
     }
 }

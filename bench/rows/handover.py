@@ -1,0 +1,91 @@
+"""How many notifications push's client hands over to Apple in a second, beside h2load with the same requests.
+
+Apple is the sandbox, over HTTP/2 and TLS on the same cores. h2load writes the same few bytes again and again and only
+counts the answers; the client writes each notification's JSON, has its deadline, and reads what Apple says.
+"""
+
+import json
+import subprocess
+import time
+from statistics import median
+
+import jwt
+
+from bench import h2load
+from bench.sandbox import Sandbox
+from bench.table import Row
+
+ROUNDS = 3
+COUNT = 60_000
+CONNECTIONS = 4
+UNDER_WAY = 400
+RATIO = 0.5
+MESSAGE = {
+    "aps": {
+        "alert": {"body": "A quiet evening with the guitar, and whoever comes by", "title": "erik is live"},
+        "badge": 1,
+        "sound": "chord.caf",
+    },
+    "url": "https://example.org/broadcasts/12345",
+}
+
+
+def measure(bench):
+    directory = bench.directory("handover")
+    with Sandbox(bench, directory) as sandbox:
+        known = sandbox.credentials()
+        (directory / "authority.pem").write_text(known["authority"])
+        (directory / "key.p8").write_text(known["apns"]["key"])
+        (directory / "message.json").write_text(json.dumps(MESSAGE, separators=(",", ":")))
+        ours, theirs = [], []
+        # The first round only warms up.
+        for number in range(ROUNDS + 1):
+            rates = _client(bench, known["apns"], directory), _h2load(bench, known["apns"], directory)
+            if number:
+                ours.append(rates[0])
+                theirs.append(rates[1])
+        counts = sandbox.counts()
+        if counts["accepted"] < COUNT * (ROUNDS + 1):
+            raise RuntimeError(f"Apple has {counts}")
+    rate, peer = median(ours), median(theirs)
+    met = rate >= RATIO * peer
+    return [Row("push, hand-over to Apple", "notifications/s", rate, "h2load", peer, f"≥ {RATIO} ×", met)]
+
+
+def _client(bench, apns, directory):
+    options = {
+        "url": apns["url"],
+        "authority": directory / "authority.pem",
+        "key": directory / "key.p8",
+        "key-id": apns["keyId"],
+        "team-id": apns["teamId"],
+        "topic": apns["topic"],
+        "count": COUNT,
+        "connections": CONNECTIONS,
+        "concurrency": UNDER_WAY,
+    }
+    words = [str(word) for name, value in options.items() for word in (f"--{name}", value)]
+    done = subprocess.run([bench.binaries / "push-load", *words], capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        raise RuntimeError(f"push-load: {done.stderr}")
+    report = json.loads(done.stdout)
+    if report["refused"]:
+        raise RuntimeError(f"push-load: {report} {done.stderr}")
+    return report["perSecond"]
+
+
+def _h2load(bench, apns, directory):
+    token = jwt.encode(
+        {"iss": apns["teamId"], "iat": int(time.time())}, apns["key"], "ES256", headers={"kid": apns["keyId"]}
+    )
+    headers = [
+        f"authorization: bearer {token}",
+        f"apns-topic: {apns['topic']}",
+        "apns-push-type: alert",
+        "apns-priority: 10",
+        "apns-collapse-id: broadcast",
+    ]
+    url = f"{apns['url']}/3/device/{'ab' * 32}"
+    streams = UNDER_WAY // CONNECTIONS
+    body = directory / "message.json"
+    return h2load.run(url, CONNECTIONS, streams, bench.seconds, directory, headers=headers, body=body).rate
