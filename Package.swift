@@ -340,6 +340,11 @@ let package = Package(
             adding: ["ConversationsAPI", "PushProviders", .crypto],
             testing: ["SandboxServer"]
         )
+        + service(
+            "Photos",
+            calls: ["Auth", "Conversations", "Push"],
+            adding: ["Blobs", "EventBus", "Multipart", .collections, .crypto]
+        )
         + gateway()
         + sandbox()
 )

@@ -1,0 +1,33 @@
+import AuthAPI
+import Postgres
+import Wire
+
+/// The rules of people: each is made when he is first seen.
+struct People: Sendable {
+    let database: PostgresPool
+    let auth: AuthClient
+
+    /// The longest name that is taken over, in characters.
+    static let maximumName = 100
+
+    /// Who asks; made at first sight.
+    ///
+    /// - Throws: `unavailable` for somebody new, while auth is away and he may have a name there.
+    func person(for user: User.ID) async throws -> Person {
+        if let known = try await PeopleStore(db: database.reads).find(user) { return known }
+        let name = String(try await firstName(of: user).unicodeScalars.prefix(Self.maximumName))
+        return try await database.transaction { db in
+            let store = PeopleStore(db: db)
+            try await store.insert(user, named: name)
+            guard let person = try await store.find(user) else { throw APIError.unavailable("the list of people") }
+            return person
+        }
+    }
+
+    /// In a customer's application the name that its account server chose; of Roost's own accounts auth knows it.
+    private func firstName(of user: User.ID) async throws -> String {
+        guard user.isRoosts else { return user.user }
+        let account = try await auth.users([user.user]).first
+        return account?.fullName ?? account?.username ?? ""
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import PhotosAPI
+import Postgres
+import Wire
+
+/// Somebody as this service knows him.
+///
+/// `ID` is a number that stands for (application, user) in every table but `people`; it never leaves the service but as
+/// the first half of a `postId`.
+struct Person: Hashable, Sendable {
+    typealias ID = Wire.ID<Person, Int64>
+
+    let id: ID
+    let user: User.ID
+    var fullName: String
+    var pictureURL: String?
+
+    var author: Author { Author(userId: user.user, fullName: fullName, profilePicture: pictureURL) }
+}
+
+extension Person {
+    /// What a statement selects of `people` for `init(row:)`.
+    static let columns = "people.person_id, people.application_id, people.user_id, people.full_name, people.picture_url"
+
+    init(row: PostgresRow) throws {
+        self.init(
+            id: try row.decode("person_id"),
+            user: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),
+            fullName: try row.string("full_name"),
+            pictureURL: try row.optionalString("picture_url")
+        )
+    }
+}
