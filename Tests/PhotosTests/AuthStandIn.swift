@@ -1,4 +1,5 @@
 import AuthAPI
+import Foundation
 import HTTPTypes
 import ServiceClient
 import Synchronization

@@ -36,8 +36,8 @@ struct Scene: Sendable {
     }
 
     /// What a query answers in its column `row`.
-    func rows(_ query: PostgresQuery) async throws -> [String] {
-        try await service.database.pool.all(query, as: { try $0.string("row") })
+    func rows(_ query: String) async throws -> [String] {
+        try await service.database.pool.all(PostgresQuery(sql: query), as: { try $0.string("row") })
     }
 }
 

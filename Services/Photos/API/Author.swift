@@ -1,5 +1,3 @@
-import Wire
-
 /// Somebody as others see him beside what he has made.
 package struct Author: Codable, Hashable, Sendable {
     package var userId: String

@@ -1,5 +1,4 @@
 package import ServiceClient
-import Wire
 
 /// What somebody signed in can ask of photos; the `ServiceClient` carries his credential.
 ///

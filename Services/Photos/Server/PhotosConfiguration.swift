@@ -1,9 +1,34 @@
 import Configuration
+import Foundation
 import ServiceHost
 
 /// The settings that only photos has.
 struct PhotosConfiguration: Sendable {
+    /// `PHOTOS_MASK_SHOUTING` (0): texts of capitals and exclamation marks are put into small letters.
+    var masksShouting = false
+    /// `PHOTOS_MASK_WORDS` (none): words that stars take the place of; comma-separated, or the path of a file with them.
+    var maskedWords: [String] = []
+
     init() {}
 
-    init(_ configuration: ConfigReader) throws {}
+    init(_ configuration: ConfigReader) throws {
+        masksShouting = try configuration.flag("PHOTOS_MASK_SHOUTING")
+        maskedWords = try Self.words(configuration.text("PHOTOS_MASK_WORDS", default: ""))
+    }
+
+    /// What is done to texts before they are kept.
+    var mask: TextMask { TextMask(stopsShouting: masksShouting, words: maskedWords) }
+
+    private static func words(_ setting: String) throws -> [String] {
+        guard setting.hasPrefix("/") || setting.hasPrefix("./") else { return list(setting) }
+        do {
+            return list(try String(contentsOf: URL(filePath: setting), encoding: .utf8))
+        } catch {
+            throw SettingError("PHOTOS_MASK_WORDS", "names the file \(setting), which cannot be read")
+        }
+    }
+
+    private static func list(_ text: String) -> [String] {
+        text.split { $0 == "," || $0.isNewline }.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
 }

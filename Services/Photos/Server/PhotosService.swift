@@ -11,18 +11,50 @@ package struct PhotosService: SuiteService {
     package static let migrations = [
         Migration(name: "V0001_people", sql: PackageResources.V0001_people_sql),
         Migration(name: "V0002_posts", sql: PackageResources.V0002_posts_sql),
+        Migration(name: "V0004_uploads", sql: PackageResources.V0004_uploads_sql),
     ]
 
-    private let people: People
+    /// Every read finds its rows by the beginning of an index, whatever the values: a plan made once is as good as one
+    /// made each time, and one that reads tables through, good while they are small, must not be kept while they grow.
+    package static let readSettings = [
+        "plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "enable_hashjoin": "off",
+        "enable_mergejoin": "off", "jit": "off",
+    ]
+
+    private let posts: PostRoutes
+    private let replies: ReplyRoutes
+    private let flags: FlagRoutes
     private let upkeep: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
-        _ = try PhotosConfiguration(configuration)
-        people = People(database: resources.database, auth: AuthClient(try resources.neighbours.client("auth")))
-        upkeep = []
+        let settings = try PhotosConfiguration(configuration)
+        let (database, cursors, logger) = (resources.database, resources.cursors, resources.logger)
+        let links = MediaLinks(publicURL: resources.publicURL)
+        let people = People(database: database, auth: AuthClient(try resources.neighbours.client("auth")))
+        posts = PostRoutes(
+            posts: Posts(database: database, people: people, links: links, mask: settings.mask),
+            lists: PostLists(database: database, people: people, links: links, cursors: cursors)
+        )
+        replies = ReplyRoutes(
+            comments: Comments(
+                database: database,
+                people: people,
+                links: links,
+                mask: settings.mask,
+                cursors: cursors
+            ),
+            likes: Likes(database: database, people: people, links: links, cursors: cursors)
+        )
+        flags = FlagRoutes(flags: Flags(database: database, people: people, links: links, cursors: cursors))
+        let clearing = PostClearing(database: database)
+        upkeep = [Periodic("clearing of deleted posts", every: .seconds(1), logger: logger, clearing.clear)]
     }
 
-    package func addRoutes(to routes: SuiteRoutes) {}
+    package func addRoutes(to routes: SuiteRoutes) {
+        posts.add(to: routes)
+        replies.add(to: routes)
+        flags.add(to: routes)
+    }
 
     package var background: [any Service] { upkeep }
 }

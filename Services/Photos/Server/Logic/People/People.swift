@@ -1,4 +1,5 @@
 import AuthAPI
+import Foundation
 import Postgres
 import Wire
 
@@ -23,6 +24,22 @@ struct People: Sendable {
             return person
         }
     }
+
+    /// Somebody whom another names, by what he is known by in their application.
+    ///
+    /// - Throws: `notFound` for who has never been here, and for one whom a block keeps apart.
+    func find(_ name: String, for viewer: Person) async throws -> Person {
+        // Roost's own are UUIDs in lower case; a customer's are as they are.
+        let name = viewer.user.isRoosts ? UUID(uuidString: name)?.uuidString.lowercased() ?? "" : name
+        let user = User.ID(application: viewer.user.application, user: name)
+        guard let person = try await PeopleStore(db: database.reads).find(user, seenBy: viewer.id) else {
+            throw APIError(.notFound, "person_not_found", "there is no such person")
+        }
+        return person
+    }
+
+    /// Somebody whose account was deleted while he asked.
+    static let gone = APIError(.forbidden, "account_gone", "this account is gone")
 
     /// In a customer's application the name that its account server chose; of Roost's own accounts auth knows it.
     private func firstName(of user: User.ID) async throws -> String {

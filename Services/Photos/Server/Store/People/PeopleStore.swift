@@ -16,6 +16,18 @@ struct PeopleStore<Executor: PostgresExecutor> {
         )
     }
 
+    /// As the other, but not one whom a block keeps apart from the viewer.
+    func find(_ user: User.ID, seenBy viewer: Person.ID) async throws -> Person? {
+        try await db.first(
+            """
+            SELECT \(unsafe: Person.columns) FROM people
+            WHERE application_id = \(user.application) AND user_id = \(user.user)
+                AND \(unblocked: "people.person_id", by: viewer)
+            """,
+            as: Person.init(row:)
+        )
+    }
+
     /// Makes somebody who is not there yet; who is stays as he is.
     func insert(_ user: User.ID, named name: String) async throws {
         try await db.run(

@@ -13,9 +13,12 @@ struct Person: Hashable, Sendable {
     let id: ID
     let user: User.ID
     var fullName: String
-    var pictureURL: String?
+    /// A path below `/media/`.
+    var picture: String?
 
-    var author: Author { Author(userId: user.user, fullName: fullName, profilePicture: pictureURL) }
+    func author(_ links: MediaLinks) -> Author {
+        Author(userId: user.user, fullName: fullName, profilePicture: picture.map(links.url))
+    }
 }
 
 extension Person {
@@ -27,7 +30,18 @@ extension Person {
             id: try row.decode("person_id"),
             user: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),
             fullName: try row.string("full_name"),
-            pictureURL: try row.optionalString("picture_url")
+            picture: try row.optionalString("picture_url")
+        )
+    }
+}
+
+extension Author {
+    /// From the columns `user_id`, `full_name` and `picture_url`.
+    init(row: PostgresRow, _ links: MediaLinks) throws {
+        self.init(
+            userId: try row.string("user_id"),
+            fullName: try row.string("full_name"),
+            profilePicture: try row.optionalString("picture_url").map(links.url)
         )
     }
 }

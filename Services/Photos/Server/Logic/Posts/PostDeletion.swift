@@ -1,0 +1,45 @@
+import Postgres
+import Wire
+
+/// How a post goes: in one transaction for everybody, and then little by little what others said of it.
+struct PostDeletion {
+    let db: PostgresTransaction
+    let links: MediaLinks
+
+    /// False: it is not there.
+    func delete(_ key: PostKey) async throws -> Bool {
+        let store = PostStore(db: db, links: links)
+        // The author's row is locked before the post's, as when he posts.
+        guard try await store.lock(author: key.author), let post = try await store.lock(key, for: .everything) else {
+            return false
+        }
+        try await store.discount(key.author)
+        let hashtags = try await store.hashtags(of: key)
+        try await UploadStore(db: db).release(post: key)
+        try await store.delete(key)
+        if !post.isHidden {
+            try await HashtagStore(db: db).count(Posts.changes(from: hashtags, to: []), in: post.application)
+        }
+        try await PhotoChange.note(.deleted, post: key, in: db)
+        return true
+    }
+}
+
+/// What deleted posts have left, cleared away a little at a time however much it is.
+struct PostClearing: Sendable {
+    let database: PostgresPool
+    var batch = 5_000
+
+    /// Until nothing is left that nobody else is at.
+    func clear() async throws {
+        var hasMore = true
+        while hasMore {
+            hasMore = try await database.transaction { db in
+                let store = DeletedPostStore(db: db)
+                guard let post = try await store.next() else { return false }
+                if try await !store.removeSome(of: post, limit: batch) { try await store.finish(post) }
+                return true
+            }
+        }
+    }
+}

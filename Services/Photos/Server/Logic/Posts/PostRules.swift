@@ -1,0 +1,87 @@
+import Foundation
+import PhotosAPI
+import Wire
+
+/// What a post and a comment may be.
+enum PostRules {
+    static let maximumText = 1_999
+    static let images = 1...10
+    /// Of an alternative text, in characters.
+    static let maximumAlt = 1_500
+    /// Of an upload's id, which is longer than any there is.
+    private static let maximumID = 255
+
+    /// Of a post, which may say nothing.
+    static func text(_ text: String) throws -> String {
+        try length(text, atMost: maximumText, "text")
+    }
+
+    /// Of a comment, which may not.
+    static func comment(_ text: String) throws -> String {
+        guard text.contains(where: { !$0.isWhitespace }) else { throw APIError.missing("text") }
+        return try length(text, atMost: maximumText, "text")
+    }
+
+    /// The uploads that a draft names, with their alternative texts.
+    static func images(of draft: PostDraft) throws -> [ImageDraft] {
+        switch (draft.uploadIds, draft.images) {
+        case (nil, nil): throw APIError.missing("uploadIds")
+        case (.some, .some):
+            throw APIError.invalid("images", "\"images\" stands instead of \"uploadIds\", not beside it")
+        case (let ids?, nil):
+            try check(ids, "uploadIds") { "uploadIds[\($0)]" }
+            return ids.map { ImageDraft(uploadId: $0) }
+        case (nil, let drafts?):
+            try check(drafts.map(\.uploadId), "images") { "images[\($0)].uploadId" }
+            return try drafts.enumerated().map { index, draft in
+                ImageDraft(uploadId: draft.uploadId, alt: try draft.alt.flatMap { try alt($0, of: index) })
+            }
+        }
+    }
+
+    /// The alternative texts that images have after a change: one entry for each image.
+    static func alts(_ changes: [ImageChanges], to alts: [String?]) throws -> [String?] {
+        guard changes.count == alts.count else {
+            throw APIError.invalid("images", "\"images\" must have one entry for each of the \(alts.count) images")
+        }
+        return try changes.enumerated().map { index, change in
+            switch change.alt {
+            case .unchanged: alts[index]
+            case .cleared: nil
+            case .set(let text): try alt(text, of: index)
+            }
+        }
+    }
+
+    /// Nil for the empty one.
+    private static func alt(_ text: String, of index: Int) throws -> String? {
+        text.isEmpty ? nil : try length(text, atMost: maximumAlt, "images[\(index)].alt")
+    }
+
+    private static func check(_ ids: [String], _ field: String, _ element: (Int) -> String) throws {
+        guard !ids.isEmpty else { throw APIError.missing(field) }
+        guard images.contains(ids.count) else {
+            throw APIError.invalid(
+                field,
+                "a post has \(images.lowerBound) to \(images.upperBound) images",
+                code: "too_many"
+            )
+        }
+        var seen: Set<String> = []
+        for (index, id) in ids.enumerated() {
+            guard !id.isEmpty else { throw APIError.missing(element(index)) }
+            _ = try length(id, atMost: maximumID, element(index))
+            guard seen.insert(id).inserted else {
+                throw APIError.invalid(element(index), "an upload is one image of one post", code: "named_twice")
+            }
+        }
+    }
+
+    private static func length(_ text: String, atMost maximum: Int, _ field: String) throws -> String {
+        // Bytes are counted first, since they are free: a text of so few bytes has no more characters.
+        guard text.utf8.count <= maximum || text.unicodeScalars.count <= maximum else {
+            throw APIError.invalid(field, "\"\(field)\" may have \(maximum) characters", code: "too_long")
+        }
+        return text
+    }
+}

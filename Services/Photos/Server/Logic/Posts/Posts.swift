@@ -1,0 +1,119 @@
+import Foundation
+import PhotosAPI
+import Postgres
+import Wire
+
+/// The rules of posts: everybody posts for himself, changes and deletes what is his, and sees what is shown to him.
+struct Posts: Sendable {
+    let database: PostgresPool
+    let people: People
+    let links: MediaLinks
+    let mask: TextMask
+
+    func create(_ draft: PostDraft, by user: User.ID) async throws -> Post {
+        let text = mask.masked(try PostRules.text(draft.text ?? ""))
+        let images = try PostRules.images(of: draft)
+        let hashtags = HashtagText.all(in: text)
+        let author = try await people.person(for: user)
+        let key = try await database.transaction { db in
+            let store = PostStore(db: db, links: links)
+            guard let place = try await store.begin(by: author.id) else { throw People.gone }
+            let claimed = try await UploadStore(db: db).claim(images.map(\.uploadId), by: author.id, for: place.key)
+            let post = NewPost(
+                key: place.key,
+                application: user.application,
+                text: text,
+                hashtags: hashtags,
+                images: zip(claimed, images).map { NewImage(image: $0, alt: $1.alt) },
+                createdAt: place.createdAt
+            )
+            try await store.insert(post)
+            try await HashtagStore(db: db).count(Self.changes(from: [], to: hashtags), in: user.application)
+            try await PhotoChange.note(.new, post: place.key, in: db)
+            return place.key
+        }
+        return try await show(key, to: .person(author.id))
+    }
+
+    func show(_ key: PostKey, to user: User.ID) async throws -> Post {
+        try await show(key, to: .person(people.person(for: user).id))
+    }
+
+    /// Changes what is named; what changes nothing is no edit.
+    func edit(_ key: PostKey, _ changes: PostChanges, by user: User.ID) async throws -> Post {
+        let text = try changes.text.map { mask.masked(try PostRules.text($0)) }
+        let person = try await people.person(for: user)
+        try await requireAuthor(person, of: key)
+        try await database.transaction { db in
+            let store = PostStore(db: db, links: links)
+            guard let post = try await store.lock(key, for: .person(person.id)) else { throw Self.notFound }
+            let isNew = try await set(text, of: post, on: db)
+            let hasNewAlts = try await set(changes.images, of: key, on: db)
+            guard isNew || hasNewAlts else { return }
+            try await store.noteEdit(of: key)
+            try await PhotoChange.note(.changed, post: key, in: db)
+        }
+        return try await show(key, to: .person(person.id))
+    }
+
+    /// Takes it away with all that belongs to it; what others said of it goes little by little, and is not seen any more.
+    func delete(_ key: PostKey, by user: User.ID) async throws -> Removal {
+        let person = try await people.person(for: user)
+        try await requireAuthor(person, of: key)
+        return try await database.transaction { db in
+            guard try await PostDeletion(db: db, links: links).delete(key) else { throw Self.notFound }
+            return Removal()
+        }
+    }
+
+    func show(_ key: PostKey, to viewer: Viewer) async throws -> Post {
+        guard let post = try await PostStore(db: database.reads, links: links).summary(of: key, for: viewer) else {
+            throw Self.notFound
+        }
+        return post
+    }
+
+    /// - Throws: `forbidden` for another who sees the post, `notFound` for who does not.
+    private func requireAuthor(_ person: Person, of key: PostKey) async throws {
+        guard key.author != person.id else { return }
+        let store = PostStore(db: database.reads, links: links)
+        guard try await store.isVisible(key, to: .person(person.id)) else { throw Self.notFound }
+        throw APIError(.forbidden, "author_only", "only who has posted it changes or deletes a post")
+    }
+
+    /// False: it is the text that it has.
+    private func set(_ text: String?, of post: LockedPost, on db: PostgresTransaction) async throws -> Bool {
+        guard let text, !text.isExactly(post.text) else { return false }
+        let store = PostStore(db: db, links: links)
+        try await store.set(text: text, of: post.key)
+        let (old, new) = (try await store.hashtags(of: post.key), HashtagText.all(in: text))
+        guard old != new else { return true }
+        try await store.set(hashtags: new, of: post)
+        if !post.isHidden {
+            try await HashtagStore(db: db).count(Self.changes(from: old, to: new), in: post.application)
+        }
+        return true
+    }
+
+    /// False: they are the alternative texts that it has.
+    private func set(_ changes: [ImageChanges]?, of key: PostKey, on db: PostgresTransaction) async throws -> Bool {
+        guard let changes else { return false }
+        let store = PostStore(db: db, links: links)
+        let old = try await store.alts(of: key)
+        let new = try PostRules.alts(changes, to: old)
+        guard new != old else { return false }
+        try await store.set(alts: new, of: key)
+        return true
+    }
+
+    /// How many posts more, or less, each hashtag has.
+    static func changes(from old: [String], to new: [String]) -> [String: Int64] {
+        let (before, after) = (Set(old), Set(new))
+        var changes: [String: Int64] = [:]
+        for tag in after.subtracting(before) { changes[tag] = 1 }
+        for tag in before.subtracting(after) { changes[tag] = -1 }
+        return changes
+    }
+
+    static let notFound = APIError(.notFound, "post_not_found", "there is no such post")
+}

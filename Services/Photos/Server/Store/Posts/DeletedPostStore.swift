@@ -1,0 +1,37 @@
+import Postgres
+
+/// The table `deleted_posts`: posts that are gone, and what was said of which goes little by little.
+struct DeletedPostStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// One that nobody else is at, locked until the transaction ends.
+    func next() async throws -> PostKey? {
+        try await db.first(
+            """
+            SELECT author_id, number FROM deleted_posts ORDER BY author_id, number LIMIT 1 FOR UPDATE SKIP LOCKED
+            """,
+            as: PostKey.init(row:)
+        )
+    }
+
+    /// Removes some of what it left; false when nothing was left.
+    func removeSome(of post: PostKey, limit: Int) async throws -> Bool {
+        for table in ["flags", "flagged", "likes", "comments"] {
+            let removed = try await db.run(
+                """
+                DELETE FROM \(identifier: table)
+                WHERE ctid = ANY (ARRAY(
+                    SELECT ctid FROM \(identifier: table)
+                    WHERE author_id = \(post.author) AND number = \(post.number) LIMIT \(limit)
+                ))
+                """
+            )
+            if removed > 0 { return true }
+        }
+        return false
+    }
+
+    func finish(_ post: PostKey) async throws {
+        try await db.run("DELETE FROM deleted_posts WHERE author_id = \(post.author) AND number = \(post.number)")
+    }
+}

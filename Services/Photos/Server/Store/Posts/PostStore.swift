@@ -1,0 +1,181 @@
+import Foundation
+import PhotosAPI
+import Postgres
+import Wire
+
+/// The tables `posts`, `post_images` and `post_hashtags`, and the numbers that `people` gives out.
+///
+/// Locks are taken in one order everywhere: the author's row, the post's, those of hashtags by their names.
+struct PostStore<Executor: PostgresExecutor> {
+    let db: Executor
+    let links: MediaLinks
+
+    /// Takes the author's next number and moment, and counts the post; nil for somebody who is gone.
+    func begin(by author: Person.ID) async throws -> FeedPosition? {
+        try await db.first(
+            """
+            UPDATE people
+            SET last_post_number = last_post_number + 1, post_count = post_count + 1,
+                last_posted_at = greatest(clock_timestamp(), last_posted_at)
+            WHERE person_id = \(author)
+            RETURNING person_id AS author_id, last_post_number AS number, last_posted_at AS created_at
+            """,
+            as: FeedPosition.init(row:)
+        )
+    }
+
+    func insert(_ post: NewPost) async throws {
+        let (author, number, images) = (post.key.author, post.key.number, post.images)
+        try await db.run(
+            """
+            WITH post AS (
+                INSERT INTO posts (author_id, number, application_id, text, created_at)
+                VALUES (\(author), \(number), \(post.application), \(post.text), \(post.createdAt))
+            ),
+            tagged AS (
+                INSERT INTO post_hashtags (author_id, number, place, application_id, tag, created_at)
+                SELECT \(author), \(number), place, \(post.application), tag, \(post.createdAt)
+                FROM unnest(\(post.hashtags)) WITH ORDINALITY AS given (tag, place)
+            )
+            INSERT INTO post_images (
+                author_id, number, place, url, thumbnail_url, width, height, blurhash, alt
+            )
+            SELECT \(author), \(number), place, url, thumbnail_url, width, height, blurhash, alt
+            FROM unnest(
+                \(images.map(\.image.url)), \(images.map(\.image.thumbnailURL)), \(images.map(\.image.width)),
+                \(images.map(\.image.height)), \(images.map(\.image.blurhash)), \(images.map(\.alt))
+            ) WITH ORDINALITY AS given (url, thumbnail_url, width, height, blurhash, alt, place)
+            """
+        )
+    }
+
+    /// Nobody else changes the post, or adds to it, until the transaction ends; nil where the viewer does not see it.
+    func lock(_ key: PostKey, for viewer: Viewer) async throws -> LockedPost? {
+        try await db.first(
+            """
+            SELECT application_id, text, created_at, hidden_at IS NOT NULL AS is_hidden, like_count
+            FROM posts
+            WHERE author_id = \(key.author) AND number = \(key.number) AND \(visible: "posts", to: viewer)
+            FOR NO KEY UPDATE
+            """,
+            as: { row in
+                LockedPost(
+                    key: key,
+                    application: try row.string("application_id"),
+                    text: try row.string("text"),
+                    createdAt: try row.date("created_at"),
+                    isHidden: try row.bool("is_hidden"),
+                    likeCount: try row.int("like_count")
+                )
+            }
+        )
+    }
+
+    /// Whether somebody sees the post.
+    func isVisible(_ key: PostKey, to viewer: Viewer) async throws -> Bool {
+        try await db.first(
+            """
+            SELECT FROM posts
+            WHERE author_id = \(key.author) AND number = \(key.number) AND \(visible: "posts", to: viewer)
+            """,
+            as: { _ in true }
+        ) ?? false
+    }
+
+    func set(text: String, of key: PostKey) async throws {
+        try await db.run(
+            "UPDATE posts SET text = \(text) WHERE author_id = \(key.author) AND number = \(key.number)"
+        )
+    }
+
+    /// Puts others in place of its hashtags.
+    func set(hashtags: [String], of post: LockedPost) async throws {
+        let key = post.key
+        try await db.run(
+            """
+            DELETE FROM post_hashtags WHERE author_id = \(key.author) AND number = \(key.number)
+            """
+        )
+        try await db.run(
+            """
+            INSERT INTO post_hashtags (author_id, number, place, application_id, tag, created_at)
+            SELECT \(key.author), \(key.number), place, \(post.application), tag, \(post.createdAt)
+            FROM unnest(\(hashtags)) WITH ORDINALITY AS given (tag, place)
+            """
+        )
+    }
+
+    func hashtags(of key: PostKey) async throws -> [String] {
+        try await db.all(
+            """
+            SELECT tag FROM post_hashtags WHERE author_id = \(key.author) AND number = \(key.number) ORDER BY place
+            """,
+            as: { try $0.string("tag") }
+        )
+    }
+
+    /// The alternative texts of its images, in their order.
+    func alts(of key: PostKey) async throws -> [String?] {
+        try await db.all(
+            """
+            SELECT alt FROM post_images WHERE author_id = \(key.author) AND number = \(key.number) ORDER BY place
+            """,
+            as: { try $0.optionalString("alt") }
+        )
+    }
+
+    func set(alts: [String?], of key: PostKey) async throws {
+        try await db.run(
+            """
+            UPDATE post_images SET alt = given.alt
+            FROM unnest(\(alts)) WITH ORDINALITY AS given (alt, place)
+            WHERE author_id = \(key.author) AND number = \(key.number) AND post_images.place = given.place
+            """
+        )
+    }
+
+    func noteEdit(of key: PostKey) async throws {
+        try await db.run(
+            """
+            UPDATE posts SET edited_at = clock_timestamp()
+            WHERE author_id = \(key.author) AND number = \(key.number)
+            """
+        )
+    }
+
+    /// Hides a post from everybody but its author, or shows it again.
+    func set(hidden: Bool, _ key: PostKey) async throws {
+        try await db.run(
+            """
+            UPDATE posts SET hidden_at = CASE WHEN \(hidden) THEN clock_timestamp() END
+            WHERE author_id = \(key.author) AND number = \(key.number)
+            """
+        )
+    }
+
+    /// Takes it away, with its images and hashtags; what can be many is left to be cleared.
+    func delete(_ key: PostKey) async throws {
+        try await db.run(
+            """
+            WITH gone AS (
+                DELETE FROM posts WHERE author_id = \(key.author) AND number = \(key.number)
+                RETURNING author_id, number
+            )
+            INSERT INTO deleted_posts (author_id, number) SELECT author_id, number FROM gone
+            """
+        )
+    }
+
+    /// Nobody else posts as this person, or deletes a post of his, until the transaction ends; false: he is gone.
+    func lock(author: Person.ID) async throws -> Bool {
+        try await db.first(
+            "SELECT FROM people WHERE person_id = \(author) FOR NO KEY UPDATE",
+            as: { _ in true }
+        ) ?? false
+    }
+
+    /// Counts one post of the author's less.
+    func discount(_ author: Person.ID) async throws {
+        try await db.run("UPDATE people SET post_count = post_count - 1 WHERE person_id = \(author)")
+    }
+}

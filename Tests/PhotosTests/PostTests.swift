@@ -1,0 +1,178 @@
+import Foundation
+import HTTPTypes
+import PhotosAPI
+import TestSupport
+import Testing
+import Wire
+
+/// What becomes of a post, from its draft to its end.
+@Suite struct PostTests {
+    @Test func aPostIsReadAsItWasMade() async throws {
+        try await withPhotos { scene in
+            let uploads = try await scene.uploads(2, of: scene.ann)
+            let draft = PostDraft(
+                text: "Dawn at #Ōsaka, #dawn",
+                images: [ImageDraft(uploadId: uploads[0], alt: "a harbour"), ImageDraft(uploadId: uploads[1])]
+            )
+
+            let post = try await scene.ann.photos.post(draft)
+
+            #expect(post.text == "Dawn at #Ōsaka, #dawn")
+            #expect(post.author == Author(userId: "ann", fullName: "ann"))
+            #expect(post.images.map(\.alt) == ["a harbour", nil])
+            #expect(post.images.allSatisfy { $0.url.hasPrefix("http://127.0.0.1:8080/media/") && $0.width > 0 })
+            #expect(Set(post.images.flatMap { [$0.url, $0.thumbnailUrl] }).count == 4)
+            #expect(post.hashtags == ["ōsaka", "dawn"])
+            #expect(post.likeCount == 0 && post.commentCount == 0 && !post.isLiked && post.recentComments.isEmpty)
+            #expect(abs(post.timestamp.timeIntervalSinceNow) < 60 && post.editedAt == nil && post.hiddenAt == nil)
+            #expect(try await scene.bob.photos.post(post.postId) == post)
+        }
+    }
+
+    @Test func absentValuesAreNullWhereClientsLookForThem() async throws {
+        try await withPhotos { scene in
+            let post = try await scene.post(by: scene.ann)
+            let answer = try await scene.bob.ask(.get, "/photos/posts/\(post.postId)").json
+            guard case .object(let author) = answer["author"], case .object(let image) = answer["images"][0] else {
+                Issue.record("a post has an author and images: \(answer)")
+                return
+            }
+            #expect(author["profilePicture"] == .null && image["alt"] == .null)
+            #expect(answer["text"] == .string("") && answer["hashtags"] == .array([]))
+        }
+    }
+
+    @Test func anUploadServesOnePost() async throws {
+        try await withPhotos { scene in
+            let uploads = try await scene.uploads(2, of: scene.ann)
+            _ = try await scene.ann.photos.post(PostDraft(uploadIds: [uploads[0]]))
+
+            let again = try await scene.ann.ask(.post, "/photos/posts", #"{"uploadIds": ["\#(uploads[0])"]}"#)
+            #expect(again.status == 409)
+            let others = try await scene.bob.ask(.post, "/photos/posts", #"{"uploadIds": ["\#(uploads[1])"]}"#)
+            #expect(others.status == 404)
+
+            #expect(try await scene.ann.photos.posts().things.count == 1)
+            #expect(try await scene.miscounted() == [])
+        }
+    }
+
+    @Test func onlyOneOfManyPostsGetsAnUpload() async throws {
+        try await withPhotos { scene in
+            let upload = try await scene.uploads(1, of: scene.ann)[0]
+            let body = #"{"uploadIds": ["\#(upload)"]}"#
+
+            let answers = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<8 { group.addTask { try await scene.ann.ask(.post, "/photos/posts", body).status } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+
+            #expect(answers.sorted() == [200] + Array(repeating: 409, count: 7))
+            #expect(try await scene.miscounted() == [])
+        }
+    }
+
+    @Test func postsOfOneAuthorAreNumberedWithoutAGapInTime() async throws {
+        try await withPhotos { scene in
+            let uploads = try await scene.uploads(12, of: scene.ann)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for upload in uploads {
+                    group.addTask { _ = try await scene.ann.photos.post(PostDraft(uploadIds: [upload])) }
+                }
+                try await group.waitForAll()
+            }
+
+            let order = try await scene.rows("SELECT number::text AS row FROM posts ORDER BY created_at, number")
+            #expect(order == (1...12).map { "\($0)" })
+            let listed = try await scene.bob.photos.posts(of: "ann").things.map(\.postId)
+            #expect(listed == (try await scene.bob.photos.posts().things.map(\.postId)))
+            #expect(try await scene.miscounted() == [])
+        }
+    }
+
+    @Test func anEditChangesWhatItNamesAndSaysWhen() async throws {
+        try await withPhotos { scene in
+            let uploads = try await scene.uploads(2, of: scene.ann)
+            let made = try await scene.ann.photos.post(
+                PostDraft(text: "#one #two", images: uploads.map { ImageDraft(uploadId: $0, alt: "x") })
+            )
+
+            let edited = try await scene.ann.photos.edit(made.postId, PostChanges(text: "#two #three"))
+            #expect(edited.text == "#two #three" && edited.hashtags == ["two", "three"])
+            #expect(edited.images == made.images && edited.editedAt != nil && edited.timestamp == made.timestamp)
+
+            let changes = PostChanges(images: [ImageChanges(alt: .cleared), ImageChanges()])
+            let described = try await scene.ann.photos.edit(made.postId, changes)
+            #expect(described.images.map(\.alt) == [nil, "x"] && described.text == "#two #three")
+
+            let found = try await scene.bob.photos.hashtags("t")
+            #expect(found == [Hashtag(tag: "three", postCount: 1), Hashtag(tag: "two", postCount: 1)])
+            #expect(try await scene.bob.photos.hashtags("one") == [])
+            #expect(try await scene.bob.photos.posts(tagged: "one").things == [])
+            #expect(try await scene.bob.photos.posts(tagged: "#THREE").things.map(\.postId) == [made.postId])
+            #expect(try await scene.miscounted() == [])
+        }
+    }
+
+    @Test func anEditThatChangesNothingIsNone() async throws {
+        try await withPhotos { scene in
+            let made = try await scene.post("same", by: scene.ann)
+            #expect(try await scene.ann.photos.edit(made.postId, PostChanges(text: "same")) == made)
+            #expect(try await scene.ann.photos.edit(made.postId, PostChanges()) == made)
+        }
+    }
+
+    @Test func aDeletedPostIsGoneWithAllThatBelongsToIt() async throws {
+        try await withPhotos { scene in
+            let post = try await scene.post("#gone", by: scene.ann)
+            let comment = try await scene.bob.photos.comment("nice", on: post.postId)
+            try await scene.bob.photos.like(post.postId)
+            try await scene.bob.photos.flag(post.postId)
+            try await scene.eve.photos.flag(comment.commentId, on: post.postId)
+
+            try await scene.ann.photos.delete(post.postId)
+
+            for path in ["", "/comments", "/likes"] {
+                #expect(try await scene.ann.ask(.get, "/photos/posts/\(post.postId)\(path)").status == 404)
+            }
+            #expect(try await scene.ann.ask(.delete, "/photos/posts/\(post.postId)").status == 404)
+            #expect(try await scene.bob.photos.posts().things == [])
+            #expect(try await scene.bob.photos.hashtags("gone") == [])
+            try await eventually {
+                let left = try await scene.rows(
+                    """
+                    SELECT (SELECT count(*) FROM posts) + (SELECT count(*) FROM post_images)
+                        + (SELECT count(*) FROM post_hashtags) + (SELECT count(*) FROM hashtags)
+                        + (SELECT count(*) FROM comments) + (SELECT count(*) FROM likes) + (SELECT count(*) FROM flags)
+                        + (SELECT count(*) FROM flagged) + (SELECT count(*) FROM deleted_posts) || '' AS row
+                    """
+                )
+                return left == ["0"]
+            }
+            #expect(try await scene.miscounted() == [])
+        }
+    }
+
+    @Test func aNumberIsNeverGivenTwice() async throws {
+        try await withPhotos { scene in
+            let first = try await scene.post(by: scene.ann)
+            try await scene.ann.photos.delete(first.postId)
+            let second = try await scene.post(by: scene.ann)
+            #expect(second.postId != first.postId)
+        }
+    }
+
+    @Test func theSameKeyPostsOnce() async throws {
+        try await withPhotos { scene in
+            let upload = try await scene.uploads(1, of: scene.ann)[0]
+            let headers: HTTPFields = [HTTPField.Name("Idempotency-Key")!: "k"]
+            let body = #"{"uploadIds": ["\#(upload)"]}"#
+
+            let first = try await scene.ann.ask(.post, "/photos/posts", body, headers: headers)
+            let second = try await scene.ann.ask(.post, "/photos/posts", body, headers: headers)
+
+            #expect(first.status == 200 && second.body == first.body)
+            #expect(try await scene.ann.photos.posts().things.count == 1)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import PhotosAPI
+import Postgres
+import TestSupport
+import Wire
+
+extension Scene {
+    /// Ids of new uploads of somebody's.
+    func uploads(_ count: Int, of player: Player) async throws -> [String] {
+        // Seen once, he is there.
+        _ = try await player.photos.posts(limit: 1)
+        let ids = (0..<count).map { _ in UUID().uuidString.lowercased() }
+        try await service.database.pool.run(
+            """
+            INSERT INTO uploads (upload_id, owner_id)
+            SELECT id, person_id FROM people, unnest(\(ids)) AS id
+            WHERE application_id = \(player.id.application) AND user_id = \(player.id.user)
+            """
+        )
+        return ids
+    }
+
+    /// A post of one image.
+    @discardableResult
+    func post(_ text: String = "", by player: Player) async throws -> Post {
+        try await player.photos.post(PostDraft(text: text, uploadIds: uploads(1, of: player)))
+    }
+
+    /// Keeps two people apart, as conversations' list of blocks would have it.
+    func block(_ blocked: Player, by blocker: Player) async throws {
+        for player in [blocked, blocker] { _ = try await player.photos.posts(limit: 1) }
+        try await service.database.pool.run(
+            """
+            INSERT INTO blocks (blocker_id, blocked_id)
+            SELECT one.person_id, other.person_id FROM people AS one, people AS other
+            WHERE one.application_id = \(blocker.id.application) AND one.user_id = \(blocker.id.user)
+                AND other.application_id = \(blocked.id.application) AND other.user_id = \(blocked.id.user)
+            """
+        )
+    }
+
+    /// What is counted against what is there: nothing, or what does not agree.
+    func miscounted() async throws -> [String] {
+        try await rows(
+            """
+            SELECT 'likes of ' || author_id || '-' || number AS row FROM posts WHERE like_count <> (
+                SELECT count(*) FROM likes
+                WHERE likes.author_id = posts.author_id AND likes.number = posts.number)
+            UNION ALL
+            SELECT 'comments of ' || author_id || '-' || number FROM posts WHERE comment_count <> (
+                SELECT count(*) FROM comments
+                WHERE comments.author_id = posts.author_id AND comments.number = posts.number)
+            UNION ALL
+            SELECT 'posts of ' || person_id FROM people
+            WHERE post_count <> (SELECT count(*) FROM posts WHERE author_id = person_id)
+            UNION ALL
+            SELECT 'hashtag ' || coalesce(hashtags.tag, there.tag) FROM hashtags FULL JOIN (
+                SELECT tagged.application_id, tagged.tag, count(*) AS posts
+                FROM post_hashtags AS tagged JOIN posts USING (author_id, number)
+                WHERE posts.hidden_at IS NULL GROUP BY 1, 2
+            ) AS there USING (application_id, tag)
+            WHERE hashtags.post_count IS DISTINCT FROM there.posts
+            UNION ALL
+            SELECT 'flags of ' || author_id || '-' || number || '/' || comment_id FROM flagged WHERE flag_count <> (
+                SELECT count(*) FROM flags WHERE flags.author_id = flagged.author_id
+                    AND flags.number = flagged.number AND flags.comment_id = flagged.comment_id)
+            """
+        )
+    }
+}

@@ -1,0 +1,48 @@
+import PhotosAPI
+import Testing
+
+@testable import PhotosServer
+
+/// What is done to texts where the operator wants it.
+@Suite struct TextMaskTests {
+    @Test(arguments: [
+        ("LOOK AT THIS DAWN", "Look at this dawn"), ("wow!!! great", "Wow. Great"),
+        ("HELLO THERE! OH MY", "Hello there. Oh my"),
+        ("ГРОМКИЙ ТЕКСТ", "Громкий текст"), ("STRAßE UND ÖL", "Straße und öl"),
+        // Not shouted.
+        ("NASA is here", "NASA is here"), ("Great! Fine!", "Great! Fine!"), ("OK!", "OK!"), ("", ""), ("静かな朝", "静かな朝"),
+    ])
+    func shoutingBecomesSpeech(text: String, spoken: String) {
+        #expect(TextMask(stopsShouting: true).masked(text) == spoken)
+        #expect(TextMask().masked(text) == text)
+    }
+
+    @Test(arguments: [
+        ("a darn cat", "a **** cat"), ("Darn, DARN!", "****, ****!"), ("darning", "darning"), ("ｄａｒｎ", "****"),
+        ("#darn", "#****"), ("čert to vem", "**** to vem"), ("fine", "fine"),
+    ])
+    func badWordsBecomeStars(text: String, masked: String) {
+        #expect(TextMask(words: ["Darn", "ČERT", ""]).masked(text) == masked)
+    }
+
+    @Test func masksWhatIsWrittenAndWhatIsEdited() async throws {
+        let settings = ["PHOTOS_MASK_SHOUTING": "1", "PHOTOS_MASK_WORDS": "darn, heck"]
+        try await withPhotos(settings: settings) { scene in
+            let post = try await scene.post("WHAT A DARN #DAWN", by: scene.ann)
+            #expect(post.text == "What a **** #dawn")
+            let edited = try await scene.ann.photos.edit(post.postId, PostChanges(text: "heck #heck"))
+            #expect(edited.text == "**** #****" && edited.hashtags == [])
+
+            let comment = try await scene.bob.photos.comment("OH HECK!!! NO", on: post.postId)
+            #expect(comment.text == "Oh ****. No")
+            let changed = try await scene.bob.photos.edit(comment.commentId, on: post.postId, to: "DARN darn")
+            #expect(changed.text == "**** ****")
+        }
+    }
+
+    @Test func nothingIsMaskedUnlessAsked() async throws {
+        try await withPhotos { scene in
+            #expect(try await scene.post("WHAT A DARN DAWN!!!", by: scene.ann).text == "WHAT A DARN DAWN!!!")
+        }
+    }
+}
