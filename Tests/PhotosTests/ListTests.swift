@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import PhotosAPI
 import TestSupport
 import Testing

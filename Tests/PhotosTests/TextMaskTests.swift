@@ -42,7 +42,8 @@ import Testing
 
     @Test func nothingIsMaskedUnlessAsked() async throws {
         try await withPhotos { scene in
-            #expect(try await scene.post("WHAT A DARN DAWN!!!", by: scene.ann).text == "WHAT A DARN DAWN!!!")
+            let post = try await scene.post("WHAT A DARN DAWN!!!", by: scene.ann)
+            #expect(post.text == "WHAT A DARN DAWN!!!")
         }
     }
 }

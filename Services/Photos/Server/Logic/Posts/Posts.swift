@@ -15,7 +15,7 @@ struct Posts: Sendable {
         let images = try PostRules.images(of: draft)
         let hashtags = HashtagText.all(in: text)
         let author = try await people.person(for: user)
-        let key = try await database.transaction { db in
+        return try await database.transaction { db in
             let store = PostStore(db: db, links: links)
             guard let place = try await store.begin(by: author.id) else { throw People.gone }
             let claimed = try await UploadStore(db: db).claim(images.map(\.uploadId), by: author.id, for: place.key)
@@ -30,13 +30,13 @@ struct Posts: Sendable {
             try await store.insert(post)
             try await HashtagStore(db: db).count(Self.changes(from: [], to: hashtags), in: user.application)
             try await PhotoChange.note(.new, post: place.key, in: db)
-            return place.key
+            return try await shown(place.key, to: author, by: store)
         }
-        return try await show(key, to: .person(author.id))
     }
 
     func show(_ key: PostKey, to user: User.ID) async throws -> Post {
-        try await show(key, to: .person(people.person(for: user).id))
+        let person = try await people.person(for: user)
+        return try await shown(key, to: person, by: PostStore(db: database.reads, links: links))
     }
 
     /// Changes what is named; what changes nothing is no edit.
@@ -44,16 +44,17 @@ struct Posts: Sendable {
         let text = try changes.text.map { mask.masked(try PostRules.text($0)) }
         let person = try await people.person(for: user)
         try await requireAuthor(person, of: key)
-        try await database.transaction { db in
+        return try await database.transaction { db in
             let store = PostStore(db: db, links: links)
             guard let post = try await store.lock(key, for: .person(person.id)) else { throw Self.notFound }
             let isNew = try await set(text, of: post, on: db)
             let hasNewAlts = try await set(changes.images, of: key, on: db)
-            guard isNew || hasNewAlts else { return }
-            try await store.noteEdit(of: key)
-            try await PhotoChange.note(.changed, post: key, in: db)
+            if isNew || hasNewAlts {
+                try await store.noteEdit(of: key)
+                try await PhotoChange.note(.changed, post: key, in: db)
+            }
+            return try await shown(key, to: person, by: store)
         }
-        return try await show(key, to: .person(person.id))
     }
 
     /// Takes it away with all that belongs to it; what others said of it goes little by little, and is not seen any more.
@@ -66,10 +67,13 @@ struct Posts: Sendable {
         }
     }
 
-    func show(_ key: PostKey, to viewer: Viewer) async throws -> Post {
-        guard let post = try await PostStore(db: database.reads, links: links).summary(of: key, for: viewer) else {
-            throw Self.notFound
-        }
+    /// In the transaction that has made or changed it, so that nothing can go wrong once that is committed.
+    private func shown(
+        _ key: PostKey,
+        to person: Person,
+        by store: PostStore<some PostgresExecutor>
+    ) async throws -> Post {
+        guard let post = try await store.summary(of: key, for: .person(person.id)) else { throw Self.notFound }
         return post
     }
 

@@ -45,20 +45,19 @@ struct Flags: Sendable {
     /// Hides a post from everybody but its author, or shows it again.
     func set(hidden: Bool, _ key: PostKey, in application: String) async throws -> Post {
         let viewer = Viewer.moderator(application: application)
-        try await database.transaction { db in
+        return try await database.transaction { db in
             let store = PostStore(db: db, links: links)
             guard let post = try await store.lock(key, for: viewer) else { throw Posts.notFound }
-            guard post.isHidden != hidden else { return }
-            try await store.set(hidden: hidden, key)
-            let tags = try await store.hashtags(of: key)
-            let changes = hidden ? Posts.changes(from: tags, to: []) : Posts.changes(from: [], to: tags)
-            try await HashtagStore(db: db).count(changes, in: application)
-            try await PhotoChange.note(.changed, post: key, in: db)
+            if post.isHidden != hidden {
+                try await store.set(hidden: hidden, key)
+                let tags = try await store.hashtags(of: key)
+                let changes = hidden ? Posts.changes(from: tags, to: []) : Posts.changes(from: [], to: tags)
+                try await HashtagStore(db: db).count(changes, in: application)
+                try await PhotoChange.note(.changed, post: key, in: db)
+            }
+            guard let shown = try await store.summary(of: key, for: viewer) else { throw Posts.notFound }
+            return shown
         }
-        guard let post = try await PostStore(db: database.reads, links: links).summary(of: key, for: viewer) else {
-            throw Posts.notFound
-        }
-        return post
     }
 
     /// Whose it is.

@@ -1,0 +1,103 @@
+import Foundation
+import PhotosAPI
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+
+@testable import PhotosServer
+
+/// What a page costs: one statement, which reads no more as the tables grow.
+@Suite struct SummaryTests {
+    /// Counts what runs on it.
+    struct Counted: PostgresExecutor {
+        let pool: PostgresPool
+        let statements = Shared<[PostgresQuery]>([])
+
+        func execute(_ query: PostgresQuery) async throws -> PostgresResult {
+            statements.change { $0.append(query) }
+            return try await pool.execute(query)
+        }
+    }
+
+    @Test func aPageIsOneStatementInTheOrderThatWasAskedFor() async throws {
+        try await withPhotos { scene in
+            var keys: [PostKey] = []
+            for number in 0..<10 {
+                let post = try await scene.post("\(number) #tag", by: number.isMultiple(of: 2) ? scene.ann : scene.bob)
+                _ = try await scene.eve.photos.comment("hi", on: post.postId)
+                keys.append(try #require(PostKey(post.postId)))
+            }
+            let eve = try #require(try await PeopleStore(db: scene.service.database.pool).find(scene.eve.id))
+            let executor = Counted(pool: scene.service.database.pool)
+            let store = PostStore(db: executor, links: MediaLinks(publicURL: "http://127.0.0.1:8080"))
+            let asked = keys.shuffled() + [PostKey(author: keys[0].author, number: 99)]
+
+            let posts = try await store.summaries(of: asked, for: eve.id)
+
+            #expect(posts.map(\.postId) == asked.dropLast().map(\.postID))
+            #expect(posts.allSatisfy { $0.recentComments.count == 1 && $0.images.count == 1 && $0.hashtags == ["tag"] })
+            #expect(executor.statements.value.count == 1)
+            #expect(try await store.summaries(of: [], for: eve.id) == [])
+            #expect(executor.statements.value.count == 1)
+        }
+    }
+
+    @Test func everyListIsReadByAnIndexInItsOrder() async throws {
+        try await withPhotos { scene in
+            let pool = scene.service.database.pool
+            try await scene.post("#tag", by: scene.ann)
+            try await fill(pool)
+            let ann = try #require(try await PeopleStore(db: pool).find(scene.ann.id))
+            let executor = Counted(pool: pool)
+            let store = PostStore(db: executor, links: MediaLinks(publicURL: ""))
+            let application = Scene.application
+            let page = try await store.page(of: application, for: ann.id, after: nil, limit: 20)
+            _ = try await store.page(of: application, for: ann.id, after: page.last, limit: 20)
+            _ = try await store.page(tagged: "tag", of: application, for: ann.id, after: page[3], limit: 20)
+            _ = try await store.page(by: ann.id, for: ann.id, before: nil, limit: 20)
+            #expect(try await store.summaries(of: page.map(\.key), for: ann.id).count == 20)
+
+            for query in executor.statements.value {
+                let plan = try await plan(of: query, pool)
+                #expect(!plan.contains("Seq Scan on posts") && !plan.contains("Seq Scan on people"), "\(plan)")
+                #expect(!plan.contains("Seq Scan on comments") && !plan.contains("Seq Scan on likes"), "\(plan)")
+                // A page is put in order by itself; the list it is of never is.
+                let sorted = plan.split(separator: "\n").filter { $0.contains("Sort Key") }
+                #expect(sorted.allSatisfy { !$0.contains("created_at") }, "\(plan)")
+            }
+        }
+    }
+
+    /// Thousands of posts of Ann's, so that reading a table through would cost something.
+    private func fill(_ pool: PostgresPool) async throws {
+        try await pool.run(
+            """
+            WITH made AS (
+                INSERT INTO posts (author_id, number, application_id, text, created_at)
+                SELECT person_id, n, application_id, '', now() - n * interval '1 minute'
+                FROM people, generate_series(2, 20000) AS n
+                RETURNING author_id, number, application_id, created_at
+            ), tagged AS (
+                INSERT INTO post_hashtags (author_id, number, place, application_id, tag, created_at)
+                SELECT author_id, number, 1, application_id, 'tag', created_at FROM made
+            )
+            INSERT INTO comments (author_id, number, comment_id, writer_id, text, created_at)
+            SELECT author_id, number, 1, author_id, 'x', created_at FROM made
+            """
+        )
+        try await pool.run("ANALYZE")
+    }
+
+    /// How the service's own connections would run it: a plan for whatever the values are.
+    private func plan(of query: PostgresQuery, _ pool: PostgresPool) async throws -> String {
+        try await pool.transaction { db in
+            for (name, value) in PhotosService.readSettings {
+                _ = try await db.execute("SELECT set_config(\(name), \(value), true)")
+            }
+            let explained = PostgresQuery(sql: "EXPLAIN \(query.sql)", parameters: query.parameters)
+            return try await db.all(explained, as: { try $0.string("QUERY PLAN") }).joined(separator: "\n")
+        }
+    }
+}
