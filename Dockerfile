@@ -13,7 +13,7 @@ RUN apt-get update --quiet=2 \
 
 WORKDIR /roost
 COPY . .
-ARG PROGRAMS="auth conversations push gateway roost sandbox"
+ARG PROGRAMS="auth conversations photos push gateway roost sandbox"
 # As `make programs` has them: docs/decisions/0007.
 ARG FLAGS="-Xswiftc -enforce-exclusivity=unchecked"
 # The caches make the next build as quick as one outside of a container. ONLY_TESTS=none leaves the tests out.
@@ -51,7 +51,7 @@ COPY --from=build /image/ /
 ENV PATH=/usr/local/bin HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0
 USER 65532:65532
 WORKDIR /var/lib/roost
-# auth 8081, conversations 8082, push 8085, the sandbox 8090 to 8092, the gateway 8080 and its metrics 9090.
-EXPOSE 8080 8081 8082 8085 8090 8091 8092 9090
+# auth 8081, conversations 8082, photos 8084, push 8085, the sandbox 8090 to 8092, the gateway 8080 and its metrics 9090.
+EXPOSE 8080 8081 8082 8084 8085 8090 8091 8092 9090
 STOPSIGNAL SIGTERM
 CMD ["roost", "--help"]

@@ -2,7 +2,7 @@
 SHELL := /bin/bash -euo pipefail
 CONFIGURATION ?= debug
 SWIFT_FORMAT ?= $(or $(shell command -v swift-format),swift format)
-PROGRAMS := roost auth conversations push gateway sandbox
+PROGRAMS := roost auth conversations photos push gateway sandbox
 BENCHED := socketio-echo socket-load push-load
 SOURCES := Package.swift Services Shared Tests bench/SocketLoad bench/PushLoad
 BUILT = .build/$(CONFIGURATION)

@@ -96,7 +96,8 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
 
         #expect(
             instances == [
-                "sandbox 8090", "auth 8081", "conversations 9001", "conversations-2 9002", "push 8085", "gateway 9000",
+                "sandbox 8090", "auth 8081", "conversations 9001", "conversations-2 9002", "photos 8084", "push 8085",
+                "gateway 9000",
             ]
         )
     }

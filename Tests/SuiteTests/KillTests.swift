@@ -31,7 +31,7 @@ extension SuiteTests {
                 let load = Load(token: made.token, people: people, senders: Self.senders)
 
                 for _ in 1...Self.rounds {
-                    for victim in ["auth", "conversations", "push", "gateway", "postgresql"] {
+                    for victim in ["auth", "conversations", "photos", "push", "gateway", "postgresql"] {
                         let sending = Task { try await load.run(messages: Self.messages * 2) }
                         try await eventually(within: .seconds(60), "under way") {
                             load.acknowledgedInRun >= Self.senders * Self.messages
@@ -71,7 +71,8 @@ extension SuiteTests {
                     }
                 }
             }
-            for port in [suite.authPort, suite.conversationsPort, suite.pushPort, suite.gatewayPort] {
+            let services = [suite.authPort, suite.conversationsPort, suite.photosPort, suite.pushPort]
+            for port in services + [suite.gatewayPort] {
                 try await succeeds { _ = try await suite.client(port: port, jwt: nil).send(.get, "/ready") }
             }
             try await succeeds { let _: SignIn = try await suite.gateway().post("/auth/login", login) }

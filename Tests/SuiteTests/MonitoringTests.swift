@@ -16,7 +16,8 @@ extension SuiteTests {
                 _ = try await ana.conversations.send(MessageDraft(data: "Hello?"), to: made.token)
 
                 var exported: Set<String> = []
-                for port in [suite.authPort, suite.conversationsPort, suite.pushPort, suite.managementPort] {
+                let services = [suite.authPort, suite.conversationsPort, suite.photosPort, suite.pushPort]
+                for port in services + [suite.managementPort] {
                     exported.formUnion(try await Self.metrics(port: port))
                 }
 
@@ -44,7 +45,7 @@ extension SuiteTests {
 
                 // A line is written after its answer.
                 try await eventually(within: .seconds(20), "logged by both that saw it") {
-                    try Self.requests(loggedBy: ["auth", "conversations", "push", "gateway"], of: suite) >= 2
+                    try Self.requests(loggedBy: ["auth", "conversations", "photos", "push", "gateway"], of: suite) >= 2
                 }
             }
         }
@@ -91,6 +92,6 @@ extension SuiteTests {
         }
 
         /// Names of the same form that are none of metrics.
-        private static let roles: Set<String> = ["roost_auth", "roost_conversations", "roost_push"]
+        private static let roles: Set<String> = ["roost_auth", "roost_conversations", "roost_photos", "roost_push"]
     }
 }

@@ -15,6 +15,7 @@ final class RunningSuite: Sendable {
     let gatewayPort: Int
     let authPort: Int
     let conversationsPort: Int
+    let photosPort: Int
     let pushPort: Int
     let managementPort: Int
     private let console = Mutex("")
@@ -31,9 +32,9 @@ final class RunningSuite: Sendable {
     private init(settings: [String: String]) throws {
         directory = "\(NSTemporaryDirectory())/roost-suite-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let ports = try LoopbackPort.free(5).map(\.number)
+        let ports = try LoopbackPort.free(6).map(\.number)
         (gatewayPort, authPort, conversationsPort, managementPort) = (ports[0], ports[1], ports[2], ports[3])
-        pushPort = ports[4]
+        (pushPort, photosPort) = (ports[4], ports[5])
         var environment = ProcessInfo.processInfo.environment
         for key in ["DATABASE_URL", "TEST_DATABASE_URL", "PUBLIC_URL"] {
             environment[key] = nil
@@ -41,6 +42,7 @@ final class RunningSuite: Sendable {
         environment["PORT"] = "\(gatewayPort)"
         environment["AUTH_URL"] = "http://127.0.0.1:\(authPort)"
         environment["CONVERSATIONS_URL"] = "http://127.0.0.1:\(conversationsPort)"
+        environment["PHOTOS_URL"] = "http://127.0.0.1:\(photosPort)"
         environment["PUSH_URL"] = "http://127.0.0.1:\(pushPort)"
         environment["MANAGEMENT_PORT"] = "\(managementPort)"
         // Who needs the sandbox has it listen on ports of the test's own.
@@ -101,8 +103,8 @@ final class RunningSuite: Sendable {
         ProcessCommand("\(Self.binaries)roost", arguments + ["--directory", directory], environment: environment)
     }
 
-    /// The process that `roost up` has noted under this name: `auth`, `conversations`, `push`, `gateway`,
-    /// `postgresql`.
+    /// The process that `roost up` has noted under this name: `auth`, `conversations`, `photos`, `push`,
+    /// `gateway`, `postgresql`.
     func process(_ name: String) throws -> ProcessIdentity {
         struct Note: Decodable {
             let name: String
@@ -118,7 +120,8 @@ final class RunningSuite: Sendable {
     /// All processes of the suite that live.
     func processes() -> [ProcessIdentity] {
         // Silence: one that is just being started again is not noted.
-        ["auth", "conversations", "push", "gateway", "postgresql"].compactMap { try? process($0) }.filter(\.isAlive)
+        ["auth", "conversations", "photos", "push", "gateway", "postgresql"].compactMap { try? process($0) }
+            .filter(\.isAlive)
     }
 
     /// The suite as a client sees it.

@@ -79,8 +79,8 @@ package struct GatewayConfiguration: Sendable {
     ///
     /// - `HOST` (`127.0.0.1`), `PORT` (8080): where clients come in.
     /// - `MANAGEMENT_HOST` (`127.0.0.1`), `MANAGEMENT_PORT` (9090): `/metrics`; port 0 is off.
-    /// - `AUTH_URL` (`http://127.0.0.1:8081`), `CONVERSATIONS_URL` (`http://127.0.0.1:8082`), `PUSH_URL`
-    ///   (`http://127.0.0.1:8085`): instances of the services, separated by commas.
+    /// - `AUTH_URL` (`http://127.0.0.1:8081`), `CONVERSATIONS_URL` (`http://127.0.0.1:8082`), `PHOTOS_URL`
+    ///   (`http://127.0.0.1:8084`), `PUSH_URL` (`http://127.0.0.1:8085`): instances of the services, separated by commas.
     /// - `CORS_ORIGINS` (`*`): origins that browsers may call from, separated by commas.
     /// - `TLS_CERTIFICATE`, `TLS_KEY` (none, for cleartext): the certificate with its chain and its private key, in PEM,
     ///   or the paths of files with them.

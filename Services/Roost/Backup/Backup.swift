@@ -27,12 +27,13 @@ struct Backup: Sendable {
     }
 
     private func write(_ draft: BackupDraft) async throws -> BackupManifest {
-        guard let uploads, let keeper = databases[UploadFolder.keeper] else {
+        let keepers = Set(UploadFolder.keepers.compactMap { databases[$0] }).sorted()
+        guard let uploads, !keepers.isEmpty else {
             return BackupManifest(takenAt: Timestamp.string(from: Date()), schemas: try await dump(into: draft))
         }
         // The database first, the files after it: what the database knows of is in the backup, since from before its
         // moment to the end of the copying nothing is deleted.
-        return try await UploadFolder.keepingAll(in: keeper, limit: limit, logger: logger) {
+        return try await UploadFolder.keepingAll(in: keepers, limit: limit, logger: logger) {
             let takenAt = Timestamp.string(from: Date())
             let schemas = try await dump(into: draft)
             let files = try UploadFolder(path: uploads).copy(into: draft)

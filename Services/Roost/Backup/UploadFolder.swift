@@ -6,26 +6,27 @@ import Postgres
 
 /// The folder that users' files are kept in.
 struct UploadFolder: Sendable {
-    /// The service whose files they are.
-    static let keeper = "conversations"
+    /// The services whose files they are, each in a folder of its name.
+    static let keepers = ["conversations", "photos"]
     private static let listName = "files.sha256"
 
     let path: String
 
-    /// Runs a body while no file is deleted.
+    /// Runs a body while no file is deleted that one of these databases knows of.
     ///
     /// Who deletes files takes the same lock for itself alone, and leaves them for later where it does not get it.
     static func keepingAll<Value: Sendable>(
-        in url: String,
+        in urls: [String],
         limit: Duration,
         logger: Logger,
         _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Value {
+        guard let url = urls.first else { return try await body() }
         let pool = try Administration.pool(url, limit: limit, logger: logger)
         do {
             let value = try await pool.transaction { transaction in
                 _ = try await transaction.execute("SELECT pg_advisory_xact_lock_shared(hashtext('roost files'))")
-                return try await body()
+                return try await keepingAll(in: Array(urls.dropFirst()), limit: limit, logger: logger, body)
             }
             await pool.shutdown()
             return value

@@ -29,6 +29,13 @@ struct SuiteProgram: Hashable, Sendable {
             secrets: ["SERVICE_SECRET"]
         ),
         SuiteProgram(
+            name: "photos",
+            port: 8084,
+            urlKey: "PHOTOS_URL",
+            hasDatabase: true,
+            secrets: ["SERVICE_SECRET"]
+        ),
+        SuiteProgram(
             name: "push",
             port: 8085,
             urlKey: "PUSH_URL",

@@ -129,8 +129,10 @@ struct SuiteSettings: Sendable {
     }
 
     /// Who is told of what happens, where the operator says nothing else.
-    private static let subscribers =
-        "device.registered=push,device.badge=push,session.ended=push,user.deleted=push+conversations"
+    private static let subscribers = [
+        "device.registered=push", "device.badge=push", "session.ended=push", "user.deleted=push+conversations+photos",
+        "user.changed=photos", "user.blocked=photos", "user.unblocked=photos",
+    ].joined(separator: ",")
 
     /// A secret by its setting's name.
     func secret(_ key: String) -> String? { given[key] ?? secrets.values[key] }

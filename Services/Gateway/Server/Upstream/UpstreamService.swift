@@ -11,6 +11,7 @@ package struct UpstreamService: Sendable {
             "conversations", ["/conversations", "/blocks", "/socket.io", "/media/conversations"],
             "http://127.0.0.1:8082"
         ),
+        ("photos", ["/photos", "/media"], "http://127.0.0.1:8084"),
         (
             "push",
             ["/devices", "/notification-settings", "/notifications/log", "/subscriptions", "/push", "/topics"],
