@@ -34,7 +34,8 @@ struct GatewayScene: Sendable {
           /conversations/{token}/messages: {get: {}, post: {}}
           /socket.io/: {get: {security: []}, post: {security: [{}, {bearer: []}]}}
           /media/conversations/{key}: {get: {security: []}}
-          /photos/posts: {get: {security: []}}
+          /photos/home/stream: {get: {responses: {"200": {content: {text/event-stream: {}}}}}}
+          /feed: {get: {security: []}}
         """
 
     /// Sends `request` on a connection of its own and reads one answer.

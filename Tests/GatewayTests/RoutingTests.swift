@@ -49,7 +49,7 @@ import Testing
         try await withGateway { scene async throws in
             #expect(try await scene.get("/media/conversations/k").status == 200)
             // Described, but of a service that is not there.
-            #expect(try await scene.get("/photos/posts").status == 404)
+            #expect(try await scene.get("/feed").status == 404)
         }
     }
 

@@ -29,7 +29,7 @@ package struct GatewayConfiguration: Sendable {
 
     /// Client connections at once; one more is answered 503.
     package var connectionLimit = 10_000
-    /// Requests under way at once to one instance, half of which may be held polls.
+    /// Requests under way at once to one instance, half of which may be held polls and event streams.
     package var upstreamConnectionLimit = 4_096
     /// Bytes of a request's body.
     package var bodyLimit = 24 * 1_024 * 1_024

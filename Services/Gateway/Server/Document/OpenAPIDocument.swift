@@ -7,6 +7,8 @@ package struct OpenAPIDocument {
         var methods: MethodSet
         /// The methods that need no credential: those whose `security` is empty or may be left out.
         var open: MethodSet
+        /// The methods whose answer is a stream of events, which goes on for as long as somebody listens.
+        var streams: MethodSet = []
     }
 
     /// The document as it was read, which `/openapi.yaml` answers.
@@ -30,6 +32,7 @@ package struct OpenAPIDocument {
                 let method = MethodSet(openAPI: method.string ?? "")
                 path.methods.formUnion(method)
                 if Self.isOpen(operation) { path.open.formUnion(method) }
+                if Self.isStream(operation) { path.streams.formUnion(method.subtracting(.head)) }
             }
             return path
         }
@@ -44,6 +47,10 @@ package struct OpenAPIDocument {
     private static func isOpen(_ operation: Node) -> Bool {
         guard let security = operation["security"]?.sequence else { return false }
         return security.isEmpty || security.contains { $0.mapping?.isEmpty ?? false }
+    }
+
+    private static func isStream(_ operation: Node) -> Bool {
+        operation["responses"]?["200"]?["content"]?["text/event-stream"] != nil
     }
 
     /// What a `$ref` inside the document points at, or the node itself.

@@ -84,6 +84,12 @@ struct Exchange {
     /// Whether it asks a session for what there is to tell, and is held until there is something.
     var isPoll: Bool { session != nil && method == .get && facts?.wantsWebSocket == false }
 
+    /// Whether its answer is a stream of events, which ends when its reader or its service has enough.
+    var isStream: Bool { route.map { !method.isEmpty && $0.streams.contains(method) } ?? false }
+
+    /// Whether it is for news, and so holds its place for as long as it takes until there are some.
+    var isHeld: Bool { isPoll || isStream }
+
     /// Whether the service may act on it twice with the effect of once, and nothing of it is lost but its head.
     ///
     /// What names a session is not: to ask for news twice is against the protocol and ends the session.

@@ -84,6 +84,17 @@ extension FrontHandler {
         finish()
     }
 
+    /// Ends a stream of events between two of them, as far as anybody can tell: its reader comes back and goes on from the
+    /// last one that he has.
+    func endStream() {
+        let upstream = exchange.upstream
+        exchange.upstream = nil
+        upstream?.close()
+        exchange.keepAlive = false
+        writeEnd(nil)
+        finish()
+    }
+
     /// Sends what has come of the answer; says whether the client takes more.
     func takesMore() -> Bool {
         // What has come so far may be all that comes for a while.

@@ -42,11 +42,11 @@ extension FrontHandler {
         }
         guard exchange.answerBegan else {
             // A body that goes on is no late answer; one that the service does not take is.
-            let isHeld = exchange.isPoll
-            let patience = isHeld ? max(limits.pollTimeout, limits.answerTimeout) : limits.answerTimeout
+            let isPoll = exchange.isPoll
+            let patience = isPoll ? max(limits.pollTimeout, limits.answerTimeout) : limits.answerTimeout
             if exchange.bodyAwaited == nil, now - exchange.lastSent > patience {
                 // An instance that was asked only towards the end is not to blame, nor one that has no news.
-                if !isHeld, now - exchange.attemptBegan + (now - exchange.attemptBegan) > limits.answerTimeout {
+                if !isPoll, now - exchange.attemptBegan + (now - exchange.attemptBegan) > limits.answerTimeout {
                     exchange.upstream?.pool.failed(.unanswered, began: exchange.attemptBegan)
                 }
                 refuse(Refusal.lateAnswer)
@@ -66,6 +66,10 @@ extension FrontHandler {
         if phase == .forwarding, exchange.isPoll, !exchange.answerBegan {
             // What is held ends no sooner for being waited for; its client comes back through another gateway.
             refuse(Refusal.stopping)
+            return
+        }
+        if phase == .forwarding, exchange.isStream, exchange.answerBegan {
+            endStream()
             return
         }
         // A stream's connection says good-bye for it.

@@ -33,7 +33,7 @@ extension FrontHandler {
             // A connection that becomes a tunnel does not come back, so the pool keeps its own.
             // A second try is made over a connection that was not there at the first, as long as one may be opened.
             let mayBeKept = !facts.wantsWebSocket && !(exchange.isRetry && pool.mayConnect)
-            if exchange.isPoll, !pool.mayHold {
+            if exchange.isHeld, !pool.mayHold {
                 refuse(Refusal.unavailable(loop.balancers[service].fleet.name))
             } else if mayBeKept, let upstream = pool.lease() {
                 attach(upstream)
@@ -81,7 +81,7 @@ extension FrontHandler {
     private func attach(_ upstream: UpstreamHandler) {
         guard let facts = exchange.facts else { return }
         upstream.front = self
-        upstream.isHeld = exchange.isPoll
+        upstream.isHeld = exchange.isHeld
         exchange.upstream = upstream
         if exchange.connectionAttempts > 0 || exchange.isRetry { exchange.attemptBegan = .now() }
         phase = .forwarding

@@ -10,7 +10,7 @@ extension FrontHandler {
         loop.counters.count(
             route: exchange.route,
             status: exchange.status,
-            nanoseconds: exchange.isPoll ? nil : duration.nanoseconds
+            nanoseconds: exchange.isHeld ? nil : duration.nanoseconds
         )
         let level = logLevel
         guard edge.logger.logLevel <= level else { return }

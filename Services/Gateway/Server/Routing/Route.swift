@@ -18,6 +18,8 @@ final class Route: Sendable {
     let methods: MethodSet
     /// The methods that need no credential.
     let open: MethodSet
+    /// The methods whose answer is a stream of events.
+    let streams: MethodSet
     /// Whether its answers may be compressed.
     let isCompressible: Bool
     /// Whether the service says itself which pages of other origins may call (CORS).
@@ -27,12 +29,13 @@ final class Route: Sendable {
     /// Whether a `POST` makes an account, which has a limit of its own.
     let isRegistration: Bool
 
-    init(template: String, number: Int, owner: Owner, methods: MethodSet, open: MethodSet) {
+    init(template: String, number: Int, owner: Owner, methods: MethodSet, open: MethodSet, streams: MethodSet) {
         self.template = template
         self.number = number
         self.owner = owner
         self.methods = methods
         self.open = open
+        self.streams = streams
         isRegistration = ["/auth/register", "/auth/anonymous"].contains(template)
         isCompressible = Compression.isSafe(template)
         answersCors = template == "/socket.io/"

@@ -32,7 +32,8 @@ struct RouteTable: Sendable {
                     number: routes.count,
                     owner: owner,
                     methods: path.methods,
-                    open: path.open
+                    open: path.open,
+                    streams: path.streams
                 )
             )
         }

@@ -1,0 +1,94 @@
+import NIOCore
+import Testing
+
+@testable import GatewayServer
+
+/// Event streams go on for as long as somebody listens.
+@Suite struct EventStreamTests {
+    private static let event = "7\r\nid: 1\n\n\r\n"
+    private static let head =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+
+    /// One event, and then silence for as long as the connection is open; anything else is answered at once.
+    private static let script: ScriptedService.Script = { connection, service in
+        while let request = try await connection.message() {
+            service.note(request)
+            guard request.target.hasSuffix("/stream") else {
+                try await connection.send(ScriptedService.answer("at once"))
+                continue
+            }
+            try await connection.send(head + event)
+            _ = try await connection.rest()
+        }
+    }
+
+    @Test func anEventIsThereBeforeTheStreamEndsAndNoLimitOfAnswersEndsIt() async throws {
+        try await withGateway(
+            settings: { $0.answerTimeout = .milliseconds(50) },
+            script: { connection, service in
+                guard try await connection.message()?.target.hasSuffix("/stream") == true else {
+                    _ = try await connection.rest()
+                    return
+                }
+                try await connection.send(Self.head + Self.event)
+                while service.received == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                try await connection.send(Self.event + "0\r\n\r\n")
+            }
+        ) { scene in
+            try await scene.connect { connection in
+                try await connection.send(scene.signed("GET /photos/home/stream"))
+                let head = try #require(try await connection.head())
+                #expect(head.status == 200)
+                #expect(head["content-type"] == ["text/event-stream"])
+                #expect(try await Self.read(connection, until: "id: 1"))
+                // Another request that is not answered in time shows that the time has passed.
+                #expect(try await scene.get("/conversations").status == 504)
+                scene.service.note(bytes: 1)
+                #expect(try await Self.read(connection, until: "0\r\n\r\n"))
+            }
+        }
+    }
+
+    @Test func streamsLeaveRoomForQuestions() async throws {
+        try await withGateway(settings: { $0.upstreamConnectionLimit = 4 }, script: Self.script) { scene in
+            let request = scene.signed("GET /photos/home/stream")
+            try await scene.connect { first in
+                try await first.send(request)
+                #expect(try await Self.read(first, until: "id: 1"))
+                try await scene.connect { second in
+                    try await second.send(request)
+                    #expect(try await Self.read(second, until: "id: 1"))
+                    #expect(try await scene.ask(request).status == 503)
+                    #expect(try await scene.get("/conversations").status == 200)
+                }
+            }
+            // Who leaves takes his stream along, and its place is free.
+            try await eventually { scene.gateway.edge.connections.count == 0 }
+            try await scene.connect { third in
+                try await third.send(request)
+                #expect(try await Self.read(third, until: "id: 1"))
+            }
+        }
+    }
+
+    @Test func whenTheGatewayStopsStreamsEndAsIfAllWereSaid() async throws {
+        try await withGateway(settings: { $0.drainTimeout = .seconds(60) }, script: Self.script) { scene in
+            try await scene.connect { connection in
+                try await connection.send(scene.signed("GET /photos/home/stream"))
+                #expect(try await Self.read(connection, until: "id: 1"))
+                await scene.gateway.stop()
+                #expect(try await Self.read(connection, until: "0\r\n\r\n"))
+            }
+        }
+    }
+
+    /// Whether these words come before the connection's end.
+    private static func read(_ connection: RawConnection, until words: String) async throws -> Bool {
+        var seen: [UInt8] = []
+        while let piece = try await connection.piece() {
+            seen += piece
+            if String(decoding: seen, as: UTF8.self).contains(words) { return true }
+        }
+        return false
+    }
+}
