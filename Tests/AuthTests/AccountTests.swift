@@ -1,6 +1,8 @@
 import AuthAPI
+import AuthServer
 import Foundation
 import HTTPTypes
+import ServiceHost
 import TestSupport
 import Testing
 import Wire
@@ -35,6 +37,35 @@ import Wire
             #expect(try await patch("{}") == "Ada Lovelace")
             #expect(try await patch(#"{"userId": "x", "isAnonymous": true}"#) == "Ada Lovelace")
             #expect(try await patch(#"{"fullName": null}"#) == .null)
+        }
+    }
+
+    @Test func othersHearWhatSomebodyIsCalledFromNowOn() async throws {
+        let photos = EventRecorder(callee: "photos")
+        try await TestService.with(
+            AuthService.self,
+            settings: ["TOKEN_ENCRYPTION_KEY": Auth.key, "EVENT_SUBSCRIBERS": "user.changed=photos"],
+            neighbours: .with(["photos": photos.client])
+        ) { service in
+            let auth = Auth(service: service)
+            let ada = try await auth.signUp("ada")
+            for body in [#"{"fullName": "Ada Lovelace"}"#, "{}", #"{"username": "countess"}"#, #"{"fullName": null}"#] {
+                #expect(try await service.send(.patch, "/auth/me", token: ada.jwt, body: body).status == 200)
+            }
+            #expect(
+                try await service.send(.patch, "/auth/me", token: ada.jwt, body: #"{"username": ""}"#).status == 400
+            )
+            let nobody = try await auth.anonymous()
+            let named = json(["username": .string("bo"), "password": .string(Auth.password)])
+            _ = try await service.send(.post, "/auth/register", token: nobody.jwt, body: named)
+
+            let changes = try await photos.events(4).map { try $0.content(as: UserChanged.self) }
+
+            #expect(changes.allSatisfy { $0.applicationId == "roost" })
+            let ofAda = changes.filter { $0.userId == ada.userId }
+            #expect(ofAda.map(\.fullName) == ["Ada Lovelace", "Ada Lovelace", nil])
+            #expect(ofAda.map(\.username) == ["ada", "countess", "countess"])
+            #expect(changes.filter { $0.userId == nobody.userId }.map(\.username) == ["bo"])
         }
     }
 

@@ -5,7 +5,6 @@ import HTTPTypes
 import Postgres
 import ServiceClient
 import ServiceHost
-import Synchronization
 import TestSupport
 import Testing
 import Wire
@@ -139,7 +138,7 @@ import Wire
     }
 
     @Test func whatOthersKeepOfASessionIsToldToThem() async throws {
-        let push = Recorder()
+        let push = EventRecorder(callee: "push")
         let neighbours = Neighbours.with(["push": push.client])
         let settings = [
             "TOKEN_ENCRYPTION_KEY": Auth.key,
@@ -172,7 +171,7 @@ import Wire
     }
 
     @Test func aSessionThatExpiredIsToldToo() async throws {
-        let push = Recorder()
+        let push = EventRecorder(callee: "push")
         let clock = TestClock()
         let settings = ["TOKEN_ENCRYPTION_KEY": Auth.key, "EVENT_SUBSCRIBERS": "session.ended=push"]
         try await TestService.with(
@@ -197,30 +196,6 @@ import Wire
                 let ended = try await push.events(1)[0].content(as: SessionEnded.self)
                 #expect(ended.userId == "ada" && ended.deviceId == "phone" && ended.reason == .expired)
             }
-        }
-    }
-}
-
-/// A service that takes every event and keeps it.
-final class Recorder: Transport {
-    private let taken = Mutex<[Event]>([])
-
-    var client: ServiceClient { ServiceClient(callee: "push", transport: self, retry: .never) }
-
-    func send(_ request: ServiceRequest) async throws -> ServiceResponse {
-        let event = try WireJSON.decode(Event.self, from: request.body ?? Data())
-        taken.withLock { $0.append(event) }
-        return ServiceResponse(status: 200)
-    }
-
-    /// What has come, once there are so many.
-    func events(_ count: Int) async throws -> [Event] {
-        let deadline = ContinuousClock.now + .seconds(20)
-        while true {
-            let events = taken.withLock { $0 }
-            if events.count >= count { return events }
-            guard ContinuousClock.now < deadline else { throw TestSupportError("only \(events.map(\.type)) came") }
-            try await Task.sleep(for: .milliseconds(20))
         }
     }
 }

@@ -61,6 +61,26 @@ package struct SessionEnded: EventContent, Hashable {
     package var key: String { User.ID(application: applicationId, user: userId).eventKey }
 }
 
+/// Somebody is called by another name.
+package struct UserChanged: EventContent, Hashable {
+    package static let type = "user.changed"
+
+    package var applicationId: String
+    package var userId: String
+    /// All of what he is called by now, and not what changed alone.
+    package var username: String?
+    package var fullName: String?
+
+    package init(applicationId: String, userId: String, username: String?, fullName: String?) {
+        self.applicationId = applicationId
+        self.userId = userId
+        self.username = username
+        self.fullName = fullName
+    }
+
+    package var key: String { User.ID(application: applicationId, user: userId).eventKey }
+}
+
 /// Somebody is no user any more: what services keep of him goes.
 package struct UserDeleted: EventContent, Hashable {
     package static let type = "user.deleted"

@@ -22,7 +22,9 @@ package struct AuthService: SuiteService {
         EventOutbox.migration("V0003_create_event_outbox"),
         Migration(name: "V0004_create_push_credentials", sql: PackageResources.V0004_create_push_credentials_sql),
     ]
-    package static let events: Set = [DeviceRegistered.type, SessionEnded.type, UserDeleted.type]
+    package static let events: Set = [
+        DeviceRegistered.type, SessionEnded.type, UserChanged.type, UserDeleted.type,
+    ]
 
     private let configuration: AuthConfiguration
     private let resources: ServiceResources
@@ -103,7 +105,7 @@ package struct AuthService: SuiteService {
             sessionLifetime: settings.sessionLifetime,
             now: now
         )
-        accounts = Accounts(database: database, passwords: passwords, now: now)
+        accounts = Accounts(database: database, passwords: passwords, events: resources.events, now: now)
         signIns = SignIns(
             database: database,
             passwords: passwords,

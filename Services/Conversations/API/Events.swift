@@ -1,5 +1,44 @@
 import Wire
 
+/// Somebody does not want to see or hear another any more.
+package struct UserBlocked: EventContent, Hashable {
+    package static let type = "user.blocked"
+
+    package var applicationId: String
+    package var userId: String
+    package var blockedId: String
+
+    package init(applicationId: String, userId: String, blockedId: String) {
+        self.applicationId = applicationId
+        self.userId = userId
+        self.blockedId = blockedId
+    }
+
+    package var key: String { blockKey(applicationId, userId, blockedId) }
+}
+
+/// He does not mind any more.
+package struct UserUnblocked: EventContent, Hashable {
+    package static let type = "user.unblocked"
+
+    package var applicationId: String
+    package var userId: String
+    package var blockedId: String
+
+    package init(applicationId: String, userId: String, blockedId: String) {
+        self.applicationId = applicationId
+        self.userId = userId
+        self.blockedId = blockedId
+    }
+
+    package var key: String { blockKey(applicationId, userId, blockedId) }
+}
+
+/// What becomes of one block is told in its order; the length keeps names apart, whatever is in them.
+private func blockKey(_ application: String, _ user: String, _ blocked: String) -> String {
+    "block:\(application):\(user.utf8.count):\(user):\(blocked)"
+}
+
 /// Somebody's app has another number on its icon, from which notifications count on.
 package struct DeviceBadge: EventContent, Hashable {
     package static let type = "device.badge"

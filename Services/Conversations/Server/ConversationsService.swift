@@ -32,7 +32,9 @@ package struct ConversationsService: SuiteService {
         Migration(name: "V0012_hand_over_to_push", sql: PackageResources.V0012_hand_over_to_push_sql),
     ]
 
-    package static let events: Set = [DeviceRegistered.type, DeviceBadge.type]
+    package static let events: Set = [
+        DeviceRegistered.type, DeviceBadge.type, UserBlocked.type, UserUnblocked.type,
+    ]
 
     /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
     /// and making it takes longer than reading twenty messages.
@@ -51,7 +53,12 @@ package struct ConversationsService: SuiteService {
         let settings = try ConversationsConfiguration(configuration)
         let auth = AuthClient(try resources.neighbours.client("auth"))
         let users = KnownUsers(auth: auth)
-        blocks = Blocks(database: resources.database, users: users, cursors: resources.cursors)
+        blocks = Blocks(
+            database: resources.database,
+            users: users,
+            cursors: resources.cursors,
+            events: resources.events
+        )
         let links = FileLinks(signer: resources.links, publicURL: resources.publicURL, now: resources.now)
         sockets = SocketIOServer(settings)
         let namespace = sockets.namespace("/")

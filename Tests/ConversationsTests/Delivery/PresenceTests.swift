@@ -3,6 +3,7 @@ import ConversationsAPI
 import EventBus
 import Foundation
 import Postgres
+import ServiceHost
 import TestSupport
 import Testing
 import Wire
@@ -188,7 +189,8 @@ extension StoreScene {
         let blocks = Blocks(
             database: pool,
             users: KnownUsers(auth: AuthStandIn.nobody),
-            cursors: conversations.cursors
+            cursors: conversations.cursors,
+            events: .none
         )
         _ = try await blocks.add(blocked, by: Self.user(user))
     }

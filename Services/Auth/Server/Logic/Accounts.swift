@@ -1,6 +1,7 @@
 import AuthAPI
 import Foundation
 import Postgres
+import ServiceHost
 import Wire
 
 /// The rules of accounts: who may be called what, and who is found by which name.
@@ -10,6 +11,7 @@ struct Accounts: Sendable {
 
     let database: PostgresPool
     let passwords: Passwords
+    let events: EventOutbox
     let now: @Sendable () -> Date
 
     /// Makes an account, or gives an anonymous one, if that is who asks, its name; it keeps its id, sessions and all.
@@ -41,8 +43,12 @@ struct Accounts: Sendable {
             try await AccountStore(db: database).insert(registration, id: id, at: now())
             return Registered(userId: id.wire)
         }
-        guard try await AccountStore(db: database).register(registration, anonymous: id) else {
-            throw APIError(.conflict, "already_registered", "this account is registered already")
+        try await database.transaction { db in
+            let store = AccountStore(db: db)
+            guard try await store.register(registration, anonymous: id), let named = try await store.find(id) else {
+                throw APIError(.conflict, "already_registered", "this account is registered already")
+            }
+            try await tell(named, in: db)
         }
         return Registered(userId: account.userId)
     }
@@ -90,8 +96,20 @@ struct Accounts: Sendable {
             }
             if changes.fullName != .unchanged { _ = try await store.setFullName(of: id, to: fullName) }
             guard let account = try await store.find(id) else { throw Self.noAccount }
+            if username != nil || changes.fullName != .unchanged { try await tell(account, in: db) }
             return account
         }
+    }
+
+    /// Has others hear what somebody is called from now on.
+    private func tell(_ account: Account, in db: PostgresTransaction) async throws {
+        let changed = UserChanged(
+            applicationId: RoostApplication.id,
+            userId: account.userId,
+            username: account.username,
+            fullName: account.fullName
+        )
+        try await events.write(changed, in: db)
     }
 
     /// The accounts of exactly these names, in the order asked for; a name that is nobody's is left out.

@@ -9,6 +9,7 @@ struct Blocks: Sendable {
     let database: PostgresPool
     let users: KnownUsers
     let cursors: CursorSigner
+    let events: EventOutbox
 
     /// How many somebody may block.
     static let maximum = 10_000
@@ -31,7 +32,8 @@ struct Blocks: Sendable {
             }
             guard let block = try await store.insert(name, by: user) else { throw APIError.unavailable("the list") }
             if let direct { try await MemberStore(db: db).set(blocked: true, name, in: direct.id) }
-            try await OutboxStore(db: db).tell("user.blocked", Self.event(user, name))
+            let event = UserBlocked(applicationId: user.application, userId: user.user, blockedId: name)
+            try await events.write(event, in: db)
             return block
         }
     }
@@ -45,7 +47,8 @@ struct Blocks: Sendable {
             let direct = try await lockDirect(of: user, and: name, on: db)
             guard try await BlockStore(db: db).delete(name, by: user) else { return Removal() }
             if let direct { try await MemberStore(db: db).set(blocked: false, name, in: direct.id) }
-            try await OutboxStore(db: db).tell("user.unblocked", Self.event(user, name))
+            let event = UserUnblocked(applicationId: user.application, userId: user.user, blockedId: name)
+            try await events.write(event, in: db)
             return Removal()
         }
     }
@@ -79,11 +82,5 @@ struct Blocks: Sendable {
             return nil
         }
         return direct
-    }
-
-    private static func event(_ user: User.ID, _ blocked: String) -> JSONValue {
-        .object([
-            "applicationId": .string(user.application), "userId": .string(user.user), "blockedId": .string(blocked),
-        ])
     }
 }

@@ -9,7 +9,7 @@ import Wire
 /// | --- | --- |
 /// | `messages` | the messages of `conversation_id` from `from_seq` to `to_seq` are new; each is in exactly one row, those of the suite among them. `PushOutboxStore` takes them |
 /// | `message.deleted` | the message `from_seq` says nothing any more |
-/// | `conversation.deleted` · `user.blocked` · `user.unblocked` | `body` has the names |
+/// | `conversation.deleted` | `body` has the names |
 ///
 /// Rows are taken with `SKIP LOCKED`, never by `outbox_id > last`: one that was written earlier may be committed later.
 struct OutboxStore<Executor: PostgresExecutor> {
