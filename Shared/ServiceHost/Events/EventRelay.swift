@@ -21,9 +21,6 @@ struct EventRelay: Service {
     private static let pollInterval: Duration = .milliseconds(250)
     private static let lagInterval: Duration = .seconds(5)
     private static let retention: TimeInterval = 30 * 86_400
-    private static let away: Set<APIError.Kind> = [
-        .unavailable, .badGateway, .gatewayTimeout, .timedOut, .rateLimited,
-    ]
 
     private enum Outcome: Sendable { case taken, away, refused }
 
@@ -121,7 +118,7 @@ struct EventRelay: Service {
             let body = try WireJSON.encoder().encode(event)
             _ = try await client.send(.post, "/internal/events", body: body, timeout: Self.timeout)
             return .taken
-        } catch let error as APIError where !Self.away.contains(error.kind) {
+        } catch let error as APIError where !error.isAbsence {
             logger.error(
                 "event refused",
                 metadata: [

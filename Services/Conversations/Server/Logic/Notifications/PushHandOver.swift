@@ -4,6 +4,7 @@ import Logging
 import Metrics
 import Postgres
 import PushAPI
+import ServiceHost
 import Wire
 
 /// Hands messages over to push: claims conversations, reads what is to be said and to whom, tells it, and settles.
@@ -11,12 +12,6 @@ import Wire
 /// Nothing is lost: what push has not taken stays in the outbox, and what it has taken is known to it by its id, so that it
 /// may be told again. While push is away the claims are given back; a notification that it does not want is given up.
 struct PushHandOver: Sendable {
-    enum Outcome: Sendable {
-        case nothing, done
-        /// Nobody is there to take anything.
-        case away
-    }
-
     /// How many members are read at once, and told in one notification.
     static let page = 500
     /// How many conversations are claimed at once.
@@ -26,9 +21,6 @@ struct PushHandOver: Sendable {
     private static let renewal = Duration.seconds(10)
     /// After which a conversation that push could not take, though it is there, is tried again, in seconds.
     private static let rest = 30.0
-    private static let away: Set<APIError.Kind> = [
-        .unavailable, .badGateway, .gatewayTimeout, .timedOut, .rateLimited,
-    ]
 
     let claimant: String
     let outbox: PushOutboxStore
@@ -43,7 +35,7 @@ struct PushHandOver: Sendable {
     private struct Away: Error {}
 
     /// Claims what waits, and hands it over.
-    func round() async throws -> Outcome {
+    func round() async throws -> HandOvers.Outcome {
         let claimed = try await outbox.claim(by: claimant, limit: Self.conversations, seconds: Self.claim)
         guard !claimed.isEmpty else { return .nothing }
         var work = Work(claimed)
@@ -189,7 +181,7 @@ struct PushHandOver: Sendable {
         do {
             try await push.notify(entries.map(\.request))
             meters.told.increment(by: entries.reduce(0) { $0 + $1.request.recipients.count })
-        } catch let error as APIError where !Self.away.contains(error.kind) {
+        } catch let error as APIError where !error.isAbsence {
             guard entries.count == 1, let entry = entries.first else {
                 // One of them is not wanted: which one, each says for itself.
                 for entry in entries { try await send([entry], &stuck, &work) }
