@@ -271,9 +271,9 @@ let package = Package(
             .target(
                 name: "TestSupport",
                 dependencies: [
-                    "ChildProcesses", "Credentials", "Postgres", "ServiceClient", "ServiceHost", "Wire",
-                    .configuration, .crypto, .cryptoExtras, .httpTypes, .hummingbird, .jwtKit, .lifecycle, .logging,
-                    .nioCore, .nioEmbedded, .yams,
+                    "ChildProcesses", "Credentials", "Postgres", "PushAPI", "ServiceClient", "ServiceHost", "Wire",
+                    .asyncHTTPClient, .configuration, .crypto, .cryptoExtras, .httpTypes, .hummingbird, .jwtKit,
+                    .lifecycle, .logging, .nioCore, .nioEmbedded, .nioHTTP1, .yams,
                 ],
                 path: "Tests/TestSupport",
                 swiftSettings: settings

@@ -1,6 +1,7 @@
 import AuthAPI
 package import Configuration
 package import Postgres
+import PushAPI
 package import ServiceHost
 package import ServiceLifecycle
 
@@ -11,7 +12,11 @@ package struct PhotosService: SuiteService {
     package static let migrations = [
         Migration(name: "V0001_people", sql: PackageResources.V0001_people_sql),
         Migration(name: "V0002_posts", sql: PackageResources.V0002_posts_sql),
+        Migration(name: "V0003_follows", sql: PackageResources.V0003_follows_sql),
         Migration(name: "V0004_uploads", sql: PackageResources.V0004_uploads_sql),
+        EventConsumer.migration("V0005_event_inbox"),
+        Migration(name: "V0006_changes", sql: PackageResources.V0006_changes_sql),
+        Migration(name: "V0007_news", sql: PackageResources.V0007_news_sql),
     ]
 
     /// Every read finds its rows by the beginning of an index, whatever the values: a plan made once is as good as one
@@ -24,6 +29,7 @@ package struct PhotosService: SuiteService {
     private let posts: PostRoutes
     private let replies: ReplyRoutes
     private let flags: FlagRoutes
+    private let live: Live
     private let upkeep: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
@@ -46,11 +52,16 @@ package struct PhotosService: SuiteService {
             likes: Likes(database: database, people: people, links: links, cursors: cursors)
         )
         flags = FlagRoutes(flags: Flags(database: database, people: people, links: links, cursors: cursors))
+        let push = try configuration.text("PUSH_URL").map { _ in PushClient(try resources.neighbours.client("push")) }
+        live = try await Live(LiveConfiguration(configuration), people: people, links: links, push: push, resources)
         let clearing = PostClearing(database: database)
-        upkeep = [Periodic("clearing of deleted posts", every: .seconds(1), logger: logger, clearing.clear)]
+        upkeep =
+            [Periodic("clearing of deleted posts", every: .seconds(1), logger: logger, clearing.clear)] + live.upkeep
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
+        // First, since it sees what the others' requests do.
+        StreamRoutes(live: live).add(to: routes)
         posts.add(to: routes)
         replies.add(to: routes)
         flags.add(to: routes)

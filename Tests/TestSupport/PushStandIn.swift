@@ -1,13 +1,12 @@
 import Foundation
 import HTTPTypes
-import PushAPI
-import ServiceClient
+package import PushAPI
+package import ServiceClient
 import Synchronization
-import TestSupport
-import Wire
+package import Wire
 
-/// Push as conversations sees it: takes notifications, each once, or does not.
-final class PushStandIn: Sendable {
+/// Push as those see it who hand over to it: takes notifications, each once, or does not.
+package final class PushStandIn: Sendable {
     private struct State {
         var taken: [NotificationRequest] = []
         var known: Set<String> = []
@@ -25,25 +24,27 @@ final class PushStandIn: Sendable {
 
     private let state = Mutex(State())
 
-    /// What was taken, in the order it came; nothing twice.
-    var taken: [NotificationRequest] { state.withLock(\.taken) }
-    /// What came, call by call.
-    var calls: [[NotificationRequest]] { state.withLock(\.calls) }
-    var bodies: [String] { taken.compactMap(\.body) }
+    package init() {}
 
-    func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
-    func setHanging(_ isHanging: Bool) { state.withLock { $0.isHanging = isHanging } }
-    func refuse(_ refusal: @escaping @Sendable (NotificationRequest) -> APIError?) {
+    /// What was taken, in the order it came; nothing twice.
+    package var taken: [NotificationRequest] { state.withLock(\.taken) }
+    /// What came, call by call.
+    package var calls: [[NotificationRequest]] { state.withLock(\.calls) }
+    package var bodies: [String] { taken.compactMap(\.body) }
+
+    package func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
+    package func setHanging(_ isHanging: Bool) { state.withLock { $0.isHanging = isHanging } }
+    package func refuse(_ refusal: @escaping @Sendable (NotificationRequest) -> APIError?) {
         state.withLock { $0.refusal = refusal }
     }
-    func loseAnswers(_ count: Int) { state.withLock { $0.lostAnswers = count } }
+    package func loseAnswers(_ count: Int) { state.withLock { $0.lostAnswers = count } }
 
     /// Until so many were taken.
-    func has(_ count: Int) async throws {
+    package func has(_ count: Int) async throws {
         try await eventually { taken.count >= count }
     }
 
-    var client: ServiceClient {
+    package var client: ServiceClient {
         ServiceClient(callee: "push", transport: PushTransport(push: self), retry: .never)
     }
 

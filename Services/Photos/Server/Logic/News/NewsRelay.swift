@@ -1,0 +1,109 @@
+import Foundation
+import Logging
+import Metrics
+import Postgres
+import PushAPI
+import ServiceHost
+import ServiceLifecycle
+import Wire
+
+/// Hands over to push what people are to be told: claims what is due, reads what is so by then, tells it, and settles.
+///
+/// Nothing is lost: what push has not taken stays, and what it has taken is known to it by its id, so it may be told again.
+struct NewsRelay: Sendable {
+    /// How many groups are claimed at once; as many as one call to push may carry.
+    private static let batch = PushClient.maximumNotifications
+    /// How long a claim holds, in seconds; longer than a round takes.
+    private static let claim = 60.0
+    /// After which what push could not take, though it is there, is tried again, in seconds.
+    private static let rest = 30.0
+
+    private let outbox: NewsOutbox
+    private let push: PushClient
+    private let links: MediaLinks
+    /// From one round of a group to the next, in seconds.
+    private let pause: Double
+    private let logger: Logger
+    private let claimant = Base64URL.random(bytes: 9)
+    private let told = Counter(label: "roost_photos_push_told_total")
+    private let away = Counter(label: "roost_photos_push_failures_total", dimensions: [("reason", "away")])
+    private let refused = Counter(label: "roost_photos_push_failures_total", dimensions: [("reason", "refused")])
+    private let waiting = Gauge(label: "roost_photos_push_waiting")
+    private let oldest = Gauge(label: "roost_photos_push_oldest_age_seconds")
+
+    init(
+        database: PostgresPool,
+        push: PushClient,
+        links: MediaLinks,
+        pause: Double,
+        logger: Logger
+    ) {
+        outbox = NewsOutbox(database: database)
+        self.push = push
+        self.links = links
+        self.pause = pause
+        self.logger = logger
+    }
+
+    /// What goes on besides the rounds.
+    var upkeep: [any Service] {
+        [Periodic("look at what waits for push", every: .seconds(5), logger: logger, look)]
+    }
+
+    func round() async throws -> HandOvers.Outcome {
+        let claimed = try await outbox.claim(by: claimant, limit: Self.batch, seconds: Self.claim)
+        guard !claimed.isEmpty else { return .nothing }
+        do {
+            let notices = try await outbox.facts(of: claimed).map { NewsNotice(facts: $0, links: links) }
+            let stuck = try await tell(notices)
+            if !stuck.isEmpty { try await outbox.release(Array(stuck), by: claimant, after: Self.rest) }
+            let settled = claimed.filter { !stuck.contains($0) }
+            if !settled.isEmpty { try await outbox.settle(settled, by: claimant, pause: pause) }
+            return .done
+        } catch let error as APIError where error.isAbsence {
+            away.increment()
+            try await outbox.release(claimed, by: claimant)
+            return .away
+        } catch {
+            // In vain where the database is away: then the claims end by themselves.
+            try? await outbox.release(claimed, by: claimant)
+            throw error
+        }
+    }
+
+    /// Answers the rounds that push could not take, though it is there.
+    private func tell(_ notices: [NewsNotice]) async throws -> Set<NewsRound> {
+        let requests = notices.compactMap { notice in notice.request.map { (notice.facts.round, $0) } }
+        guard !requests.isEmpty else { return [] }
+        do {
+            try await push.notify(requests.map(\.1))
+            told.increment(by: requests.count)
+            return []
+        } catch let error as APIError where !error.isAbsence {
+            guard notices.count == 1, let (round, request) = requests.first else {
+                // One of them is not wanted: which one, each says for itself.
+                var stuck: Set<NewsRound> = []
+                for notice in notices { stuck.formUnion(try await tell([notice])) }
+                return stuck
+            }
+            return judge(error, round, request)
+        }
+    }
+
+    /// What push will never want is given up; for anything else it is asked again later.
+    private func judge(_ error: APIError, _ round: NewsRound, _ request: NotificationRequest) -> Set<NewsRound> {
+        let isHopeless = [.invalid, .tooLarge, .unprocessable, .conflict].contains(error.kind)
+        refused.increment()
+        logger.error(
+            isHopeless ? "a notification was given up" : "a notification was refused",
+            metadata: ["notification": "\(request.id)", "code": "\(error.code)", "field": "\(error.field ?? "")"]
+        )
+        return isHopeless ? [] : [round]
+    }
+
+    private func look() async throws {
+        let lag = try await outbox.lag()
+        waiting.record(lag.waiting)
+        oldest.record(lag.oldest)
+    }
+}

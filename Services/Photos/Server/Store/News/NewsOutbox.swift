@@ -1,0 +1,194 @@
+import Foundation
+import PhotosAPI
+import Postgres
+import Wire
+
+/// The tables `news` and `news_groups`, as those see them who hand on what waits there.
+struct NewsOutbox: Sendable {
+    /// How many of those who have done it are named to a telephone at most.
+    private static let named = 3
+    /// Beyond so many nobody is counted.
+    private static let counted = 1_000
+
+    private let lane: PostgresLane
+
+    init(database: PostgresPool) {
+        lane = database.lane(statementTimeout: .seconds(5))
+    }
+
+    /// Takes groups that are due for so many seconds, each with a round that nothing is added to any more.
+    ///
+    /// A round that another had claimed and did not live to settle is the same one still.
+    func claim(by claimant: String, limit: Int, seconds: Double) async throws -> [NewsRound] {
+        try await lane.segment([
+            """
+            WITH due AS (
+                SELECT recipient_id, kind, number FROM news_groups
+                WHERE waiting_since IS NOT NULL AND due_at <= clock_timestamp()
+                    AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())
+                ORDER BY due_at LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+            )
+            UPDATE news_groups AS groups
+            SET claimed_by = \(claimant), claimed_until = clock_timestamp() + make_interval(secs => \(seconds)),
+                telling = coalesce(groups.telling, groups.collecting),
+                collecting = CASE WHEN groups.telling IS NULL THEN groups.collecting + 1 ELSE groups.collecting END
+            FROM due
+            WHERE groups.recipient_id = due.recipient_id AND groups.kind = due.kind AND groups.number = due.number
+            RETURNING groups.recipient_id, groups.kind, groups.number, groups.telling
+            """
+        ])[0].map { row in
+            NewsRound(
+                recipient: try row.decode("recipient_id"),
+                kind: try row.string("kind"),
+                number: try row.int64("number"),
+                round: try row.int64("telling")
+            )
+        }
+    }
+
+    /// What is to be said of these rounds: nothing of one that is not so any more.
+    ///
+    /// Those who have done it come newest first, without whom a block keeps apart from the one who is told.
+    func facts(of rounds: [NewsRound]) async throws -> [NewsFacts] {
+        try await lane.segment([
+            """
+            SELECT asked.place, people.application_id, people.user_id, actors.users, actors.names, actors.count,
+                   actors.comment, posts.like_count,
+                   (SELECT thumbnail_url FROM post_images
+                    WHERE post_images.author_id = asked.recipient_id AND post_images.number = asked.number
+                    ORDER BY place LIMIT 1) AS thumbnail
+            FROM unnest(
+                \(rounds.map(\.recipient.rawValue)), \(rounds.map(\.kind)), \(rounds.map(\.number)),
+                \(rounds.map(\.round))
+            ) WITH ORDINALITY AS asked (recipient_id, kind, number, round, place)
+            JOIN people ON people.person_id = asked.recipient_id
+            LEFT JOIN posts ON posts.author_id = asked.recipient_id AND posts.number = asked.number
+            CROSS JOIN LATERAL (
+                SELECT (array_agg(user_id ORDER BY written_at DESC))[1:\(Self.named)] AS users,
+                       (array_agg(full_name ORDER BY written_at DESC))[1:\(Self.named)] AS names,
+                       (array_agg(text ORDER BY written_at DESC))[1] AS comment,
+                       count(*) AS count
+                FROM (
+                    SELECT DISTINCT ON (news.actor_id) news.written_at, actors.user_id, actors.full_name, comments.text
+                    FROM news
+                    JOIN people AS actors ON actors.person_id = news.actor_id
+                    LEFT JOIN comments ON asked.kind = 'comment' AND comments.author_id = asked.recipient_id
+                        AND comments.number = asked.number AND comments.comment_id = news.comment_id
+                    WHERE news.recipient_id = asked.recipient_id AND news.kind = asked.kind
+                        AND news.number = asked.number AND news.round = asked.round
+                        AND CASE asked.kind
+                            WHEN 'comment' THEN comments.comment_id IS NOT NULL
+                            WHEN 'like' THEN EXISTS (
+                                SELECT FROM likes
+                                WHERE likes.author_id = asked.recipient_id AND likes.number = asked.number
+                                    AND likes.liker_id = news.actor_id
+                            )
+                            ELSE EXISTS (
+                                SELECT FROM follows
+                                WHERE follows.follower_id = news.actor_id
+                                    AND follows.followee_id = asked.recipient_id
+                            )
+                        END
+                        AND NOT EXISTS (
+                            SELECT FROM blocks
+                            WHERE blocks.blocker_id = asked.recipient_id AND blocks.blocked_id = news.actor_id
+                        )
+                        AND NOT EXISTS (
+                            SELECT FROM blocks
+                            WHERE blocks.blocker_id = news.actor_id AND blocks.blocked_id = asked.recipient_id
+                        )
+                    ORDER BY news.actor_id, news.written_at DESC LIMIT \(Self.counted)
+                ) AS told
+            ) AS actors
+            WHERE actors.count > 0
+            """
+        ])[0].map { row in
+            let place = try row.int("place") - 1
+            return NewsFacts(
+                round: rounds[place],
+                recipient: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),
+                users: try row.decode("users"),
+                names: try row.decode("names"),
+                count: try row.int("count"),
+                likes: try row.decodeIfPresent("like_count", as: Int64.self).map(Int.init) ?? 0,
+                comment: try row.optionalString("comment"),
+                thumbnail: try row.optionalString("thumbnail")
+            )
+        }
+    }
+
+    /// These were told, or there was nothing to tell; what came meanwhile waits for `pause` seconds.
+    func settle(_ rounds: [NewsRound], by claimant: String, pause: Double) async throws {
+        _ = try await lane.segment([
+            """
+            UPDATE news_groups AS groups
+            SET telling = NULL, claimed_by = NULL, claimed_until = NULL,
+                due_at = clock_timestamp() + make_interval(secs => \(pause)),
+                waiting_since = (
+                    SELECT min(news.written_at) FROM news
+                    WHERE news.recipient_id = groups.recipient_id AND news.kind = groups.kind
+                        AND news.number = groups.number AND news.round = groups.collecting
+                )
+            FROM unnest(
+                \(rounds.map(\.recipient.rawValue)), \(rounds.map(\.kind)), \(rounds.map(\.number))
+            ) AS told (recipient_id, kind, number)
+            WHERE groups.recipient_id = told.recipient_id AND groups.kind = told.kind
+                AND groups.number = told.number AND groups.claimed_by = \(claimant)
+            """
+        ])
+    }
+
+    /// Lets others have them, or this claimant again, after so many seconds.
+    func release(_ rounds: [NewsRound], by claimant: String, after seconds: Double = 0) async throws {
+        _ = try await lane.segment([
+            """
+            UPDATE news_groups AS groups
+            SET claimed_by = NULL, claimed_until = clock_timestamp() + make_interval(secs => \(seconds))
+            FROM unnest(
+                \(rounds.map(\.recipient.rawValue)), \(rounds.map(\.kind)), \(rounds.map(\.number))
+            ) AS told (recipient_id, kind, number)
+            WHERE groups.recipient_id = told.recipient_id AND groups.kind = told.kind
+                AND groups.number = told.number AND groups.claimed_by = \(claimant)
+            """
+        ])
+    }
+
+    /// How many groups wait, and for how many seconds the oldest has been due.
+    func lag() async throws -> (waiting: Int, oldest: Double) {
+        let rows = try await lane.segment([
+            """
+            SELECT count(*) AS waiting,
+                   coalesce(extract(epoch FROM clock_timestamp() - min(due_at)), 0)::float8 AS oldest
+            FROM news_groups WHERE waiting_since IS NOT NULL
+            """
+        ])[0]
+        return try rows.first.map { (try $0.int("waiting"), max(0, try $0.double("oldest"))) } ?? (0, 0)
+    }
+}
+
+/// What of a group is told at a time.
+struct NewsRound: Hashable, Sendable {
+    let recipient: Person.ID
+    let kind: String
+    /// Of the recipient's post; 0 for followers.
+    let number: Int64
+    let round: Int64
+}
+
+/// What is to be said of a round.
+struct NewsFacts: Sendable {
+    let round: NewsRound
+    let recipient: User.ID
+    /// Those who have done it, newest first, three at most, and what they are called.
+    let users: [String]
+    let names: [String]
+    /// How many have in this round.
+    let count: Int
+    /// How many like the post in all.
+    let likes: Int
+    /// The newest comment.
+    let comment: String?
+    /// The path of the post's first thumbnail.
+    let thumbnail: String?
+}

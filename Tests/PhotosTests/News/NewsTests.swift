@@ -1,0 +1,116 @@
+import Foundation
+import PhotosAPI
+import PushAPI
+import TestSupport
+import Testing
+import Wire
+
+/// Whom push is told of likes, comments and followers, and in which words.
+@Suite struct NewsTests {
+    @Test func likesOfAPostAreToldTogether() async throws {
+        try await withNews { scene, push in
+            let post = try await scene.post("Look!", by: scene.ann)
+            try await scene.bob.photos.like(post.postId)
+            try await push.has(1)
+            #expect(push.bodies == ["bob liked your photo"])
+
+            // While push is away they gather.
+            push.setAway(true)
+            for name in ["cat", "dan", "eva", "fay"] { try await scene.player(name).photos.like(post.postId) }
+            push.setAway(false)
+            try await push.has(2)
+            #expect(push.bodies.last == "fay and 4 others liked your photo")
+            let told = push.taken
+            #expect(told.allSatisfy { $0.kind == .like && $0.applicationId == Scene.application })
+            #expect(told.allSatisfy { $0.recipients.map(\.userId) == ["ann"] })
+            #expect(Set(told.map(\.collapseKey)) == ["like:\(post.postId)"])
+            #expect(told.last?.data?["postId"].string == post.postId && told.last?.data?["count"].int == 5)
+        }
+    }
+
+    @Test func nobodyIsToldOfHimselfOrOfThoseWhomABlockKeepsApart() async throws {
+        try await withNews { scene, push in
+            let post = try await scene.post("Look!", by: scene.ann)
+            try await scene.ann.photos.like(post.postId)
+            _ = try await scene.ann.photos.comment("Mine", on: post.postId)
+            push.setAway(true)
+            try await scene.eve.photos.like(post.postId)
+            try await scene.block(scene.eve, by: scene.ann)
+            push.setAway(false)
+            _ = try await scene.bob.photos.comment("Nice!", on: post.postId)
+            try await push.has(1)
+            let told = try #require(push.taken.first)
+            #expect(told.kind == .comment && told.title == "bob commented on your photo" && told.body == "Nice!")
+            #expect(try await scene.nothingWaits())
+            #expect(push.taken.count == 1)
+        }
+    }
+
+    @Test func whatIsTakenBackBeforeItIsToldIsNotTold() async throws {
+        try await withNews { scene, push in
+            let post = try await scene.post("Look!", by: scene.ann)
+            push.setAway(true)
+            try await scene.bob.photos.like(post.postId)
+            try await scene.bob.photos.unlike(post.postId)
+            let comment = try await scene.bob.photos.comment("Oops", on: post.postId)
+            try await scene.bob.photos.delete(comment.commentId, on: post.postId)
+            push.setAway(false)
+            try await eventually { try await scene.nothingWaits() }
+            #expect(push.taken.isEmpty)
+        }
+    }
+
+    @Test func whoLikesAgainIsNotToldAgain() async throws {
+        try await withNews { scene, push in
+            let post = try await scene.post("Look!", by: scene.ann)
+            for _ in 0..<3 {
+                try await scene.bob.photos.like(post.postId)
+                try await scene.bob.photos.unlike(post.postId)
+            }
+            try await scene.bob.photos.like(post.postId)
+            try await push.has(1)
+            try await eventually { try await scene.nothingWaits() }
+            #expect(push.taken.count == 1)
+        }
+    }
+
+    @Test func anAnswerThatIsLostTellsNobodyTwice() async throws {
+        try await withNews { scene, push in
+            let post = try await scene.post("Look!", by: scene.ann)
+            push.loseAnswers(2)
+            try await scene.bob.photos.like(post.postId)
+            try await eventually { push.calls.count >= 3 }
+            // The same words under the same id, whatever came meanwhile.
+            try await scene.eve.photos.like(post.postId)
+            try await push.has(2)
+            let ids = push.calls.joined().map(\.id)
+            #expect(Set(ids).count == 2 && push.bodies.count == 2)
+            #expect(push.bodies.first == "bob liked your photo")
+        }
+    }
+
+    @Test func whatPushWillNeverTakeHoldsUpNobody() async throws {
+        try await withNews { scene, push in
+            push.refuse { $0.recipients.first?.userId == "ann" ? APIError.invalid("body", "no") : nil }
+            let ofAnn = try await scene.post("Ann's", by: scene.ann)
+            let ofEve = try await scene.post("Eve's", by: scene.eve)
+            try await scene.bob.photos.like(ofAnn.postId)
+            try await scene.bob.photos.like(ofEve.postId)
+            try await push.has(1)
+            try await eventually { try await scene.nothingWaits() }
+            #expect(push.taken.map { $0.recipients.first?.userId } == ["eve"])
+        }
+    }
+
+    private func withNews(_ body: (Scene, PushStandIn) async throws -> Void) async throws {
+        let push = PushStandIn()
+        let settings = ["PUSH_URL": "http://push.test", "NEWS_PAUSE_SECONDS": "0"]
+        try await withPhotos(settings: settings, neighbours: ["push": push.client]) { try await body($0, push) }
+    }
+}
+
+extension Scene {
+    func nothingWaits() async throws -> Bool {
+        try await rows("SELECT count(*)::text AS row FROM news_groups WHERE waiting_since IS NOT NULL") == ["0"]
+    }
+}
