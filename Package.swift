@@ -227,7 +227,7 @@ let package = Package(
         + system("CNATS", pkgConfig: "libnats", apt: "libnats-dev")
         + system("CLibpq", pkgConfig: "libpq", apt: "libpq-dev")
         + shared("Wire", [])
-        + shared("Blobs", [.nioCore, .nioPosix])
+        + shared("Blobs", [.asyncHTTPClient, .crypto, .nioCore, .nioHTTP1, .nioPosix, .nioSSL])
         + shared("Multipart", [.nioCore])
         + shared("TLSRecords", [.nioCore])
         + shared("SocketIO", [.crypto, .nioCore, .nioHTTP1, .nioPosix], excluding: ["README.md"])
@@ -260,7 +260,7 @@ let package = Package(
         + shared(
             "ServiceHost",
             [
-                "Credentials", "Postgres", "ServiceClient", "Wire",
+                "Blobs", "Credentials", "Postgres", "ServiceClient", "Wire",
                 .configuration, .coreMetrics, .crypto, .httpTypes, .hummingbird, .hummingbirdCore, .lifecycle, .logging,
                 .metrics, .nioCore, .nioHTTP1, .nioHTTPTypes, .nioHTTPTypesHTTP1, .serviceContext, .systemPackage,
                 .unixSignals,
@@ -280,7 +280,7 @@ let package = Package(
             )
         ]
         + tests("WireTests", ["Wire"])
-        + tests("BlobsTests", ["Blobs", "TestSupport", .nioCore])
+        + tests("BlobsTests", ["Blobs", "ChildProcesses", "TestSupport", .nioCore])
         + tests("MultipartTests", ["Multipart", .nioCore])
         + tests("PostgresTests", ["Postgres", .logging])
         + tests("EventBusTests", ["ChildProcesses", "EventBus", "Postgres", "TestSupport", .logging])

@@ -32,16 +32,18 @@ public protocol BlobStore: Sendable {
 
     /// A blob to read from; nil where there is none under this key.
     ///
-    /// It can be read to its end even if it is deleted meanwhile.
+    /// What is being read may be deleted meanwhile: a ``FolderBlobStore`` still gives it to its end, from an
+    /// ``S3BlobStore`` reading it may fail.
     ///
-    /// - Throws: ``BlobError/failed(_:code:)``.
+    /// - Throws: ``BlobError/unavailable(_:)``, ``BlobError/failed(_:code:)``.
     func open(_ key: BlobKey) async throws -> (any Blob)?
 
     /// Deletes the blob under this key, if there is one.
     ///
-    /// Once it has returned, the blob does not come back, not after a crash either.
+    /// Once it has returned, the blob does not come back, not after a crash either; nor is anything left of one that was
+    /// being put when its process died.
     ///
-    /// - Throws: ``BlobError/failed(_:code:)``; the blob may then be there or not.
+    /// - Throws: ``BlobError/unavailable(_:)``, ``BlobError/failed(_:code:)``; the blob may then be there or not.
     func delete(_ key: BlobKey) async throws
 }
 
@@ -65,7 +67,7 @@ public protocol Blob: Sendable {
     /// - Parameters:
     ///   - range: which bytes; what lies outside of the blob is left out.
     ///   - consume: takes each piece in turn.
-    /// - Throws: what `consume` throws, or ``BlobError/failed(_:code:)``.
+    /// - Throws: what `consume` throws, ``BlobError/unavailable(_:)`` or ``BlobError/failed(_:code:)``.
     func read(_ range: Range<Int64>, _ consume: (ByteBuffer) async throws -> Void) async throws
 }
 
@@ -96,13 +98,16 @@ public enum BlobError: Error, Hashable, CustomStringConvertible {
     case tooLarge(limit: Int64)
     /// The disk, or what of it one may use, is full.
     case noSpace
-    /// Anything else: what was tried, and the system's `errno`.
+    /// The store does not answer, or not us; the reason is for an operator. Nothing was wrong with the blob.
+    case unavailable(String)
+    /// Anything else: what was tried, and the system's `errno` or the status of the answer.
     case failed(String, code: Int32)
 
     public var description: String {
         switch self {
         case .tooLarge(let limit): "more than \(limit) bytes"
         case .noSpace: "no space left"
+        case .unavailable(let reason): "the store is away: \(reason)"
         case .failed(let what, let code): "cannot \(what): error \(code)"
         }
     }

@@ -39,7 +39,7 @@ extension APIError {
         case let error as any HTTPResponseError:
             self.init(error.status)
         default:
-            return nil
+            self.init(blobs: error)
         }
     }
 

@@ -1,4 +1,3 @@
-import Blobs
 import Configuration
 import Foundation
 import ServiceHost
@@ -24,8 +23,6 @@ struct ConversationsConfiguration: Sendable {
     /// `SEARCH_WALK_SECONDS` (300): from one look at all conversations, for what is not indexed, to the next.
     var searchWalk = 300.0
 
-    /// `BLOBS_PATH` (.roost/blobs): the folder of all services' files; ours are in `conversations` below it.
-    var blobsPath = ".roost/blobs"
     /// `FILE_LIMIT` (20,971,520): how large a file in a conversation may be, in bytes.
     var fileLimit = 20_971_520
     /// `UPLOADS_MAX` (256): how many files may be on their way at once before 503.
@@ -63,7 +60,6 @@ struct ConversationsConfiguration: Sendable {
         laneQueueBytes = try configuration.number("LANE_QUEUE_BYTES", default: laneQueueBytes, in: 131_072...(1 << 40))
         laneTimeout = .milliseconds(try configuration.number("LANE_TIMEOUT_MS", default: 1_000, in: 10...60_000))
         sendDeadline = .milliseconds(try configuration.number("SEND_DEADLINE_MS", default: 5_000, in: 10...60_000))
-        blobsPath = configuration.text("BLOBS_PATH", default: blobsPath)
         fileLimit = try configuration.number("FILE_LIMIT", default: fileLimit, in: 1...(1 << 40))
         maximumUploads = try configuration.number("UPLOADS_MAX", default: maximumUploads, in: 1...100_000)
         maximumUploadsOfUser = try configuration.number(
@@ -101,14 +97,5 @@ extension ConversationsConfiguration {
         socketPayload = try configuration.number("SOCKET_PAYLOAD", default: socketPayload, in: 65_536...(1 << 30))
         socketPayloads = try configuration.number("SOCKET_PAYLOADS", default: socketPayloads, in: 65_536...(1 << 40))
         socketBuffer = try configuration.number("SOCKET_BUFFER", default: socketBuffer, in: 65_536...(1 << 30))
-    }
-
-    /// Where files are kept.
-    func blobs() throws -> any BlobStore {
-        do {
-            return try FolderBlobStore(path: "\(blobsPath)/conversations")
-        } catch {
-            throw SettingError("BLOBS_PATH", "is \"\(blobsPath)\", which cannot be written to: \(error)")
-        }
     }
 }

@@ -1,5 +1,4 @@
 import AuthAPI
-import Blobs
 package import Configuration
 import ConversationsAPI
 import Credentials
@@ -105,7 +104,7 @@ package struct ConversationsService: SuiteService {
         )
         files = Files(
             database: resources.database,
-            blobs: try settings.blobs(),
+            blobs: try configuration.blobs(of: Self.name),
             messages: messages,
             links: links,
             slots: UploadSlots(capacity: settings.maximumUploads, ofUser: settings.maximumUploadsOfUser),

@@ -1,4 +1,5 @@
 import Glibc
+import NIOCore
 
 /// What is done with folders and names; each call blocks.
 enum FileSystem {
@@ -22,6 +23,36 @@ enum FileSystem {
         if unlink(path) == 0 { return true }
         guard errno == ENOENT else { throw BlobError(failing: "remove a file", errno) }
         return false
+    }
+
+    /// All of it, where the last write ended.
+    static func write(_ bytes: ByteBuffer, to descriptor: Int32) throws {
+        try bytes.withUnsafeReadableBytes { bytes in
+            var rest = bytes
+            while let start = rest.baseAddress, !rest.isEmpty {
+                let count = Glibc.write(descriptor, start, rest.count)
+                if count < 0 {
+                    guard errno == EINTR else { throw BlobError(failing: "write", errno) }
+                    continue
+                }
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+        }
+    }
+
+    /// At least one byte and at most `count`.
+    static func read(_ count: Int, of descriptor: Int32, at position: Int64) throws -> ByteBuffer {
+        var buffer = ByteBufferAllocator().buffer(capacity: count)
+        try buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
+            while true {
+                let length = pread(descriptor, bytes.baseAddress, count, off_t(position))
+                if length > 0 { return length }
+                guard length < 0, errno == EINTR else {
+                    throw BlobError(failing: "read a file", length == 0 ? EIO : errno)
+                }
+            }
+        }
+        return buffer
     }
 
     static func names(in path: String) -> [String] {

@@ -30,16 +30,6 @@ final class OpenFile: Sendable {
 
     /// At least one byte and at most `count`.
     func read(_ count: Int, at position: Int64) throws -> ByteBuffer {
-        var buffer = ByteBufferAllocator().buffer(capacity: count)
-        try buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
-            while true {
-                let length = pread(descriptor, bytes.baseAddress, count, off_t(position))
-                if length > 0 { return length }
-                guard length < 0, errno == EINTR else {
-                    throw BlobError(failing: "read a file", length == 0 ? EIO : errno)
-                }
-            }
-        }
-        return buffer
+        try FileSystem.read(count, of: descriptor, at: position)
     }
 }

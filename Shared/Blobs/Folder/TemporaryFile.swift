@@ -23,19 +23,7 @@ struct TemporaryFile: Sendable {
         throw BlobError.failed("lock a file", code: EWOULDBLOCK)
     }
 
-    func append(_ bytes: ByteBuffer) throws {
-        try bytes.withUnsafeReadableBytes { bytes in
-            var rest = bytes
-            while let start = rest.baseAddress, !rest.isEmpty {
-                let count = Glibc.write(descriptor, start, rest.count)
-                if count < 0 {
-                    guard errno == EINTR else { throw BlobError(failing: "write", errno) }
-                    continue
-                }
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            }
-        }
-    }
+    func append(_ bytes: ByteBuffer) throws { try FileSystem.write(bytes, to: descriptor) }
 
     /// Brings all to disk, and gives it its name there; after this, or after an error, only ``discard()`` is left.
     func publish(as name: String, in folder: String, below root: String) throws {

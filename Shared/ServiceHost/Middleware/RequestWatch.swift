@@ -1,3 +1,4 @@
+import Blobs
 import Foundation
 import HTTPTypes
 package import Hummingbird
@@ -68,7 +69,8 @@ package struct RequestWatch: RouterMiddleware {
             context.logger.error("request failed", metadata: ["error": "\(String(reflecting: error))"])
             return APIError.internal.problem(requestID: context.requestID)
         }
-        if known.kind == .internal {
+        // A client is told that files cannot be kept; why, only an operator can do something about.
+        if known.kind == .internal || error is BlobError && known.kind != .tooLarge {
             context.logger.error("request failed", metadata: ["error": "\(String(reflecting: error))"])
         }
         var allowed: String?

@@ -64,7 +64,7 @@ struct Files: Sendable {
                 return message
             } catch {
                 await withdraw(key)
-                throw Self.told(error, limit: limit)
+                throw error
             }
         }
     }
@@ -149,14 +149,6 @@ struct Files: Sendable {
                 logger.warning("a file is left to the sweep", metadata: ["error": "\(error)"])
             }
         }.value
-    }
-
-    private static func told(_ error: any Error, limit: Int64) -> any Error {
-        switch error as? BlobError {
-        case .tooLarge: tooLarge(limit, field: "file")
-        case .noSpace: APIError(.insufficientStorage, "no_space", "there is no space left for files")
-        case .failed, nil: error
-        }
     }
 
     static func tooLarge(_ limit: Int64, field: String) -> APIError {

@@ -1,0 +1,51 @@
+/// Reads what S3 answers in XML: a few elements with text in them, none inside of its own kind.
+struct AnswerText {
+    private let text: Substring
+
+    init(_ text: some StringProtocol) {
+        self.text = Substring(text)
+    }
+
+    /// What is in the first element of this name; nil where there is none.
+    subscript(_ name: String) -> String? {
+        element(name, in: text).map { Self.plain($0.content) }
+    }
+
+    /// The elements of this name, in their order.
+    func all(_ name: String) -> [AnswerText] {
+        var found: [AnswerText] = []
+        var rest = text
+        while let (content, after) = element(name, in: rest) {
+            found.append(AnswerText(content))
+            rest = after
+        }
+        return found
+    }
+
+    /// Whether the document is such an element.
+    func `is`(_ name: String) -> Bool { element(name, in: text) != nil }
+
+    private func element(_ name: String, in text: Substring) -> (content: Substring, after: Substring)? {
+        var rest = text
+        while let start = rest.firstRange(of: "<\(name)") {
+            rest = rest[start.upperBound...]
+            // `<Key` begins `<KeyMarker` too.
+            guard let next = rest.first, next == ">" || next.isWhitespace, let open = rest.firstIndex(of: ">") else {
+                continue
+            }
+            let content = rest[rest.index(after: open)...]
+            guard let end = content.firstRange(of: "</\(name)>") else { return nil }
+            return (content[..<end.lowerBound], content[end.upperBound...])
+        }
+        return nil
+    }
+
+    private static func plain(_ text: Substring) -> String {
+        guard text.contains("&") else { return String(text) }
+        var plain = String(text)
+        let named = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#34;", "\""), ("&apos;", "'"), ("&amp;", "&")]
+        // The ampersand last: what it uncovers is text.
+        for (name, character) in named { plain.replace(name, with: character) }
+        return plain
+    }
+}

@@ -1,0 +1,146 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+
+// What is asked of a bucket (https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html).
+extension S3Connection {
+    /// In bytes; nil where there is no such blob.
+    func size(of key: BlobKey) async throws -> Int64? {
+        let purpose = "look at a blob"
+        let answer = try await answer(S3Request(purpose: purpose, method: .HEAD, key: key, mayBeMissing: true))
+        guard answer.isFound else { return nil }
+        guard let size = answer.headers.first(name: "content-length").flatMap({ Int64($0) }) else {
+            throw BlobError.failed(purpose, code: 0)
+        }
+        return size
+    }
+
+    /// Some of its bytes; nil where there is no such blob.
+    func get(_ key: BlobKey, _ range: Range<Int64>) async throws -> HTTPClientResponse? {
+        let purpose = "read a blob"
+        let response = try await body(
+            S3Request(
+                purpose: purpose,
+                method: .GET,
+                key: key,
+                headers: [("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")],
+                mayBeMissing: true
+            )
+        )
+        guard let response else { return nil }
+        // One that gives the whole blob has not understood.
+        guard response.status == .partialContent else {
+            throw BlobError.failed(purpose, code: Int32(response.status.code))
+        }
+        return response
+    }
+
+    func put(_ key: BlobKey, _ part: SpooledPart, mediaType: String) async throws {
+        _ = try await answer(
+            S3Request(
+                purpose: "put a blob",
+                method: .PUT,
+                key: key,
+                headers: [("content-type", mediaType)],
+                body: .spooled(part.bytes),
+                bodyHash: part.hash
+            )
+        )
+    }
+
+    func delete(_ key: BlobKey, attempts: Int? = nil) async throws {
+        _ = try await answer(
+            S3Request(purpose: "delete a blob", method: .DELETE, key: key, mayBeMissing: true, attempts: attempts)
+        )
+    }
+
+    /// Begins an upload in parts, and answers with its id.
+    func begin(_ key: BlobKey, mediaType: String) async throws -> String {
+        let purpose = "begin an upload"
+        let answer = try await answer(
+            S3Request(
+                purpose: purpose,
+                method: .POST,
+                key: key,
+                query: [("uploads", "")],
+                headers: [("content-type", mediaType)]
+            )
+        )
+        guard let id = answer.text["UploadId"], !id.isEmpty else { throw BlobError.failed(purpose, code: 0) }
+        return id
+    }
+
+    /// Puts a part, and answers with the tag that it is named by at the end.
+    func put(_ part: SpooledPart, number: Int, of key: BlobKey, upload: String) async throws -> String {
+        let purpose = "put a part"
+        let answer = try await answer(
+            S3Request(
+                purpose: purpose,
+                method: .PUT,
+                key: key,
+                query: [("partNumber", "\(number)"), ("uploadId", upload)],
+                body: .spooled(part.bytes),
+                bodyHash: part.hash
+            )
+        )
+        guard let tag = answer.headers.first(name: "etag"), !tag.isEmpty else {
+            throw BlobError.failed(purpose, code: 0)
+        }
+        return tag
+    }
+
+    /// Makes a blob of the parts, which have these tags.
+    func complete(_ key: BlobKey, upload: String, tags: [String], size: Int64) async throws {
+        let parts = tags.enumerated().map { index, tag in
+            let tag = tag.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+            return "<Part><PartNumber>\(index + 1)</PartNumber><ETag>\(tag)</ETag></Part>"
+        }
+        let list = ByteBuffer(
+            string: "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\(parts.joined())"
+                + "</CompleteMultipartUpload>"
+        )
+        let answer = try await answer(
+            S3Request(
+                purpose: "end an upload",
+                method: .POST,
+                key: key,
+                query: [("uploadId", upload)],
+                body: .bytes(list),
+                bodyHash: RequestSigner.hash(list),
+                mayBeMissing: true
+            )
+        )
+        // No such upload any more: an earlier attempt, whose answer was lost, has ended it.
+        guard !answer.isFound else { return }
+        guard try await self.size(of: key) == size else { throw BlobError.failed("end an upload", code: 404) }
+    }
+
+    /// Drops an upload with its parts.
+    func abort(_ key: BlobKey, upload: String, attempts: Int? = nil) async throws {
+        _ = try await answer(
+            S3Request(
+                purpose: "drop an upload",
+                method: .DELETE,
+                key: key,
+                query: [("uploadId", upload)],
+                mayBeMissing: true,
+                attempts: attempts
+            )
+        )
+    }
+
+    /// The uploads of a blob that were begun and not ended.
+    func uploads(of key: BlobKey) async throws -> [String] {
+        let name = "\(configuration.prefix)\(key.folder)/\(key)"
+        let answer = try await answer(
+            S3Request(purpose: "list uploads", method: .GET, query: [("prefix", name), ("uploads", "")])
+        )
+        return answer.text.all("Upload").filter { $0["Key"] == name }.compactMap { $0["UploadId"] }
+    }
+}
+
+/// A part that lies in a file, and its SHA-256 in hexadecimal digits.
+struct SpooledPart: Sendable {
+    let bytes: SpooledBytes
+    let hash: String
+}

@@ -1,0 +1,48 @@
+import Blobs
+import Foundation
+import Testing
+
+@Suite struct S3ConfigurationTests {
+    @Test(arguments: [
+        "", "s3.example.org", "ftp://a", "https://", "https://a/b", "https://u@a", "https://a?b", "https://a b",
+    ])
+    func whatIsNoEndpointIsRefused(endpoint: String) {
+        #expect(throws: S3ConfigurationError.endpoint) { try store { $0.endpoint = endpoint } }
+    }
+
+    @Test(arguments: ["", "ab", "Upper", "a_b", "a/b", "a..b", String(repeating: "a", count: 64)])
+    func whatIsNoBucketIsRefused(bucket: String) {
+        #expect(throws: S3ConfigurationError.bucket) { try store { $0.bucket = bucket } }
+    }
+
+    @Test(arguments: ["a", "/", "/a/", "a//b/", "../", "a/./", "ä/", "a b/", "a%20/"])
+    func whatIsNoPrefixIsRefused(prefix: String) {
+        #expect(throws: S3ConfigurationError.prefix) { try store { $0.prefix = prefix } }
+    }
+
+    @Test func whatIsNoCertificateIsRefused() {
+        #expect(throws: S3ConfigurationError.trustedAuthorities) { try store { $0.trustedAuthorities = "nothing" } }
+    }
+
+    @Test(arguments: ["https://s3.eu-central-1.amazonaws.com", "http://127.0.0.1:8333", "http://[::1]:8333"])
+    func whatIsWellFormedIsTaken(endpoint: String) throws {
+        try store {
+            $0.endpoint = endpoint
+            $0.prefix = "a/B_c-1.2/"
+        }
+    }
+
+    private func store(_ change: (inout S3Configuration) -> Void) throws {
+        let folder = NSTemporaryDirectory() + "parts-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var configuration = S3Configuration(
+            endpoint: "http://127.0.0.1:1",
+            bucket: "bucket",
+            accessKey: "a",
+            secretKey: "b",
+            temporaryFolder: folder
+        )
+        change(&configuration)
+        _ = try S3BlobStore(configuration)
+    }
+}

@@ -1,0 +1,204 @@
+@testable import Blobs
+import ChildProcesses
+import NIOCore
+import TestSupport
+import Testing
+
+/// A bucket that is away, refuses, breaks off, or has no room.
+@Suite struct S3FaultTests {
+    private static let part = S3Scene.partSize
+
+    @Test func aServerKilledInTheMiddleIsToldAndLeavesNothingForLong() async throws {
+        try await S3Server.with { server in
+            try await withBucket(of: server) { bucket in
+                let store = try bucket.store { $0.attempts = 2 }
+                let (before, _) = try await store.put([1, 2, 3])
+                let key = BlobKey.random()
+                let error = await #expect(throws: BlobError.self) {
+                    try await store.put(key, limit: 1 << 30) { sink in
+                        try await sink.write(ByteBuffer(repeating: 1, count: Self.part + 1))
+                        await server.kill()
+                        try await sink.write(ByteBuffer(repeating: 2, count: 2 * Self.part))
+                    }
+                }
+                #expect(error?.isUnavailable == true)
+                await #expect { try await store.open(before) } throws: { ($0 as? BlobError)?.isUnavailable == true }
+                await #expect { try await store.delete(key) } throws: { ($0 as? BlobError)?.isUnavailable == true }
+
+                try await server.start()
+
+                #expect(try await store.bytes(before) == [1, 2, 3])
+                #expect(try await store.open(key) == nil)
+                #expect(try await bucket.uploads(of: key).count == 1)
+                try await store.delete(key)
+                #expect(try await bucket.uploads(of: key).isEmpty)
+                let (after, _) = try await store.put([UInt8](repeating: 3, count: Self.part + 1), pieces: 500_000)
+                #expect(try await store.open(after)?.size == Int64(Self.part + 1))
+            }
+        }
+    }
+
+    @Test func whereNobodyListensItIsAway() async throws {
+        try await withBucket { bucket in
+            let port = try LoopbackPort.free()
+            let store = try bucket.store { $0.endpoint = "http://127.0.0.1:\(port.number)" }
+            for attempt in [{ _ = try await store.put([1]) }, { _ = try await store.open(.random()) }] {
+                await #expect { try await attempt() } throws: { ($0 as? BlobError)?.isUnavailable == true }
+            }
+        }
+    }
+
+    @Test(arguments: ["accessKey", "secretKey", "bucket"])
+    func whoIsRefusedIsToldThatItIsAway(wrong: String) async throws {
+        try await withBucket { bucket in
+            let wire = try FaultyWire(to: bucket.server.port.number) { _, _ in .pass }
+            defer { wire.stop() }
+            let store = try bucket.store {
+                $0.endpoint = "http://127.0.0.1:\(wire.port)"
+                switch wrong {
+                case "accessKey": $0.accessKey = "somebodyelse"
+                case "secretKey": $0.secretKey += "x"
+                default: $0.bucket = "not-there"
+                }
+            }
+            if wrong != "bucket" {
+                await #expect { try await store.put([1]) } throws: { ($0 as? BlobError)?.isUnavailable == true }
+                // Asked once: it would not be answered otherwise the second time. Then what it may have left is deleted.
+                #expect(wire.lines.count { $0.hasPrefix("PUT") } == 1)
+            }
+            await #expect { try await store.delete(.random()) } throws: { ($0 as? BlobError)?.isUnavailable == true }
+            #expect(try await bucket.objects().isEmpty)
+        }
+    }
+
+    @Test(arguments: [(503, "SlowDown"), (500, "InternalError"), (400, "RequestTimeout")])
+    func whatPassesIsAskedAgain(status: Int, code: String) async throws {
+        // The answer to a HEAD says no more than a number.
+        let act: @Sendable (String, Int) -> FaultyWire.Act = { line, before in
+            before < 2 && (status != 400 || !line.hasPrefix("HEAD")) ? .error(status, code) : .pass
+        }
+        try await withWire(act) { bucket, store, _ async throws in
+            let bytes = Sample.bytes(Self.part + 70_000)
+            let (key, _) = try await store.put(bytes, pieces: 300_000)
+            #expect(try await store.bytes(key) == bytes)
+            try await store.delete(key)
+            #expect(try await bucket.objects().isEmpty)
+        }
+    }
+
+    @Test func whatDoesNotPassIsGivenUp() async throws {
+        try await withWire({ _, _ in .error(503, "SlowDown") }) { _, store, wire async throws in
+            await #expect { try await store.put([1]) } throws: { ($0 as? BlobError)?.isUnavailable == true }
+            #expect(wire.lines.count { $0.hasPrefix("PUT") } == 3)
+        }
+    }
+
+    @Test(arguments: [(507, "XMinioStorageFull"), (403, "QuotaExceeded")], [1, part + 1])
+    func aFullOneSaysSoAndNothingIsLeft(refusal: (status: Int, code: String), size: Int) async throws {
+        let act: @Sendable (String, Int) -> FaultyWire.Act = { line, _ in
+            line.hasPrefix("PUT") ? .error(refusal.status, refusal.code) : .pass
+        }
+        try await withWire(act) { bucket, store, wire async throws in
+            let key = BlobKey.random()
+            await #expect(throws: BlobError.noSpace) {
+                try await store.put(key, limit: 1 << 30) { try await $0.write(ByteBuffer(repeating: 1, count: size)) }
+            }
+            #expect(try await bucket.uploads(of: key).isEmpty)
+            #expect(try await bucket.objects().isEmpty)
+        }
+    }
+
+    @Test func oneThatIsSilentIsNotWaitedForLong() async throws {
+        try await withWire(timeout: .seconds(1), { _, _ in .silence }) { _, store, wire async throws in
+            await #expect { try await store.open(.random()) } throws: { ($0 as? BlobError)?.isUnavailable == true }
+            #expect(wire.lines.count == 3)
+        }
+    }
+
+    @Test(arguments: [1_000, 70_000, 900_000])
+    func readingGoesOnWhereAnAnswerBrokeOff(count: Int) async throws {
+        let act: @Sendable (String, Int) -> FaultyWire.Act = { line, before in
+            line.hasPrefix("GET") && before < 3 ? .cutAnswer(after: count) : .pass
+        }
+        try await withWire(act) { _, store, wire async throws in
+            let bytes = Sample.bytes(3_000_000)
+            let (key, _) = try await store.put(bytes, pieces: 65_536)
+            #expect(try await store.bytes(key, 7..<2_999_999) == Array(bytes[7..<2_999_999]))
+            #expect(wire.lines.count { $0.hasPrefix("GET") } == 4)
+        }
+    }
+
+    @Test func whoStopsReadingHasHisOwnError() async throws {
+        try await withWire({ _, _ in .pass }) { _, store, wire async throws in
+            let (key, _) = try await store.put([UInt8](repeating: 1, count: 500_000), pieces: 65_536)
+            let blob = try #require(try await store.open(key))
+            await #expect(throws: Unwilling.self) { try await blob.read(0..<blob.size) { _ in throw Unwilling() } }
+            #expect(wire.lines.count { $0.hasPrefix("GET") } == 1)
+        }
+    }
+
+    @Test(arguments: [1, part + 1])
+    func anAnswerThatIsLostIsNoLoss(size: Int) async throws {
+        // The last request of a put: the object itself, or the end of its parts.
+        let act: @Sendable (String, Int) -> FaultyWire.Act = { line, before in
+            let isLast = size == 1 ? line.hasPrefix("PUT") : line.hasPrefix("POST") && line.contains("?uploadId=")
+            return isLast && before < 2 ? .loseAnswer : .pass
+        }
+        try await withWire(act) { bucket, store, _ async throws in
+            let bytes = Sample.bytes(size)
+            let (key, stored) = try await store.put(bytes, pieces: 1_000_000)
+            #expect(stored.size == Int64(size))
+            #expect(try await store.bytes(key) == bytes)
+            #expect(try await bucket.uploads(of: key).isEmpty)
+        }
+    }
+
+    @Test func whoNeverHearsThatItIsThereTakesItBack() async throws {
+        let act: @Sendable (String, Int) -> FaultyWire.Act = { line, _ in line.hasPrefix("PUT") ? .loseAnswer : .pass }
+        try await withWire(act) { bucket, store, _ async throws in
+            await #expect { try await store.put([1]) } throws: { ($0 as? BlobError)?.isUnavailable == true }
+            #expect(try await bucket.objects().isEmpty)
+        }
+    }
+
+    @Test func aFailureThatBeginsAsASuccessIsAFailure() async throws {
+        let body = "<?xml version=\"1.0\"?>\n<Error><Code>InternalError</Code></Error>"
+        let act: @Sendable (String, Int) -> FaultyWire.Act = { line, _ in
+            guard line.hasPrefix("POST"), line.contains("?uploadId=") else { return .pass }
+            return .answer("HTTP/1.1 200 OK\r\ncontent-length: \(body.utf8.count)\r\n\r\n\(body)")
+        }
+        try await withWire(act) { bucket, store, _ async throws in
+            let key = BlobKey.random()
+            await #expect {
+                try await store.put(key, limit: 1 << 30) {
+                    try await $0.write(ByteBuffer(repeating: 1, count: Self.part + 1))
+                }
+            } throws: {
+                ($0 as? BlobError)?.isUnavailable == true
+            }
+            #expect(try await bucket.uploads(of: key).isEmpty)
+            #expect(try await bucket.objects().isEmpty)
+        }
+    }
+
+    /// A store that reaches its bucket through a wire.
+    private func withWire(
+        timeout: Duration = .seconds(60),
+        _ act: @escaping @Sendable (String, Int) -> FaultyWire.Act,
+        _ body: (S3Scene, S3BlobStore, FaultyWire) async throws -> Void
+    ) async throws {
+        try await withBucket { bucket in
+            let wire = try FaultyWire(to: bucket.server.port.number, act)
+            defer { wire.stop() }
+            let store = try bucket.store {
+                $0.endpoint = "http://127.0.0.1:\(wire.port)"
+                $0.timeout = timeout
+            }
+            try await body(bucket, store, wire)
+        }
+    }
+}
+
+extension BlobError {
+    fileprivate var isUnavailable: Bool { if case .unavailable = self { true } else { false } }
+}

@@ -1,0 +1,68 @@
+import ChildProcesses
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+import Wire
+
+/// Files that are kept in a bucket rather than in a folder.
+@Suite struct BucketTests {
+    @Test func aFileGoesThereAndComesBack() async throws {
+        let server = try await S3Server.shared()
+        let prefix = UUID().uuidString
+        try await withFiles(settings: server.settings.merging(["S3_PREFIX": prefix]) { $1 }) { scene async throws in
+            let bytes = (0..<9_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
+            let sent = try await scene.bob.upload(bytes, to: scene.path)
+            #expect(sent.status == 200)
+            let kept = try await server.objects(below: "\(prefix)/conversations/")
+            #expect(kept.count == 1)
+            #expect(scene.files.isEmpty)
+
+            let link = sent.json["data"].string
+            let whole = try await scene.eve.fetch(link)
+            #expect(whole.body == Data(bytes))
+            let part = try await scene.eve.fetch(link, headers: [.range: "bytes=8999990-"])
+            #expect(part.status == 206)
+            #expect(part.body == Data(bytes.suffix(10)))
+
+            let id = try #require(sent.json["id"].int)
+            #expect(try await scene.bob.ask(.delete, "\(scene.path)/\(id)").status == 200)
+            try await scene.sweep()
+            #expect(try await server.objects(below: "\(prefix)/conversations/").isEmpty)
+            #expect(try await scene.noted() == 0)
+        }
+    }
+
+    @Test func whileItIsAwayFilesAreRefusedAndTextsAreNot() async throws {
+        let nobody = try LoopbackPort.free()
+        let settings = [
+            "S3_ENDPOINT": "http://127.0.0.1:\(nobody.number)", "S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a",
+            "S3_SECRET_KEY": "b",
+        ]
+        try await withFiles(settings: settings) { scene async throws in
+            let answer = try await scene.bob.upload([1, 2, 3], to: scene.path)
+            #expect(answer.status == 503)
+            #expect(answer.problem?.code == "unavailable")
+            #expect(answer.headers[.retryAfter] != nil)
+            // It is noted, since nobody can tell whether it is there, and due.
+            #expect(try await scene.noted() == 1)
+            try await scene.bob.say("words need no bucket", in: scene.token)
+        }
+    }
+
+    @Test(arguments: [
+        (["S3_BUCKET": "bucket"], "S3_ACCESS_KEY"),
+        (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a"], "S3_SECRET_KEY"),
+        (["S3_ENDPOINT": "http://127.0.0.1:1"], "S3_BUCKET"),
+        (["S3_BUCKET": "Bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b"], "S3_BUCKET"),
+        (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b", "S3_ENDPOINT": "x"], "S3_ENDPOINT"),
+        (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b", "S3_PREFIX": "../a"], "S3_PREFIX"),
+        (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b", "S3_TIMEOUT": "0"], "S3_TIMEOUT"),
+    ])
+    func aSettingThatIsMissingOrWrongIsNamed(settings: [String: String], name: String) async throws {
+        await #expect {
+            try await withFiles(settings: settings) { _ in }
+        } throws: { "\($0)".hasPrefix("\(name) ") }
+    }
+}
