@@ -51,7 +51,7 @@ compose: ; scripts/try-compose
 
 programs: dependencies ; for program in $(PROGRAMS); do swift build -c release $(FLAGS_release) --product $$program; done
 
-# The Socket.IO clients that tests connect with, what judges pushes, and a store of files that speaks S3.
+# The Socket.IO and tus clients that tests connect with, what judges pushes, and a store of files that speaks S3.
 clients: ; scripts/python-clients
 
 dependencies: ; scripts/install-dependencies

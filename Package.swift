@@ -229,6 +229,7 @@ let package = Package(
         + shared("Wire", [])
         + shared("Blobs", [.asyncHTTPClient, .crypto, .nioCore, .nioHTTP1, .nioPosix, .nioSSL])
         + shared("Multipart", [.nioCore])
+        + shared("Tus", [.crypto, .httpTypes, .hummingbird, .nioCore], excluding: ["README.md"])
         + shared("TLSRecords", [.nioCore])
         + shared("SocketIO", [.crypto, .nioCore, .nioHTTP1, .nioPosix], excluding: ["README.md"])
         + shared("SocketIOClient", [.nioCore, .nioHTTP1, .nioPosix, .nioSSL, .nioWebSocket])
@@ -282,6 +283,10 @@ let package = Package(
         + tests("WireTests", ["Wire"])
         + tests("BlobsTests", ["Blobs", "ChildProcesses", "TestSupport", .nioCore])
         + tests("MultipartTests", ["Multipart", .nioCore])
+        + tests(
+            "TusTests",
+            ["ChildProcesses", "Tus", .crypto, .httpTypes, .hummingbird, .hummingbirdTesting, .nioCore]
+        )
         + tests("PostgresTests", ["Postgres", .logging])
         + tests("EventBusTests", ["ChildProcesses", "EventBus", "Postgres", "TestSupport", .logging])
         + tests("SocketIOTests", ["SocketIO", "socketio-echo", .nioCore, .nioHTTP1, .nioPosix])

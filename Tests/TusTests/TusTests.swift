@@ -1,0 +1,233 @@
+import ChildProcesses
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Synchronization
+import Testing
+import Tus
+
+@Suite struct TusTests {
+    @Test(arguments: [100, 3_000_000])
+    func otherPeoplesClientUploadsHoweverItGoes(size: Int) async throws {
+        let store = KeptUploads()
+        try await app(store).test(.live) { client in
+            let port = try #require(client.port)
+            let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent().path
+            var environment = ProcessInfo.processInfo.environment
+            environment["HEADER_X_USER"] = "ann"
+            environment["DISCOVERY"] = "1"
+            let brought = try await ProcessCommand("\(root)/scripts/python-clients", ["tus"], environment: environment)
+                .run(within: .seconds(300))
+            let python = try #require(brought.output.split(separator: "\n").last)
+            let result = try await ProcessCommand(
+                String(python),
+                ["\(root)/scripts/tus-journey.py", "http://127.0.0.1:\(port)/files", "\(size)"],
+                environment: environment
+            ).run(within: .seconds(120))
+
+            #expect(result.status.isSuccess, "\(result.output)")
+            let lines = result.output.split(separator: "\n").map { $0.split(separator: " ") }.filter { $0.count == 3 }
+            #expect(lines.count == 8, "\(result.output)")
+            for line in lines {
+                let kept = store.all.first { line[1].hasSuffix("/\($0.upload.id)") }
+                let bytes = try #require(kept).bytes
+                let hash = SHA256.hash(data: bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+                #expect(hash == line[2], "\(line[0])")
+            }
+            #expect(store.all.count == 8)
+            #expect(store.all.contains { $0.upload.metadata["filename"] == "kitten.jpg" })
+        }
+    }
+
+    @Test func whatIsSaidAboutAnUploadIsSaidAgain() async throws {
+        let said = "filename d29ybGQucG5n,is_private"
+        try await app(KeptUploads()).test(.router) { client in
+            let path = try await client.begin(100, [.uploadMetadata: said])
+            let answer = try await client.ask(path, .head)
+            #expect(answer.status == .ok)
+            #expect(answer.headers[.uploadMetadata] == said)
+            #expect(answer.headers[.uploadLength] == "100")
+            #expect(answer.headers[.uploadOffset] == "0")
+            #expect(answer.headers[.uploadExpires]?.hasSuffix(" GMT") == true)
+        }
+    }
+
+    @Test(arguments: ["a", "a b", "a YQ==,", "a YQ== c", "a YQ==,a Yg==", " ", "ä YQ=="])
+    func whatMakesNoSenseAboutItIsRefused(said: String) async throws {
+        // Of these a key alone makes sense.
+        try await app(KeptUploads()).test(.router) { client in
+            let answer = try await client.ask("/files", .post, [.uploadLength: "1", .uploadMetadata: said])
+            #expect(answer.status == (said == "a" ? .created : .badRequest))
+        }
+    }
+
+    @Test func theTimeOfItsEndIsWrittenAsInHTTP() async throws {
+        let store = KeptUploads { Date(timeIntervalSince1970: 784_111_777 - 3_600) }
+        try await app(store).test(.router) { client in
+            let answer = try await client.ask("/files", .post, [.uploadLength: "1"])
+            #expect(answer.headers[.uploadExpires] == "Sun, 06 Nov 1994 08:49:37 GMT")
+        }
+    }
+
+    @Test func afterItsTimeItIsGone() async throws {
+        let time = Mutex(Date())
+        let store = KeptUploads { time.withLock { $0 } }
+        try await app(store).test(.router) { client in
+            let path = try await client.begin(3)
+            time.withLock { $0 += 3_601 }
+            #expect(try await client.ask(path, .head).status == .gone)
+            #expect(try await client.ask(path, .patch, .piece(at: 0), "abc").status == .gone)
+            #expect(try await client.ask(path, .delete).status == .gone)
+        }
+    }
+
+    @Test func nobodySeesAnothers() async throws {
+        try await app(KeptUploads()).test(.router) { client in
+            let path = try await client.begin(3)
+            for method in [HTTPRequest.Method.head, .delete] {
+                #expect(try await client.ask(path, method, user: "eve").status == .notFound)
+            }
+            #expect(try await client.ask(path, .patch, .piece(at: 0), "abc", user: "eve").status == .notFound)
+            #expect(try await client.ask(path, .patch, .piece(at: 0), "abc").status == .noContent)
+        }
+    }
+
+    @Test(arguments: [nil, "0.2.2", "1.0.0.0", ""])
+    func anotherVersionIsRefused(version: String?) async throws {
+        let store = KeptUploads()
+        try await app(store).test(.router) { client in
+            var headers: HTTPFields = [.user: "ann", .uploadLength: "1"]
+            headers[.tusResumable] = version
+            try await client.execute(uri: "/files", method: .post, headers: headers) { answer in
+                #expect(answer.status == .preconditionFailed)
+                #expect(answer.headers[.tusVersion] == "1.0.0")
+            }
+            #expect(store.all.isEmpty)
+        }
+    }
+
+    @Test func aBeginningThatIsRefusedLeavesNothing() async throws {
+        let store = KeptUploads()
+        try await app(store).test(.router) { client in
+            var headers = HTTPFields.piece(at: nil)
+            headers[.uploadLength] = "3"
+            #expect(try await client.ask("/files", .post, headers, "abcd").status == .contentTooLarge)
+            headers[.uploadChecksum] = "sha1 \(Data(Insecure.SHA1.hash(data: Data("abd".utf8))).base64EncodedString())"
+            #expect(try await client.ask("/files", .post, headers, "abc").status.code == 460)
+            headers[.uploadChecksum] = "md4 YQ=="
+            #expect(try await client.ask("/files", .post, headers, "abc").status == .badRequest)
+            headers[.contentType] = "image/png"
+            #expect(try await client.ask("/files", .post, headers, "abc").status == .badRequest)
+            headers[.uploadChecksum] = nil
+            #expect(try await client.ask("/files", .post, headers, "abc").status == .unsupportedMediaType)
+            #expect(store.all.isEmpty)
+        }
+    }
+
+    @Test(arguments: ["sha1", "sha256", "sha512", "md5"])
+    func everyChecksumThatIsNamedIsChecked(algorithm: String) async throws {
+        func digest(_ text: String) -> String {
+            let data = Data(text.utf8)
+            return switch algorithm {
+            case "sha1": Data(Insecure.SHA1.hash(data: data)).base64EncodedString()
+            case "sha256": Data(SHA256.hash(data: data)).base64EncodedString()
+            case "sha512": Data(SHA512.hash(data: data)).base64EncodedString()
+            default: Data(Insecure.MD5.hash(data: data)).base64EncodedString()
+            }
+        }
+        let store = KeptUploads()
+        try await app(store).test(.router) { client in
+            let path = try await client.begin(6)
+            var headers = HTTPFields.piece(at: 0)
+            headers[.uploadChecksum] = "\(algorithm) \(digest("abd"))"
+            #expect(try await client.ask(path, .patch, headers, "abc").status.code == 460)
+            #expect(store.all[0].bytes.isEmpty)
+            headers[.uploadChecksum] = "\(algorithm) \(digest("abc"))"
+            #expect(try await client.ask(path, .patch, headers, "abc").status == .noContent)
+            #expect(store.all[0].bytes == Array("abc".utf8))
+        }
+    }
+
+    private func app(_ store: KeptUploads) -> some ApplicationProtocol {
+        let router = Router(context: UserContext.self)
+        let uploads = TusRoutes(store: store, path: "/files", maximumSize: 5_000_000) { (context: UserContext) in
+            context.user
+        }
+        router.add(middleware: ReadUser())
+        uploads.add(to: router)
+        uploads.addDiscovery(to: router)
+        return Application(router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)))
+    }
+}
+
+/// Who asks, by a header that everybody may write.
+private struct UserContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    var user = ""
+
+    init(source: Source) {
+        coreContext = CoreRequestContextStorage(source: source)
+    }
+}
+
+private struct ReadUser: RouterMiddleware {
+    func handle(
+        _ request: Request,
+        context: UserContext,
+        next: (Request, UserContext) async throws -> Response
+    ) async throws -> Response {
+        var context = context
+        context.user = request.headers[.user] ?? ""
+        return try await next(request, context)
+    }
+}
+
+extension TestClientProtocol {
+    fileprivate func ask(
+        _ path: String,
+        _ method: HTTPRequest.Method,
+        _ headers: HTTPFields = [:],
+        _ body: String? = nil,
+        user: String = "ann"
+    ) async throws -> TestResponse {
+        var headers = headers
+        headers[.user] = user
+        headers[.tusResumable] = "1.0.0"
+        return try await execute(uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) })
+    }
+
+    /// The path of a new upload.
+    fileprivate func begin(_ length: Int, _ headers: HTTPFields = [:]) async throws -> String {
+        var headers = headers
+        headers[.uploadLength] = "\(length)"
+        let answer = try await ask("/files", .post, headers)
+        #expect(answer.status == .created)
+        #expect(answer.headers[.tusResumable] == "1.0.0")
+        return try #require(answer.headers[.location])
+    }
+}
+
+extension HTTPFields {
+    fileprivate static func piece(at offset: Int?) -> HTTPFields {
+        var fields: HTTPFields = [.contentType: "application/offset+octet-stream"]
+        fields[.uploadOffset] = offset.map { "\($0)" }
+        return fields
+    }
+}
+
+// Names of RFC 9110's token characters alone always parse.
+// swift-format-ignore: NeverForceUnwrap
+extension HTTPField.Name {
+    fileprivate static let user = HTTPField.Name("X-User")!
+    fileprivate static let tusResumable = HTTPField.Name("Tus-Resumable")!
+    fileprivate static let tusVersion = HTTPField.Name("Tus-Version")!
+    fileprivate static let uploadOffset = HTTPField.Name("Upload-Offset")!
+    fileprivate static let uploadLength = HTTPField.Name("Upload-Length")!
+    fileprivate static let uploadMetadata = HTTPField.Name("Upload-Metadata")!
+    fileprivate static let uploadExpires = HTTPField.Name("Upload-Expires")!
+    fileprivate static let uploadChecksum = HTTPField.Name("Upload-Checksum")!
+}
