@@ -98,8 +98,11 @@ final class PhotoStream: StreamEventSource {
     }
 
     private func isKnown(_ mark: ChangeMark) async throws -> Bool {
-        if mark == .none { return true }
-        return try await ChangeStore(db: database.reads).mark(at: mark.place, in: application) == mark
+        let store = ChangeStore(db: database.reads)
+        guard mark == .none else { return try await store.mark(at: mark.place, in: application) == mark }
+        // He was here before anything had happened: is the first that did still kept?
+        if try await store.mark(at: 1, in: application) != nil { return true }
+        return try await store.marks(of: [application]).isEmpty
     }
 
     private func read(after mark: ChangeMark) async throws -> [StreamEvent] {
