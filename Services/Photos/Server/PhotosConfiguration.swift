@@ -9,9 +9,17 @@ struct PhotosConfiguration: Sendable {
     /// `PHOTOS_MASK_WORDS` (none): words that stars take the place of; comma-separated, or the path of a file with them.
     var maskedWords: [String] = []
 
+    /// `FOLLOWS_MAX_USER` (7,500): how many people one may follow, before 422.
+    var maximumFollowsOfUser = 7_500
+    /// `HOME_MERGED_FOLLOWERS` (10,000): how many follow somebody whose posts are merged into their home feeds when they
+    /// are read, rather than copied.
+    var mergedFollowers = 10_000
+
     init() {}
 
     init(_ configuration: ConfigReader) throws {
+        maximumFollowsOfUser = try configuration.number("FOLLOWS_MAX_USER", default: 7_500, in: 1...100_000)
+        mergedFollowers = try configuration.number("HOME_MERGED_FOLLOWERS", default: 10_000, in: 1...1_000_000_000)
         masksShouting = try configuration.flag("PHOTOS_MASK_SHOUTING")
         maskedWords = try Self.words(configuration.text("PHOTOS_MASK_WORDS", default: ""))
     }

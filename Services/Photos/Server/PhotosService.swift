@@ -30,6 +30,7 @@ package struct PhotosService: SuiteService {
     private let replies: ReplyRoutes
     private let flags: FlagRoutes
     private let live: Live
+    private let circle: Circle
     private let upkeep: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
@@ -54,6 +55,7 @@ package struct PhotosService: SuiteService {
         flags = FlagRoutes(flags: Flags(database: database, people: people, links: links, cursors: cursors))
         let push = try configuration.text("PUSH_URL").map { _ in PushClient(try resources.neighbours.client("push")) }
         live = try await Live(LiveConfiguration(configuration), people: people, links: links, push: push, resources)
+        circle = Circle(resources, settings, people: people, links: links)
         let clearing = PostClearing(database: database)
         upkeep =
             [Periodic("clearing of deleted posts", every: .seconds(1), logger: logger, clearing.clear)] + live.upkeep
@@ -65,6 +67,8 @@ package struct PhotosService: SuiteService {
         posts.add(to: routes)
         replies.add(to: routes)
         flags.add(to: routes)
+        PeopleRoutes(profiles: circle.profiles, search: circle.search, follows: circle.follows).add(to: routes)
+        HomeRoutes(home: circle.home).add(to: routes)
     }
 
     package var background: [any Service] { upkeep }

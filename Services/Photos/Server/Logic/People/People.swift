@@ -16,35 +16,71 @@ struct People: Sendable {
     /// - Throws: `unavailable` for somebody new, while auth is away and he may have a name there.
     func person(for user: User.ID) async throws -> Person {
         if let known = try await PeopleStore(db: database.reads).find(user) { return known }
-        let name = String(try await firstName(of: user).unicodeScalars.prefix(Self.maximumName))
-        return try await database.transaction { db in
-            let store = PeopleStore(db: db)
-            try await store.insert(user, named: name)
-            guard let person = try await store.find(user) else { throw APIError.unavailable("the list of people") }
-            return person
-        }
+        return try await make(user, named: user.isRoosts ? try await accountName(of: user) ?? "" : user.user)
     }
 
-    /// Somebody whom another names, by what he is known by in their application.
+    /// Whom somebody names by his userId who may see him.
     ///
-    /// - Throws: `notFound` for who has never been here, and for one whom a block keeps apart.
-    func find(_ name: String, for viewer: Person) async throws -> Person {
-        // Roost's own are UUIDs in lower case; a customer's are as they are.
-        let name = viewer.user.isRoosts ? UUID(uuidString: name)?.uuidString.lowercased() ?? "" : name
-        let user = User.ID(application: viewer.user.application, user: name)
-        guard let person = try await PeopleStore(db: database.reads).find(user, seenBy: viewer.id) else {
-            throw APIError(.notFound, "person_not_found", "there is no such person")
+    /// One of Roost's accounts is made at first sight here too. In a customer's application anybody may have any name, so
+    /// somebody is there when he has been.
+    ///
+    /// - Throws: `notFound` for nobody, and for somebody whom a block keeps apart from who asks.
+    func find(_ userID: String, for viewer: Person) async throws -> Person {
+        guard let user = Self.user(userID, in: viewer.user.application) else { throw Self.notFound }
+        if let known = try await PeopleStore(db: database.reads).find(user) {
+            guard try await !BlockStore(db: database.reads).keepsApart(known.id, viewer.id) else { throw Self.notFound }
+            return known
         }
-        return person
+        guard user.isRoosts, let name = try await accountName(of: user) else { throw Self.notFound }
+        return try await make(user, named: name)
     }
 
+    static let notFound = APIError(.notFound, "person_not_found", "there is no such person")
     /// Somebody whose account was deleted while he asked.
     static let gone = APIError(.forbidden, "account_gone", "this account is gone")
 
-    /// In a customer's application the name that its account server chose; of Roost's own accounts auth knows it.
-    private func firstName(of user: User.ID) async throws -> String {
-        guard user.isRoosts else { return user.user }
-        let account = try await auth.users([user.user]).first
-        return account?.fullName ?? account?.username ?? ""
+    /// Takes over what somebody is called now, if he has been here.
+    func rename(_ user: User.ID, to name: String, in db: PostgresTransaction) async throws {
+        guard let known = try await PeopleStore(db: db).find(user) else { return }
+        try await rename(known.id, to: Self.cut(name), in: db)
     }
+
+    /// Changes a name and what its owner is found by.
+    func rename(_ person: Person.ID, to name: String, in db: PostgresTransaction) async throws {
+        let (store, names) = (PeopleStore(db: db), PersonNameStore(db: db))
+        guard let known = try await store.lock(person) else { return }
+        try await store.set(name: name, bio: nil, of: person)
+        guard known.isSearchable else { return }
+        try await names.delete(of: person)
+        try await names.insert(FoundNames.names(of: known.person.user, named: name), of: known.person)
+    }
+
+    private func make(_ user: User.ID, named name: String) async throws -> Person {
+        let name = Self.cut(name)
+        return try await database.transaction { db in
+            let store = PeopleStore(db: db)
+            if let made = try await store.insert(user, named: name) {
+                let names = FoundNames.names(of: user, named: name)
+                if try await store.isSearchable(made.id) == true {
+                    try await PersonNameStore(db: db).insert(names, of: made)
+                }
+                return made
+            }
+            guard let known = try await store.find(user) else { throw APIError.unavailable("the list of people") }
+            return known
+        }
+    }
+
+    /// What one of Roost's accounts is called, maybe nothing; nil where there is none.
+    private func accountName(of user: User.ID) async throws -> String? {
+        try await auth.users([user.user]).first.map { $0.fullName ?? $0.username ?? "" }
+    }
+
+    /// Roost's ids are UUIDs in lower case, a customer's are as they are; nil for what is none.
+    private static func user(_ name: String, in application: String) -> User.ID? {
+        guard application == RoostApplication.id else { return User.ID(application: application, user: name) }
+        return UUID(uuidString: name).map { User.ID(application: application, user: $0.uuidString.lowercased()) }
+    }
+
+    private static func cut(_ name: String) -> String { String(name.unicodeScalars.prefix(maximumName)) }
 }

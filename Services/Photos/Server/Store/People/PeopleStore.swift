@@ -10,32 +10,75 @@ struct PeopleStore<Executor: PostgresExecutor> {
         try await db.first(
             """
             SELECT \(unsafe: Person.columns) FROM people
-            WHERE application_id = \(user.application) AND user_id = \(user.user)
+            WHERE application_id = \(user.application) AND user_id = \(user.user) AND is_seen
             """,
             as: Person.init(row:)
         )
     }
 
-    /// As the other, but not one whom a block keeps apart from the viewer.
-    func find(_ user: User.ID, seenBy viewer: Person.ID) async throws -> Person? {
+    /// Makes somebody who is not there yet; nil for who is, and stays as he is.
+    func insert(_ user: User.ID, named name: String) async throws -> Person? {
         try await db.first(
-            """
-            SELECT \(unsafe: Person.columns) FROM people
-            WHERE application_id = \(user.application) AND user_id = \(user.user)
-                AND \(unblocked: "people.person_id", by: viewer)
-            """,
-            as: Person.init(row:)
-        )
-    }
-
-    /// Makes somebody who is not there yet; who is stays as he is.
-    func insert(_ user: User.ID, named name: String) async throws {
-        try await db.run(
             """
             INSERT INTO people (application_id, user_id, full_name, created_at)
             VALUES (\(user.application), \(user.user), \(name), clock_timestamp())
+            ON CONFLICT ON CONSTRAINT people_user_key DO UPDATE
+            SET full_name = excluded.full_name, created_at = excluded.created_at, is_seen = true
+            WHERE NOT people.is_seen
+            RETURNING \(unsafe: Person.columns)
+            """,
+            as: Person.init(row:)
+        )
+    }
+
+    /// The number of somebody who may never have been here.
+    func mention(_ user: User.ID) async throws -> Person.ID {
+        try await db.run(
+            """
+            INSERT INTO people (application_id, user_id, full_name, created_at, is_seen)
+            VALUES (\(user.application), \(user.user), '', clock_timestamp(), false)
             ON CONFLICT ON CONSTRAINT people_user_key DO NOTHING
             """
         )
+        return try await db.one(
+            "SELECT person_id FROM people WHERE application_id = \(user.application) AND user_id = \(user.user)",
+            as: { try $0.decode("person_id") }
+        )
+    }
+
+    /// Nobody else changes what somebody is called until the transaction ends; nil where he is gone.
+    func lock(_ person: Person.ID) async throws -> (person: Person, isSearchable: Bool)? {
+        try await db.first(
+            """
+            SELECT \(unsafe: Person.columns), searchable FROM people WHERE person_id = \(person) FOR NO KEY UPDATE
+            """,
+            as: { (try Person(row: $0), try $0.bool("searchable")) }
+        )
+    }
+
+    func isSearchable(_ person: Person.ID) async throws -> Bool? {
+        try await db.first(
+            "SELECT searchable FROM people WHERE person_id = \(person)",
+            as: { try $0.bool("searchable") }
+        )
+    }
+
+    func set(searchable: Bool, _ person: Person.ID) async throws {
+        try await db.run("UPDATE people SET searchable = \(searchable) WHERE person_id = \(person)")
+    }
+
+    /// Changes what is not nil.
+    func set(name: String?, bio: String?, of person: Person.ID) async throws {
+        try await db.run(
+            """
+            UPDATE people SET full_name = coalesce(\(name), full_name), bio = coalesce(\(bio), bio)
+            WHERE person_id = \(person)
+            """
+        )
+    }
+
+    /// The picture is a path below `/media/`, or none.
+    func set(picture: String?, of person: Person.ID) async throws {
+        try await db.run("UPDATE people SET picture_url = \(picture) WHERE person_id = \(person)")
     }
 }

@@ -1,0 +1,54 @@
+import ServiceClient
+package import Wire
+
+/// People: profiles, whom one follows, and who is found.
+extension PhotosClient {
+    package func me() async throws -> Profile {
+        try await service.get("/photos/me")
+    }
+
+    @discardableResult
+    package func change(_ changes: ProfileChanges) async throws -> Profile {
+        try await service.patch("/photos/me", changes)
+    }
+
+    package func privacy() async throws -> Privacy {
+        try await service.get("/photos/me/privacy")
+    }
+
+    @discardableResult
+    package func change(_ privacy: Privacy) async throws -> Privacy {
+        try await service.put("/photos/me/privacy", privacy)
+    }
+
+    package func profile(of user: String) async throws -> Profile {
+        try await service.get(path(to: user))
+    }
+
+    /// At most ten.
+    package func people(found query: String) async throws -> [Profile] {
+        try await service.get("/photos/people", query: [("query", query)], as: Page<Profile>.self).things
+    }
+
+    @discardableResult
+    package func follow(_ user: String) async throws -> Profile {
+        try await service.put("\(path(to: user))/follow")
+    }
+
+    @discardableResult
+    package func unfollow(_ user: String) async throws -> Profile {
+        try await service.delete("\(path(to: user))/follow")
+    }
+
+    /// The newest first.
+    package func followers(of user: String, limit: Int? = nil, cursor: String? = nil) async throws -> Page<Profile> {
+        try await service.get("\(path(to: user))/followers", query: Self.page(limit, cursor))
+    }
+
+    /// Whom he has followed last first.
+    package func following(of user: String, limit: Int? = nil, cursor: String? = nil) async throws -> Page<Profile> {
+        try await service.get("\(path(to: user))/following", query: Self.page(limit, cursor))
+    }
+
+    private func path(to user: String) -> String { "/photos/people/\(ServiceClient.percentEncoded(user))" }
+}

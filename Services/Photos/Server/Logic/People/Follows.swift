@@ -1,0 +1,99 @@
+import PhotosAPI
+import Postgres
+import ServiceHost
+import Wire
+
+/// The rules of following: everybody may follow whom he sees, but himself, and every count is exact.
+struct Follows: Sendable {
+    let database: PostgresPool
+    let people: People
+    let links: MediaLinks
+    let cursors: CursorSigner
+    /// How many one may follow.
+    let maximum: Int
+    /// How many follow somebody whose posts are not copied.
+    let popular: Int
+
+    /// How many such people somebody follows at most; the others' posts are copied all the same.
+    static let mergedAtMost = 100
+
+    func follow(_ name: String, by user: User.ID) async throws -> Profile {
+        let follower = try await people.person(for: user)
+        let followee = try await people.find(name, for: follower)
+        guard follower.id != followee.id else {
+            throw APIError(.unprocessable, "cannot_follow_oneself", "nobody follows himself")
+        }
+        try await database.transaction { db in
+            let store = FollowStore(db: db)
+            guard try await store.lock(follower.id, followee.id),
+                try await store.insert(follower.id, followee.id, popular: popular, mergedAtMost: Self.mergedAtMost)
+            else { return }
+            guard try await store.following(of: follower.id) < maximum else {
+                throw APIError(.unprocessable, "too_many_follows", "one may follow \(maximum) people")
+            }
+            try await store.count(1, follower.id, followee.id)
+            try await PhotoNews.follow(follower.id, followee.id, in: db)
+            try await PhotoChange.noteHome(of: follower.id, in: db)
+        }
+        // Where a block keeps the two apart nothing began, and nobody is there to be shown.
+        return try await profile(of: followee, for: follower)
+    }
+
+    func unfollow(_ name: String, by user: User.ID) async throws -> Profile {
+        let follower = try await people.person(for: user)
+        let followee = try await people.find(name, for: follower)
+        try await database.transaction { db in
+            guard try await FollowStore(db: db).lock(follower.id, followee.id) else { return }
+            try await end(follower.id, followee.id, in: db)
+        }
+        return try await profile(of: followee, for: follower)
+    }
+
+    /// Ends it, takes the followee's posts out of the follower's feed and counts both; the two are locked.
+    func end(_ follower: Person.ID, _ followee: Person.ID, in db: PostgresTransaction) async throws {
+        let store = FollowStore(db: db)
+        guard try await store.delete(follower, followee) else { return }
+        // A statement of its own: it has to see what a reader copied while the one before waited for him.
+        try await FeedStore(db: db).delete(by: followee, of: follower)
+        try await store.count(-1, follower, followee)
+        try await PhotoChange.noteHome(of: follower, in: db)
+    }
+
+    func followers(of name: String, for user: User.ID, limit: Int, cursor: String?) async throws -> Page<Profile> {
+        try await list("followers", of: name, for: user, limit: limit, cursor: cursor) { store, person, viewer, last in
+            try await store.followers(of: person, for: viewer, after: last, limit: limit + 1)
+        }
+    }
+
+    func following(of name: String, for user: User.ID, limit: Int, cursor: String?) async throws -> Page<Profile> {
+        try await list("following", of: name, for: user, limit: limit, cursor: cursor) { store, person, viewer, last in
+            try await store.following(of: person, for: viewer, after: last, limit: limit + 1)
+        }
+    }
+
+    private func list(
+        _ kind: String,
+        of name: String,
+        for user: User.ID,
+        limit: Int,
+        cursor: String?,
+        _ read: (FollowListStore<PostgresReads>, Person.ID, Person.ID, FollowPosition) async throws -> [ListedPerson]
+    ) async throws -> Page<Profile> {
+        let viewer = try await people.person(for: user)
+        let person = try await people.find(name, for: viewer)
+        _ = try await profile(of: person, for: viewer)
+        let list = "\(kind) of \(person.id)"
+        let last = try cursor.map { try cursors.position($0, of: list, for: user, as: FollowPosition.self) }
+        let store = FollowListStore(db: database.reads, links: links)
+        let found = try await read(store, person.id, viewer.id, last ?? .start)
+        let page = found.prefix(limit)
+        guard found.count > limit, let end = page.last else { return Page(page.map(\.profile)) }
+        return Page(page.map(\.profile), next: try cursors.sign(end.position, of: list, for: user))
+    }
+
+    private func profile(of person: Person, for viewer: Person) async throws -> Profile {
+        let store = ProfileStore(db: database.reads, links: links)
+        guard let profile = try await store.profile(of: person.id, for: viewer.id) else { throw People.notFound }
+        return profile
+    }
+}

@@ -1,0 +1,65 @@
+import PhotosAPI
+import Postgres
+import Wire
+
+/// The rules of profiles: what each says of himself, and who finds him.
+///
+/// Names and pictures are kept here alone and read from here, so that a change is seen everywhere at once.
+struct Profiles: Sendable {
+    let database: PostgresPool
+    let people: People
+    let links: MediaLinks
+
+    func own(of user: User.ID) async throws -> Profile {
+        let person = try await people.person(for: user)
+        return try await profile(of: person.id, for: person.id)
+    }
+
+    func show(_ name: String, to user: User.ID) async throws -> Profile {
+        let viewer = try await people.person(for: user)
+        return try await profile(of: people.find(name, for: viewer).id, for: viewer.id)
+    }
+
+    /// Changes what is named, all of it or nothing.
+    func change(_ changes: ProfileChanges, of user: User.ID) async throws -> Profile {
+        let name = try changes.fullName.map(ProfileRules.fullName)
+        let bio = try changes.bio.isNamed ? ProfileRules.bio(changes.bio.value ?? "") : nil
+        let person = try await people.person(for: user)
+        try await database.transaction { db in
+            if let name { try await people.rename(person.id, to: name, in: db) }
+            let store = PeopleStore(db: db)
+            if let bio { try await store.set(name: nil, bio: bio, of: person.id) }
+            switch changes.profilePicture {
+            case .unchanged: break
+            case .cleared: try await store.set(picture: nil, of: person.id)
+            case .set: throw APIError(.notFound, "upload_not_found", "no such upload", field: "profilePicture")
+            }
+        }
+        return try await profile(of: person.id, for: person.id)
+    }
+
+    func privacy(of user: User.ID) async throws -> Privacy {
+        let person = try await people.person(for: user)
+        return Privacy(searchable: try await PeopleStore(db: database.reads).isSearchable(person.id) ?? false)
+    }
+
+    /// Who does not want to be found keeps no name to be found by.
+    func change(_ privacy: Privacy, of user: User.ID) async throws -> Privacy {
+        let person = try await people.person(for: user)
+        try await database.transaction { db in
+            let (store, names) = (PeopleStore(db: db), PersonNameStore(db: db))
+            guard let known = try await store.lock(person.id), known.isSearchable != privacy.searchable else { return }
+            try await store.set(searchable: privacy.searchable, person.id)
+            try await names.delete(of: person.id)
+            guard privacy.searchable else { return }
+            try await names.insert(FoundNames.names(of: user, named: known.person.fullName), of: known.person)
+        }
+        return privacy
+    }
+
+    private func profile(of person: Person.ID, for viewer: Person.ID) async throws -> Profile {
+        let store = ProfileStore(db: database.reads, links: links)
+        guard let profile = try await store.profile(of: person, for: viewer) else { throw People.notFound }
+        return profile
+    }
+}

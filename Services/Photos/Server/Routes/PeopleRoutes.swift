@@ -1,0 +1,78 @@
+import Hummingbird
+import PhotosAPI
+import ServiceHost
+import Wire
+
+/// Serves `/photos/me` and `/photos/people`.
+struct PeopleRoutes {
+    let profiles: Profiles
+    let search: PeopleSearch
+    let follows: Follows
+
+    func add(to routes: SuiteRoutes) {
+        routes.user.get("photos/me", use: showOwn)
+        routes.user.patch("photos/me", use: change)
+        routes.user.get("photos/me/privacy", use: showPrivacy)
+        routes.user.put("photos/me/privacy", use: changePrivacy)
+        routes.user.get("photos/people", use: find)
+        routes.user.get("photos/people/:userId", use: show)
+        routes.user.put("photos/people/:userId/follow", use: follow)
+        routes.user.delete("photos/people/:userId/follow", use: unfollow)
+        routes.user.get("photos/people/:userId/followers", use: listFollowers)
+        routes.user.get("photos/people/:userId/following", use: listFollowing)
+    }
+
+    func showOwn(request: Request, context: UserContext) async throws -> Reply<Profile> {
+        Reply(try await profiles.own(of: context.user))
+    }
+
+    func change(request: Request, context: UserContext) async throws -> Reply<Profile> {
+        let changes = try await request.decode(as: ProfileChanges.self, context: context)
+        return Reply(try await profiles.change(changes, of: context.user))
+    }
+
+    func showPrivacy(request: Request, context: UserContext) async throws -> Reply<Privacy> {
+        Reply(try await profiles.privacy(of: context.user))
+    }
+
+    func changePrivacy(request: Request, context: UserContext) async throws -> Reply<Privacy> {
+        let privacy = try await request.decode(as: Privacy.self, context: context)
+        return Reply(try await profiles.change(privacy, of: context.user))
+    }
+
+    func find(request: Request, context: UserContext) async throws -> Page<Profile> {
+        try await search.find(request.query("query"), by: context.user)
+    }
+
+    func show(request: Request, context: UserContext) async throws -> Reply<Profile> {
+        Reply(try await profiles.show(context.path("userId"), to: context.user))
+    }
+
+    func follow(request: Request, context: UserContext) async throws -> Reply<Profile> {
+        Reply(try await follows.follow(context.path("userId"), by: context.user))
+    }
+
+    func unfollow(request: Request, context: UserContext) async throws -> Reply<Profile> {
+        Reply(try await follows.unfollow(context.path("userId"), by: context.user))
+    }
+
+    func listFollowers(request: Request, context: UserContext) async throws -> Page<Profile> {
+        let (limit, cursor) = (try request.limit(), try request.query("cursor"))
+        return try await follows.followers(
+            of: context.path("userId"),
+            for: context.user,
+            limit: limit,
+            cursor: cursor
+        )
+    }
+
+    func listFollowing(request: Request, context: UserContext) async throws -> Page<Profile> {
+        let (limit, cursor) = (try request.limit(), try request.query("cursor"))
+        return try await follows.following(
+            of: context.path("userId"),
+            for: context.user,
+            limit: limit,
+            cursor: cursor
+        )
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import PhotosAPI
+import Postgres
+import Wire
+
+/// The table `follows`, and the two counts in `people` that follow from it.
+///
+/// Locks are taken in one order everywhere: rows of `people` by their ids, then rows of `follows`. So of two people
+/// nobody begins or ends to follow the other while a transaction has locked both.
+struct FollowStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// Locks two people; false where one of them is gone.
+    func lock(_ one: Person.ID, _ other: Person.ID) async throws -> Bool {
+        try await db.all(
+            """
+            SELECT person_id FROM people WHERE person_id IN (\(one), \(other)) ORDER BY person_id FOR NO KEY UPDATE
+            """,
+            as: { _ in }
+        ).count == 2
+    }
+
+    /// Begins to follow, where no block keeps the two apart and there is room for one more; false where nothing began.
+    ///
+    /// Posts of somebody whom as many as `popular` follow are not copied, as long as there are few like him among those
+    /// who are followed: each is looked up whenever the feed is read.
+    func insert(_ follower: Person.ID, _ followee: Person.ID, popular: Int, mergedAtMost: Int) async throws -> Bool {
+        try await db.run(
+            """
+            INSERT INTO follows (follower_id, followee_id, synced_number, created_at)
+            SELECT \(follower), people.person_id,
+                   CASE WHEN people.follower_count < \(popular) OR \(mergedAtMost) <= (
+                       SELECT count(*) FROM follows AS others
+                       WHERE others.follower_id = \(follower) AND others.synced_number IS NULL
+                   ) THEN 0 END,
+                   clock_timestamp()
+            FROM people
+            WHERE people.person_id = \(followee) AND \(unblocked: "people.person_id", by: follower)
+            ON CONFLICT ON CONSTRAINT follows_pkey DO NOTHING
+            """
+        ) == 1
+    }
+
+    /// False: did not follow.
+    func delete(_ follower: Person.ID, _ followee: Person.ID) async throws -> Bool {
+        try await db.run("DELETE FROM follows WHERE follower_id = \(follower) AND followee_id = \(followee)") == 1
+    }
+
+    /// Counts one more on both sides, or one less.
+    func count(_ difference: Int64, _ follower: Person.ID, _ followee: Person.ID) async throws {
+        try await db.run(
+            """
+            UPDATE people
+            SET following_count = following_count + CASE WHEN person_id = \(follower) THEN \(difference) ELSE 0 END,
+                follower_count = follower_count + CASE WHEN person_id = \(followee) THEN \(difference) ELSE 0 END
+            WHERE person_id IN (\(follower), \(followee))
+            """
+        )
+    }
+
+    /// How many somebody follows.
+    func following(of follower: Person.ID) async throws -> Int64 {
+        try await db.first(
+            "SELECT following_count FROM people WHERE person_id = \(follower)",
+            as: { try $0.int64("following_count") }
+        ) ?? 0
+    }
+}
+
+/// A place in a list of followers or of those followed.
+struct FollowPosition: Codable, Hashable, Sendable {
+    /// Of the moment since when, in microseconds.
+    let since: Int64
+    let person: Int64
+
+    /// Before the newest.
+    static let start = FollowPosition(since: 253_370_764_800_000_000, person: .max)
+
+    var date: Date { Date(microseconds: since) }
+}
+
+/// Somebody in such a list, and where.
+struct ListedPerson: Sendable {
+    let profile: Profile
+    let position: FollowPosition
+}
+
+/// Followers, and those followed, newest first.
+struct FollowListStore<Executor: PostgresExecutor> {
+    let db: Executor
+    let links: MediaLinks
+
+    func followers(
+        of person: Person.ID,
+        for viewer: Person.ID,
+        after last: FollowPosition,
+        limit: Int
+    ) async throws -> [ListedPerson] {
+        try await db.all(
+            """
+            WITH listed AS MATERIALIZED (
+                SELECT follower_id AS listed_id, created_at FROM follows
+                WHERE followee_id = \(person) AND (created_at, follower_id) < (\(last.date), \(last.person))
+                    AND \(unblocked: "follows.follower_id", by: viewer)
+                ORDER BY created_at DESC, follower_id DESC LIMIT \(limit)
+            )
+            SELECT \(profileFor: viewer), listed.created_at
+            FROM listed JOIN people ON people.person_id = listed.listed_id
+            ORDER BY listed.created_at DESC, listed.listed_id DESC
+            """,
+            as: { try ListedPerson(row: $0, links) }
+        )
+    }
+
+    func following(
+        of person: Person.ID,
+        for viewer: Person.ID,
+        after last: FollowPosition,
+        limit: Int
+    ) async throws -> [ListedPerson] {
+        try await db.all(
+            """
+            WITH listed AS MATERIALIZED (
+                SELECT followee_id AS listed_id, created_at FROM follows
+                WHERE follower_id = \(person) AND (created_at, followee_id) < (\(last.date), \(last.person))
+                    AND \(unblocked: "follows.followee_id", by: viewer)
+                ORDER BY created_at DESC, followee_id DESC LIMIT \(limit)
+            )
+            SELECT \(profileFor: viewer), listed.created_at
+            FROM listed JOIN people ON people.person_id = listed.listed_id
+            ORDER BY listed.created_at DESC, listed.listed_id DESC
+            """,
+            as: { try ListedPerson(row: $0, links) }
+        )
+    }
+}
+
+extension ListedPerson {
+    fileprivate init(row: PostgresRow, _ links: MediaLinks) throws {
+        self.init(
+            profile: try Profile(row: row, links),
+            position: FollowPosition(
+                since: try row.date("created_at").microseconds,
+                person: try row.int64("person_id")
+            )
+        )
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import PhotosAPI
+import TestSupport
+import Testing
+import Wire
+
+/// Whatever people do, feeds, counts and lists are those of a plain model of it.
+@Suite struct ModelTests {
+    private static let people = 20
+    /// Of each history; `SOAK=1` goes on for long.
+    private static let steps = ProcessInfo.processInfo.environment["SOAK"] == "1" ? 10_000 : 150
+    /// After so many steps everybody looks at everybody.
+    private static let wholeLook = 75
+
+    /// Two instances over one database, and people so much followed that half of them are merged in.
+    @Test(arguments: [UInt64(1), 2])
+    func everyHistoryIsTheModels(seed: UInt64) async throws {
+        let settings = seed == 1 ? [:] : ["HOME_MERGED_FOLLOWERS": "4"]
+        try await withPhotos(settings: settings) { scene in
+            try await withSecondInstance(of: scene, settings: settings) { second in
+                var history = try await Self.history(scene, second, seed: seed)
+                for step in 1...Self.steps {
+                    let what = try await history.step()
+                    let differences = try await Self.differences(&history, after: step)
+                    #expect(differences.isEmpty, "seed \(seed), step \(step), \(what)")
+                    guard differences.isEmpty else { return }
+                }
+                #expect(try await scene.misfollowed() == [])
+                #expect(try await scene.miscounted() == [])
+            }
+        }
+    }
+
+    private static func history(_ scene: Scene, _ second: TestService, seed: UInt64) async throws -> RandomHistory {
+        var players: [[Player]] = []
+        for number in 0..<people {
+            let name = User.ID(application: Scene.application, user: "p\(number)")
+            let one = try await Player(name, at: scene.service, scene.auth)
+            try await scene.introduce(one)
+            players.append([one, try await Player(name, at: second, scene.auth)])
+        }
+        return try RandomHistory(scene, players: players, seed: seed)
+    }
+
+    /// Everybody's home after every step, and of one person all that another sees; now and then, all of all.
+    private static func differences(_ history: inout RandomHistory, after step: Int) async throws -> [String] {
+        var differences: [String] = []
+        let isWhole = step.isMultiple(of: wholeLook)
+        let watched = Int.random(in: 0..<people, using: &history.random)
+        for reader in 0..<people {
+            let others = isWhole ? Array(0..<people) : reader == watched ? [(step + reader) % people] : []
+            differences += try await history.differences(for: reader, of: others)
+        }
+        return differences
+    }
+}

@@ -1,0 +1,93 @@
+/// Twenty people and all they do, as plainly as it can be said: what the service has to agree with.
+struct SocialModel {
+    struct Post {
+        let author: Int
+        /// The order in which posts were made.
+        let place: Int
+        var text: String
+        var isHidden = false
+        var likers: Set<Int> = []
+        /// In their order.
+        var comments: [(writer: Int, text: String)] = []
+    }
+
+    struct Pair: Hashable {
+        let from: Int
+        let to: Int
+    }
+
+    let people: Int
+    /// By their ids.
+    var posts: [String: Post] = [:]
+    var follows: Set<Pair> = []
+    var blocks: Set<Pair> = []
+    private var made = 0
+
+    init(people: Int) { self.people = people }
+
+    mutating func add(_ id: String, by author: Int, _ text: String) {
+        made += 1
+        posts[id] = Post(author: author, place: made, text: text)
+    }
+
+    mutating func block(_ from: Int, _ to: Int) {
+        blocks.insert(Pair(from: from, to: to))
+        follows.remove(Pair(from: from, to: to))
+        follows.remove(Pair(from: to, to: from))
+    }
+
+    func isApart(_ one: Int, _ other: Int) -> Bool {
+        blocks.contains(Pair(from: one, to: other)) || blocks.contains(Pair(from: other, to: one))
+    }
+
+    /// Newest first.
+    func home(of reader: Int) -> [String] {
+        shown { post in
+            !post.isHidden && !isApart(reader, post.author)
+                && (post.author == reader || follows.contains(Pair(from: reader, to: post.author)))
+        }
+    }
+
+    func general(for reader: Int) -> [String] { shown { !$0.isHidden && !isApart(reader, $0.author) } }
+
+    func posts(of author: Int, for reader: Int) -> [String] {
+        shown { $0.author == author && (!$0.isHidden || author == reader) }
+    }
+
+    /// Whether somebody sees a post by its id.
+    func isVisible(_ id: String, to reader: Int) -> Bool {
+        posts[id].map { $0.author == reader || !$0.isHidden && !isApart(reader, $0.author) } ?? false
+    }
+
+    func followers(of person: Int, for reader: Int) -> Set<Int> {
+        Set(follows.filter { $0.to == person && !isApart(reader, $0.from) }.map(\.from))
+    }
+
+    func following(of person: Int, for reader: Int) -> Set<Int> {
+        Set(follows.filter { $0.from == person && !isApart(reader, $0.to) }.map(\.to))
+    }
+
+    /// Latest first, without those of people kept apart.
+    func comments(on id: String, for reader: Int) -> [String] {
+        (posts[id]?.comments ?? []).filter { !isApart(reader, $0.writer) }.map(\.text).reversed()
+    }
+
+    private func shown(_ isShown: (Post) -> Bool) -> [String] {
+        posts.filter { isShown($0.value) }.sorted { $0.value.place > $1.value.place }.map(\.key)
+    }
+}
+
+/// SplitMix64: the same history for the same seed, on every machine.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
