@@ -13,7 +13,7 @@ import Tus
     @Test(arguments: [100, 3_000_000])
     func otherPeoplesClientUploadsHoweverItGoes(size: Int) async throws {
         let store = KeptUploads()
-        try await app(store).test(.live) { client in
+        try await app(store).test(.live) { client async throws in
             let port = try #require(client.port)
             let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
                 .deletingLastPathComponent().path
@@ -45,7 +45,7 @@ import Tus
 
     @Test func whatIsSaidAboutAnUploadIsSaidAgain() async throws {
         let said = "filename d29ybGQucG5n,is_private"
-        try await app(KeptUploads()).test(.router) { client in
+        try await app(KeptUploads()).test(.router) { client async throws in
             let path = try await client.begin(100, [.uploadMetadata: said])
             let answer = try await client.ask(path, .head)
             #expect(answer.status == .ok)
@@ -59,7 +59,7 @@ import Tus
     @Test(arguments: ["a", "a b", "a YQ==,", "a YQ== c", "a YQ==,a Yg==", " ", "ä YQ=="])
     func whatMakesNoSenseAboutItIsRefused(said: String) async throws {
         // Of these a key alone makes sense.
-        try await app(KeptUploads()).test(.router) { client in
+        try await app(KeptUploads()).test(.router) { client async throws in
             let answer = try await client.ask("/files", .post, [.uploadLength: "1", .uploadMetadata: said])
             #expect(answer.status == (said == "a" ? .created : .badRequest))
         }
@@ -67,7 +67,7 @@ import Tus
 
     @Test func theTimeOfItsEndIsWrittenAsInHTTP() async throws {
         let store = KeptUploads { Date(timeIntervalSince1970: 784_111_777 - 3_600) }
-        try await app(store).test(.router) { client in
+        try await app(store).test(.router) { client async throws in
             let answer = try await client.ask("/files", .post, [.uploadLength: "1"])
             #expect(answer.headers[.uploadExpires] == "Sun, 06 Nov 1994 08:49:37 GMT")
         }
@@ -76,7 +76,7 @@ import Tus
     @Test func afterItsTimeItIsGone() async throws {
         let time = Mutex(Date())
         let store = KeptUploads { time.withLock { $0 } }
-        try await app(store).test(.router) { client in
+        try await app(store).test(.router) { client async throws in
             let path = try await client.begin(3)
             time.withLock { $0 += 3_601 }
             #expect(try await client.ask(path, .head).status == .gone)
@@ -86,7 +86,7 @@ import Tus
     }
 
     @Test func nobodySeesAnothers() async throws {
-        try await app(KeptUploads()).test(.router) { client in
+        try await app(KeptUploads()).test(.router) { client async throws in
             let path = try await client.begin(3)
             for method in [HTTPRequest.Method.head, .delete] {
                 #expect(try await client.ask(path, method, user: "eve").status == .notFound)
@@ -99,7 +99,7 @@ import Tus
     @Test(arguments: [nil, "0.2.2", "1.0.0.0", ""])
     func anotherVersionIsRefused(version: String?) async throws {
         let store = KeptUploads()
-        try await app(store).test(.router) { client in
+        try await app(store).test(.router) { client async throws in
             var headers: HTTPFields = [.user: "ann", .uploadLength: "1"]
             headers[.tusResumable] = version
             try await client.execute(uri: "/files", method: .post, headers: headers) { answer in
@@ -112,7 +112,7 @@ import Tus
 
     @Test func aBeginningThatIsRefusedLeavesNothing() async throws {
         let store = KeptUploads()
-        try await app(store).test(.router) { client in
+        try await app(store).test(.router) { client async throws in
             var headers = HTTPFields.piece(at: nil)
             headers[.uploadLength] = "3"
             #expect(try await client.ask("/files", .post, headers, "abcd").status == .contentTooLarge)
@@ -130,7 +130,7 @@ import Tus
 
     @Test(arguments: ["sha1", "sha256", "sha512", "md5"])
     func everyChecksumThatIsNamedIsChecked(algorithm: String) async throws {
-        func digest(_ text: String) -> String {
+        @Sendable func digest(_ text: String) -> String {
             let data = Data(text.utf8)
             return switch algorithm {
             case "sha1": Data(Insecure.SHA1.hash(data: data)).base64EncodedString()
@@ -140,7 +140,7 @@ import Tus
             }
         }
         let store = KeptUploads()
-        try await app(store).test(.router) { client in
+        try await app(store).test(.router) { client async throws in
             let path = try await client.begin(6)
             var headers = HTTPFields.piece(at: 0)
             headers[.uploadChecksum] = "\(algorithm) \(digest("abd"))"
