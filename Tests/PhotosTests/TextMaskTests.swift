@@ -1,5 +1,6 @@
 import PhotosAPI
 import Testing
+import Wire
 
 @testable import PhotosServer
 
@@ -32,6 +33,15 @@ import Testing
             #expect(post.text == "What a **** #dawn")
             let edited = try await scene.ann.photos.edit(post.postId, PostChanges(text: "heck #heck"))
             #expect(edited.text == "**** #****" && edited.hashtags == [])
+
+            let uploads = try await scene.uploads(1, of: scene.ann)
+            let described = try await scene.ann.photos.post(
+                PostDraft(images: [ImageDraft(uploadId: uploads[0], alt: "a darn cat")])
+            )
+            #expect(described.images.map(\.alt) == ["a **** cat"])
+            let changes = PostChanges(images: [ImageChanges(alt: .set("a heck of a cat"))])
+            let anew = try await scene.ann.photos.edit(described.postId, changes)
+            #expect(anew.images.map(\.alt) == ["a **** of a cat"])
 
             let comment = try await scene.bob.photos.comment("OH HECK!!! NO", on: post.postId)
             #expect(comment.text == "Oh ****. No")

@@ -24,7 +24,7 @@ struct Posts: Sendable {
                 application: user.application,
                 text: text,
                 hashtags: hashtags,
-                images: zip(claimed, images).map { NewImage(image: $0, alt: $1.alt) },
+                images: zip(claimed, images).map { NewImage(image: $0, alt: $1.alt.map(mask.masked)) },
                 createdAt: place.createdAt
             )
             try await store.insert(post)
@@ -104,7 +104,7 @@ struct Posts: Sendable {
         guard let changes else { return false }
         let store = PostStore(db: db, links: links)
         let old = try await store.alts(of: key)
-        let new = try PostRules.alts(changes, to: old)
+        let new = try PostRules.alts(changes, to: old).map { $0.map(mask.masked) }
         guard new != old else { return false }
         try await store.set(alts: new, of: key)
         return true
