@@ -8,12 +8,12 @@ FROM docker.io/library/swift:6.3-bookworm AS build
 
 RUN apt-get update --quiet=2 \
     && apt-get install --yes --quiet=2 --no-install-recommends \
-        ca-certificates libargon2-dev libnats-dev libpq-dev pkg-config postgresql-client-15 \
+        ca-certificates libargon2-dev libnats-dev libpq-dev libvips-dev pkg-config postgresql-client-15 \
     && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /roost
 COPY . .
-ARG PROGRAMS="auth conversations photos push gateway roost sandbox"
+ARG PROGRAMS="auth conversations photos push image-worker gateway roost sandbox"
 # As `make programs` has them: docs/decisions/0007.
 ARG FLAGS="-Xswiftc -enforce-exclusivity=unchecked"
 # The caches make the next build as quick as one outside of a container. ONLY_TESTS=none leaves the tests out.
@@ -25,12 +25,15 @@ RUN --mount=type=cache,target=/roost/.build,sharing=locked \
     && for program in $PROGRAMS; do strip --output-file=/image/usr/local/bin/$program .build/release/$program || exit 1; done
 
 # What the programs need to run: the libraries they are linked to, pg_dump and pg_restore for `roost backup`, authorities
-# to trust, names for the user and for where hosts are looked up, and places to write.
+# to trust, names for the user and for where hosts are looked up, and places to write. Of libvips' modules the one that reads
+# HEIC, which is loaded when it is asked for: ldd does not see it from the programs.
 RUN mkdir -p /image/usr/lib/postgresql/15/bin /image/etc/ssl/certs /image/var/lib/roost/blobs /image/var/lib/roost/sandbox \
         /image/backups \
     && install --directory --mode=1777 /image/tmp \
     && cp /usr/lib/postgresql/15/bin/pg_dump /usr/lib/postgresql/15/bin/pg_restore /image/usr/lib/postgresql/15/bin/ \
-    && ldd /image/usr/local/bin/* /image/usr/lib/postgresql/15/bin/* \
+    && heif=$(ls /usr/lib/*/vips-modules-*/vips-heif.so) \
+    && cp --parents "$heif" /image \
+    && ldd /image/usr/local/bin/* /image/usr/lib/postgresql/15/bin/* "$heif" \
         | awk '$2 == "=>" { print $3 } $1 ~ "^/" && $1 !~ ":$" { print $1 }' | sort --unique \
         | xargs cp --dereference --parents --target-directory=/image \
     && cp /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ \

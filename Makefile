@@ -2,9 +2,9 @@
 SHELL := /bin/bash -euo pipefail
 CONFIGURATION ?= debug
 SWIFT_FORMAT ?= $(or $(shell command -v swift-format),swift format)
-PROGRAMS := roost auth conversations photos push gateway sandbox
-BENCHED := socketio-echo socket-load push-load
-SOURCES := Package.swift Services Shared Tests bench/SocketLoad bench/PushLoad
+PROGRAMS := roost auth conversations photos push image-worker gateway sandbox
+BENCHED := socketio-echo socket-load push-load image-load
+SOURCES := Package.swift Services Shared Tests bench/SocketLoad bench/PushLoad bench/ImageLoad
 BUILT = .build/$(CONFIGURATION)
 # docs/decisions/0007: the same for what runs and for its tests, so that dependencies are built once for both.
 FLAGS_release := -Xswiftc -enforce-exclusivity=unchecked

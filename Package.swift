@@ -73,6 +73,17 @@ func system(_ name: String, pkgConfig: String, apt: String) -> [Target] {
     [.systemLibrary(name: name, path: "Shared/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])]
 }
 
+/// Pictures of files: the library, and the program that decodes for it, so that libvips is in no other process.
+func images() -> [Target] {
+    system("CLibvips", pkgConfig: "vips", apt: "libvips-dev")
+        + [.target(name: "CVips", dependencies: ["CLibvips"], path: "Shared/CVips", linkerSettings: linkedToGLib)]
+        + shared("ImageWork", [])
+        + executable("image-worker", path: "Shared/ImageWorker", ["CVips", "ImageWork"])
+        + shared("Images", ["ChildProcesses", "ImageWork", .collections], excluding: ["README.md"])
+}
+
+let linkedToGLib: [LinkerSetting] = ["gobject-2.0", "gmodule-2.0", "glib-2.0"].map { .linkedLibrary($0) }
+
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> [Target] {
     [.testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: settings)]
 }
@@ -247,6 +258,7 @@ let package = Package(
         + [.systemLibrary(name: "CSpawn", path: "Shared/CSpawn")]
         + shared("ChildProcesses", ["CSpawn"])
         + shared("LocalPostgres", ["ChildProcesses", .logging])
+        + images()
         + shared(
             "ServiceClient",
             ["Wire", .asyncHTTPClient, .httpTypes, .logging, .nioCore, .nioHTTP1, .nioPosix, .serviceContext]
@@ -305,6 +317,7 @@ let package = Package(
                 .jwtKit, .lifecycle, .logging, .nioCore,
             ]
         )
+        + tests("ImagesTests", ["ChildProcesses", "ImageWork", "Images", "TestSupport", "image-worker"])
         + tests("LocalPostgresTests", ["ChildProcesses", "LocalPostgres", .logging])
         + tests("RoostTests", ["ChildProcesses", "ConversationsAPI", "PushAPI", "Wire", "roost"])
         + tests(
@@ -322,6 +335,7 @@ let package = Package(
         )
         + executable("socket-load", path: "bench/SocketLoad", [.argumentParser, .nioCore, .nioPosix])
         + executable("push-load", path: "bench/PushLoad", ["PushProviders", .argumentParser])
+        + executable("image-load", path: "bench/ImageLoad", ["Images", .argumentParser])
         + executable(
             "roost",
             path: "Services/Roost",

@@ -24,12 +24,13 @@ KINDS = [
     "history",
     "search",
     "uploads",
+    "thumbnails",
     "push",
     "handover",
     "logins",
     "idle",
 ]
-BINARIES = ["auth", "conversations", "push", "gateway", "sandbox", "socketio-echo", "socket-load", "push-load"]
+BINARIES = ["auth", "conversations", "push", "gateway", "sandbox", "socketio-echo", "socket-load", "push-load", "image-load"]
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -69,6 +69,19 @@ package final class ChildProcess: Sendable {
         }
     }
 
+    /// Hands a few bytes to the process, whose command has a `fed` input, without waiting; says whether it took them all.
+    ///
+    /// What is not read adds up to some hundred kilobytes, and then no more is taken.
+    package func send(_ bytes: [UInt8]) -> Bool {
+        state.withLock { state in
+            guard let input = state.input else {
+                return false
+            }
+            let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+            return Glibc.send(input, bytes, bytes.count, flags) == bytes.count
+        }
+    }
+
     /// Lets the process read end of file from a held input.
     package func closeInput() {
         let input = state.withLock { state in

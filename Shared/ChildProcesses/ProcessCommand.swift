@@ -7,6 +7,8 @@ package struct ProcessCommand: Sendable {
         /// A pipe whose other end this process holds: the child reads end of file when `closeInput()` is called or
         /// this process ends, however it ends.
         case held
+        /// As `held`, and `ChildProcess.send(_:)` writes into it.
+        case fed
     }
 
     /// Where a child's standard output and standard error go.

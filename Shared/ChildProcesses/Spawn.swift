@@ -61,6 +61,12 @@ struct Spawn: ~Copyable {
             lent.append(pipe.read)
             input = pipe.write
             posix_spawn_file_actions_adddup2(&actions, pipe.read, 0)
+        case .fed:
+            // Sockets: writing to a pipe that nobody reads any more would raise SIGPIPE in this process.
+            let sockets = try Self.makeSockets()
+            lent.append(sockets.theirs)
+            input = sockets.ours
+            posix_spawn_file_actions_adddup2(&actions, sockets.theirs, 0)
         }
     }
 
@@ -126,6 +132,15 @@ struct Spawn: ~Copyable {
         var ends: [Int32] = [0, 0]
         guard pipe2(&ends, O_CLOEXEC) == 0 else {
             throw ProcessError("cannot open a pipe: \(String(cString: strerror(errno)))")
+        }
+        return (ends[0], ends[1])
+    }
+
+    private static func makeSockets() throws -> (theirs: Int32, ours: Int32) {
+        var ends: [Int32] = [0, 0]
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
+            throw ProcessError("cannot open a pair of sockets: \(String(cString: strerror(errno)))")
         }
         return (ends[0], ends[1])
     }

@@ -1,0 +1,98 @@
+import CVips
+import Glibc
+import ImageWork
+
+/// The decoder's own words on why it cannot go on.
+struct DecoderError: Error {
+    let words: String
+
+    /// What libvips has noted since it was last asked, made short: its lines repeat one another.
+    init() {
+        guard let text = cvips_take_error() else {
+            words = ""
+            return
+        }
+        defer { free(text) }
+        let first = String(cString: text).split(separator: "\n").first ?? ""
+        words = String(first.unicodeScalars.filter { (0x20..<0x7F).contains($0.value) }.prefix(200).map(Character.init))
+    }
+}
+
+/// An image of libvips', given back when nobody needs it.
+final class Picture {
+    private let image: OpaquePointer
+
+    private init(_ image: OpaquePointer) { self.image = image }
+
+    deinit { cvips_release(image) }
+
+    convenience init(headerOf source: Source, options: String) throws {
+        guard let image = cvips_header(source.pointer, options) else { throw DecoderError() }
+        self.init(image)
+    }
+
+    /// Fitted into a square and upright; not decoded before it is saved.
+    convenience init(_ source: Source, side: Int, options: String) throws {
+        try self.init { cvips_thumbnail(source.pointer, $0, Int32(side), options) }
+    }
+
+    private convenience init(_ make: (UnsafeMutablePointer<OpaquePointer?>) -> Int32) throws {
+        var made: OpaquePointer?
+        guard make(&made) == 0, let made else { throw DecoderError() }
+        self.init(made)
+    }
+
+    var width: Int { Int(cvips_width(image)) }
+    var height: Int { Int(cvips_height(image)) }
+    /// Of one frame, where frames lie one below another.
+    var frameHeight: Int { Int(cvips_frame_height(image)) }
+    var hasAlpha: Bool { cvips_has_alpha(image) != 0 }
+    var isOnItsSide: Bool { cvips_is_on_its_side(image) != 0 }
+
+    func shrunk(to side: Int) throws -> Picture { try Picture { cvips_shrink(image, $0, Int32(side)) } }
+
+    func stripped() throws -> Picture { try Picture { cvips_strip(image, $0) } }
+
+    /// With its pixels in memory, and without a transparency that none of them has.
+    func decoded() throws -> Picture {
+        guard let copy = cvips_in_memory(image) else { throw DecoderError() }
+        let decoded = Picture(copy)
+        return try Picture { cvips_drop_idle_alpha(decoded.image, $0) }
+    }
+
+    func pixelsOnWhite() throws -> (width: Int, height: Int, pixels: [UInt8]) {
+        var (width, height): (Int32, Int32) = (0, 0)
+        guard let pixels = cvips_pixels_on_white(image, &width, &height) else { throw DecoderError() }
+        defer { cvips_free(pixels) }
+        let bytes = UnsafeRawBufferPointer(start: pixels, count: Int(width) * Int(height) * 3)
+        return (Int(width), Int(height), Array(bytes))
+    }
+
+    func saved(as format: PictureFormat, quality: Int, isProgressive: Bool) throws -> [UInt8] {
+        var bytes: UnsafeMutableRawPointer?
+        var count = 0
+        let quality = Int32(quality)
+        let result =
+            switch format {
+            case .jpeg: cvips_save_jpeg(image, &bytes, &count, quality, isProgressive ? 1 : 0)
+            case .webp: cvips_save_webp(image, &bytes, &count, quality)
+            case .gif: cvips_save_gif(image, &bytes, &count)
+            case .png, .heic: cvips_save_png(image, &bytes, &count)
+            }
+        guard result == 0, let bytes else { throw DecoderError() }
+        defer { cvips_free(bytes) }
+        return Array(UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+}
+
+/// A file to read from.
+final class Source {
+    let pointer: OpaquePointer
+
+    init(_ path: String) throws {
+        guard let pointer = cvips_open_file(path) else { throw DecoderError() }
+        self.pointer = pointer
+    }
+
+    deinit { cvips_close(pointer) }
+}

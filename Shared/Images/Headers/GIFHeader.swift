@@ -1,0 +1,69 @@
+/// GIF: a screen, and blocks of frames and extensions (GIF89a specification).
+enum GIFHeader {
+    /// Extensions that say how a GIF moves: how often, in the words of the browsers that first asked.
+    private static let loops = ["NETSCAPE2.0", "ANIMEXTS1.0"]
+
+    static func read(_ file: inout FileBytes, limits: ImageLimits) throws(ImageError) -> ImageHeader {
+        guard let width = file.littleEndian(6, 2), let height = file.littleEndian(8, 2), let flags = file.byte(10)
+        else {
+            throw .truncated
+        }
+        var header = ImageHeader(type: .gif, width: width, height: height, frames: 0)
+        var position = 13 + paletteLength(flags)
+        while true {
+            switch file.byte(position) {
+            case 0x2C: try readFrame(&file, &position, &header)
+            case 0x21: try readExtension(&file, &position, &header)
+            case 0x3B:
+                guard header.frames > 0 else { throw .broken(reason: "has no picture in it") }
+                header.end = position + 1
+                return header
+            case nil: throw .truncated
+            default: throw .broken(reason: "is damaged between the parts that it is made of")
+            }
+            guard header.frames <= limits.frames else { throw .tooManyFrames(limit: limits.frames) }
+        }
+    }
+
+    private static func readFrame(
+        _ file: inout FileBytes,
+        _ position: inout Int,
+        _ header: inout ImageHeader
+    ) throws(ImageError) {
+        guard let left = file.littleEndian(position + 1, 2), let top = file.littleEndian(position + 3, 2),
+            let width = file.littleEndian(position + 5, 2), let height = file.littleEndian(position + 7, 2),
+            let flags = file.byte(position + 9)
+        else { throw .truncated }
+        header.frames += 1
+        // A frame may reach beyond the screen, and decoders make the screen larger then.
+        header.width = max(header.width, left + width)
+        header.height = max(header.height, top + height)
+        position += 10 + paletteLength(flags) + 1
+        try skipBlocks(&file, &position)
+    }
+
+    private static func readExtension(
+        _ file: inout FileBytes,
+        _ position: inout Int,
+        _ header: inout ImageHeader
+    ) throws(ImageError) {
+        switch file.byte(position + 1) {
+        case 0xF9: break
+        case 0xFF: header.hasMetadata = header.hasMetadata || !loops.contains(file.text(position + 3, 11) ?? "")
+        default: header.hasMetadata = true
+        }
+        position += 2
+        try skipBlocks(&file, &position)
+    }
+
+    /// Data comes in blocks of at most 255 bytes, the last of which is empty.
+    private static func skipBlocks(_ file: inout FileBytes, _ position: inout Int) throws(ImageError) {
+        while let length = file.byte(position) {
+            position += 1 + Int(length)
+            if length == 0 { return }
+        }
+        throw .truncated
+    }
+
+    private static func paletteLength(_ flags: UInt8) -> Int { flags & 0x80 == 0 ? 0 : 3 << (Int(flags & 7) + 1) }
+}

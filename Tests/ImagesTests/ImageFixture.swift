@@ -1,0 +1,75 @@
+import Foundation
+import Images
+import Synchronization
+import Testing
+
+/// A workshop with workers of its own, and a folder that goes with the test.
+struct ImageScene: Sendable {
+    let workshop: ImageWorkshop
+    let folder: String
+    /// Of its workers, in bytes: no other scene's have the same, so that a test can tell them from others'.
+    let memory: Int
+
+    /// Prepares a sample, in a folder of its own within the scene's.
+    func prepare(_ sample: String, limits: ImageLimits = ImageLimits()) async throws -> PreparedImage {
+        try await prepare(path: Oracle.sample(sample), limits: limits)
+    }
+
+    func prepare(path: String, limits: ImageLimits = ImageLimits()) async throws -> PreparedImage {
+        try await workshop.prepare(path, into: newFolder(), limits: limits)
+    }
+
+    func newFolder() throws -> String {
+        let path = "\(folder)/\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        return path
+    }
+
+    /// Bytes as a file of the scene's.
+    func file(_ bytes: some Sequence<UInt8>) throws -> String {
+        let path = "\(folder)/\(UUID().uuidString).upload"
+        try Data(bytes).write(to: URL(filePath: path))
+        return path
+    }
+
+    /// Expects that nothing is made of a file and nothing of it left behind, and answers why.
+    func refusal(of path: String, limits: ImageLimits = ImageLimits()) async throws -> ImageError? {
+        let own = try newFolder()
+        let error = await #expect(throws: ImageError.self) {
+            try await workshop.prepare(path, into: own, limits: limits)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: own) == [])
+        return error
+    }
+}
+
+/// Runs a test beside a workshop; its workers and its files are gone afterwards.
+func withImages(
+    _ configure: (inout ImageWorkshopConfiguration) throws -> Void = { _ in },
+    _ body: (ImageScene) async throws -> Void
+) async throws {
+    let folder = "\(NSTemporaryDirectory())/roost-images-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    // Beside other tests on few cores nothing may be quick: who tests a deadline sets one.
+    var configuration = ImageWorkshopConfiguration(worker: try worker(), deadline: .seconds(120), processorSeconds: 60)
+    try configure(&configuration)
+    configuration.memory += scenes.add(1, ordering: .relaxed).newValue
+    let workshop = ImageWorkshop(configuration)
+    do {
+        try await body(ImageScene(workshop: workshop, folder: folder, memory: configuration.memory))
+    } catch {
+        await workshop.close()
+        try? FileManager.default.removeItem(atPath: folder)
+        throw error
+    }
+    await workshop.close()
+    try FileManager.default.removeItem(atPath: folder)
+}
+
+private let scenes = Atomic(0)
+
+/// The worker that was built with the tests.
+func worker() throws -> String {
+    if let folder = ProcessInfo.processInfo.environment["ROOST_BINARIES"] { return "\(folder)image-worker" }
+    return try ImageWorkshopConfiguration.workerBesideExecutable()
+}

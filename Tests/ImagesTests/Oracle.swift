@@ -1,0 +1,54 @@
+import ChildProcesses
+import Foundation
+import Testing
+
+/// Other people's programs: they make the files, and say what they see in what was made of them (scripts/image-oracle.py).
+enum Oracle {
+    /// What Pillow and exiftool see in a file.
+    struct Sight: Decodable {
+        var format: String
+        var width: Int
+        var height: Int
+        var frames: Int
+        /// In milliseconds.
+        var durations: [Int]
+        var loop: Int
+        var hasAlpha: Bool
+        var mode: String
+        /// A digest of its colour profile.
+        var profile: String?
+        /// The mean colours of the four corners, left to right and down.
+        var corners: [[Int]]
+        /// Of exiftool, each with its group.
+        var tags: [String]
+        /// Whether any of them holds what the samples' makers would not have told.
+        var secrets: Bool
+    }
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path(percentEncoded: false)
+
+    private static let ready = Task {
+        let python = try await run("\(root)scripts/python-clients", ["images"])
+        // At the first call it may say more: what it makes and what pip thinks of that.
+        let program = String(python.split(separator: "\n").last ?? "")
+        let folder = "\(root).venv/image-samples"
+        _ = try await run(program, ["\(root)scripts/image-oracle.py", "make", folder])
+        return (program, folder)
+    }
+
+    /// The path of a sample.
+    static func sample(_ name: String) async throws -> String { try await "\(ready.value.1)/\(name)" }
+
+    static func look(_ paths: String...) async throws -> [Sight] {
+        let output = try await run(ready.value.0, ["\(root)scripts/image-oracle.py", "look"] + paths)
+        return try JSONDecoder().decode([Sight].self, from: Data(output.utf8))
+    }
+
+    private static func run(_ program: String, _ arguments: [String]) async throws -> String {
+        let command = ProcessCommand(program, arguments, environment: ProcessInfo.processInfo.environment)
+        let (status, output) = try await command.run(within: .seconds(300))
+        try #require(status.isSuccess, "\(program) \(arguments): \(output)")
+        return output
+    }
+}

@@ -1,0 +1,225 @@
+import Foundation
+import Testing
+
+@testable import Images
+
+/// What is made of images, as other people's programs see it.
+@Suite struct PictureTests {
+    /// A sample, what it is and how large, and what is made of it.
+    struct Case: Sendable, CustomTestStringConvertible {
+        var name: String
+        var type: ImageType
+        var size: (Int, Int)
+        var full: (String, Int, Int)
+        var thumbnail: (String, Int, Int)
+        var hasAlpha = false
+        var hasProfile = false
+
+        var testDescription: String { name }
+    }
+
+    static let cases = [
+        Case(
+            name: "tagged.jpg",
+            type: .jpeg,
+            size: (1_600, 1_200),
+            full: ("jpeg", 1_280, 960),
+            thumbnail: ("jpeg", 640, 480),
+            hasProfile: true
+        ),
+        Case(
+            name: "progressive.jpg",
+            type: .jpeg,
+            size: (1_600, 1_200),
+            full: ("jpeg", 1_280, 960),
+            thumbnail: ("jpeg", 640, 480)
+        ),
+        Case(
+            name: "wide.jpg",
+            type: .jpeg,
+            size: (3_000, 100),
+            full: ("jpeg", 1_280, 43),
+            thumbnail: ("jpeg", 640, 22)
+        ),
+        Case(name: "small.jpg", type: .jpeg, size: (40, 30), full: ("jpeg", 40, 30), thumbnail: ("jpeg", 40, 30)),
+        Case(name: "grey.jpg", type: .jpeg, size: (700, 500), full: ("jpeg", 700, 500), thumbnail: ("jpeg", 640, 457)),
+        Case(name: "cmyk.jpg", type: .jpeg, size: (700, 500), full: ("jpeg", 700, 500), thumbnail: ("jpeg", 640, 457)),
+        Case(name: "film-behind.jpg", type: .jpeg, size: (40, 30), full: ("jpeg", 40, 30), thumbnail: ("jpeg", 40, 30)),
+        Case(name: "two.jpg", type: .jpeg, size: (700, 500), full: ("jpeg", 700, 500), thumbnail: ("jpeg", 640, 457)),
+        Case(
+            name: "plain.png",
+            type: .png,
+            size: (1_500, 900),
+            full: ("png", 1_280, 768),
+            thumbnail: ("jpeg", 640, 384),
+            hasProfile: true
+        ),
+        Case(
+            name: "alpha.png",
+            type: .png,
+            size: (800, 800),
+            full: ("png", 800, 800),
+            thumbnail: ("webp", 640, 640),
+            hasAlpha: true
+        ),
+        Case(
+            name: "palette.png",
+            type: .png,
+            size: (800, 800),
+            full: ("png", 800, 800),
+            thumbnail: ("webp", 640, 640),
+            hasAlpha: true
+        ),
+        Case(name: "grey16.png", type: .png, size: (700, 500), full: ("png", 700, 500), thumbnail: ("jpeg", 640, 457)),
+        Case(name: "onebit.png", type: .png, size: (700, 500), full: ("png", 700, 500), thumbnail: ("jpeg", 640, 457)),
+        Case(name: "still.gif", type: .gif, size: (500, 400), full: ("png", 500, 400), thumbnail: ("jpeg", 500, 400)),
+        Case(
+            name: "still.webp",
+            type: .webp,
+            size: (1_500, 900),
+            full: ("webp", 1_280, 768),
+            thumbnail: ("jpeg", 640, 384),
+            hasProfile: true
+        ),
+        Case(
+            name: "alpha.webp",
+            type: .webp,
+            size: (400, 300),
+            full: ("webp", 400, 300),
+            thumbnail: ("webp", 400, 300),
+            hasAlpha: true
+        ),
+        Case(
+            name: "photo.heic",
+            type: .heic,
+            size: (1_600, 1_200),
+            full: ("jpeg", 1_280, 960),
+            thumbnail: ("jpeg", 640, 480),
+            hasProfile: true
+        ),
+    ]
+
+    @Test(arguments: cases) func picturesFitAndKeepNothingButTheirColours(_ it: Case) async throws {
+        try await withImages { scene in
+            let image = try await scene.prepare(it.name)
+            #expect(image.type == it.type)
+            #expect((image.width, image.height) == it.size)
+            #expect(!image.isAnimated)
+            let source = try await Oracle.look(Oracle.sample(it.name))[0]
+            let seen = try await Oracle.look(image.full.path, image.thumbnail.path)
+            for (picture, seen, expected) in [(image.full, seen[0], it.full), (image.thumbnail, seen[1], it.thumbnail)]
+            {
+                #expect((seen.format, seen.width, seen.height) == expected)
+                #expect((picture.type.rawValue, picture.width, picture.height) == expected)
+                #expect(picture.mediaType == "image/\(expected.0)")
+                #expect(seen.hasAlpha == it.hasAlpha)
+                #expect(seen.profile == (it.hasProfile ? source.profile : nil))
+                #expect((source.profile != nil) == it.hasProfile)
+                #expect(seen.frames == 1)
+                expectNothingTold(seen)
+            }
+            #expect(image.blurhash.utf8.count == 28)
+        }
+    }
+
+    @Test(arguments: 1...8) func theSceneIsTheRightWayUp(_ orientation: Int) async throws {
+        try await withImages { scene in
+            let image = try await scene.prepare("orientation-\(orientation).jpg")
+            let isTurned = orientation > 4
+            #expect((image.width, image.height) == (isTurned ? (600, 900) : (900, 600)))
+            // The sample's corners as stored: red, green, blue, yellow; where each belongs by EXIF 2.32, section 4.6.4.
+            let order = [
+                [0, 1, 2, 3], [1, 0, 3, 2], [3, 2, 1, 0], [2, 3, 0, 1], [0, 2, 1, 3], [2, 0, 3, 1], [3, 1, 2, 0],
+                [1, 3, 0, 2],
+            ][orientation - 1]
+            for seen in try await Oracle.look(image.full.path, image.thumbnail.path) {
+                #expect(seen.corners.map(Self.colour) == order.map { ["red", "green", "blue", "yellow"][$0] })
+            }
+        }
+    }
+
+    @Test(arguments: ["moving.gif", "moving.webp"]) func whatMovesGoesOnMovingWithAStillBesideIt(
+        _ name: String
+    ) async throws {
+        try await withImages { scene in
+            let image = try await scene.prepare(name)
+            #expect(image.isAnimated)
+            let source = try await Oracle.look(Oracle.sample(name))[0]
+            let seen = try await Oracle.look(image.full.path, image.thumbnail.path)
+            #expect(seen[0].format == source.format)
+            #expect((seen[0].width, seen[0].height) == (source.width, source.height))
+            #expect(seen[0].frames == source.frames && source.frames > 1)
+            #expect(seen[0].durations == source.durations)
+            #expect(seen[0].loop == source.loop)
+            #expect(seen[0].corners.map(Self.colour) == ["red", "green", "blue", "yellow"])
+            #expect(seen[1].format == "jpeg" && seen[1].frames == 1)
+            seen.forEach { expectNothingTold($0) }
+        }
+    }
+
+    @Test func whatMovesIsMadeSmallerUntilItFits() async throws {
+        try await withImages {
+            $0.output.animationPixels = 60_000
+        } _: { scene in
+            let image = try await scene.prepare("moving.gif")
+            let seen = try await Oracle.look(image.full.path)[0]
+            #expect(seen.frames == 5)
+            #expect(seen.width * seen.height * 5 <= 61_000)
+            #expect(seen.width * seen.height * 5 > 50_000)
+            #expect((image.width, image.height) == (900, 300))
+        }
+    }
+
+    @Test func howPicturesAreMadeIsConfigured() async throws {
+        try await withImages {
+            $0.output = ImageOutput(fullSide: 200, thumbnailSide: 50, quality: 30, isProgressive: true)
+        } _: { scene in
+            let image = try await scene.prepare("tagged.jpg")
+            #expect((image.full.width, image.full.height) == (200, 150))
+            #expect((image.thumbnail.width, image.thumbnail.height) == (50, 38))
+            let bytes = try Data(contentsOf: URL(filePath: image.full.path))
+            #expect(bytes.firstRange(of: [0xFF, 0xC2]) != nil, "SOF2 is the frame of a progressive JPEG")
+        }
+    }
+
+    @Test func theSamePictureHasTheSameBlurWhateverItsFormat() async throws {
+        try await withImages { scene in
+            var means: [[Int]] = []
+            for name in ["tagged.jpg", "progressive.jpg", "photo.heic", "orientation-3.jpg"] {
+                let hash = try await scene.prepare(name).blurhash
+                #expect(hash.hasPrefix("L"), "4 by 3")
+                // The mean colour is digits 2 to 5, to the base of 83.
+                let digits = BlurHash.alphabet
+                let mean = hash.utf8.dropFirst(2).prefix(4).reduce(0) { $0 * 83 + (digits.firstIndex(of: $1) ?? 0) }
+                means.append([mean >> 16, mean >> 8 & 255, mean & 255])
+            }
+            for channel in 0..<3 {
+                let values = means.map { $0[channel] }
+                // Noise and coding change them a little.
+                #expect((values.max() ?? 0) - (values.min() ?? 0) <= 6, "\(means)")
+                #expect((100...200).contains(values[0]), "\(means)")
+            }
+        }
+    }
+
+    private static func colour(_ rgb: [Int]) -> String {
+        switch (rgb[0] > 128, rgb[1] > 128, rgb[2] > 128) {
+        case (true, true, false): "yellow"
+        case (true, false, false): "red"
+        case (false, true, false): "green"
+        case (false, false, true): "blue"
+        default: "\(rgb)"
+        }
+    }
+}
+
+/// Expects that a file says how its pixels look and nothing else.
+func expectNothingTold(_ seen: Oracle.Sight, sourceLocation: SourceLocation = #_sourceLocation) {
+    let allowed = [
+        "ExifTool:", "System:", "File:", "Composite:", "ICC_Profile:", "ICC-", "PNG:", "PNG-pHYs:", "GIF:", "RIFF:",
+    ]
+    let extra = seen.tags.filter { tag in tag != "SourceFile" && !allowed.contains(where: tag.hasPrefix) }
+    #expect(extra == [], sourceLocation: sourceLocation)
+    #expect(!seen.tags.contains("File:Comment") && !seen.tags.contains("GIF:Comment"), sourceLocation: sourceLocation)
+    #expect(!seen.secrets, sourceLocation: sourceLocation)
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import Foundation
+import Images
+import Synchronization
+
+/// Prepares images one after another in as many workers as asked for, and says as JSON how fast and at what cost.
+@main struct ImageLoad: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "image-load")
+
+    @Option(help: "How many workers.") var workers = 2
+    @Option(help: "How often each file is prepared.") var rounds = 10
+    @Option(help: "Where pictures are written; each round replaces those of the one before.") var folder: String
+    @Argument(help: "The images.") var files: [String]
+
+    func run() async throws {
+        let program = try ImageWorkshopConfiguration.workerBesideExecutable()
+        let workshop = ImageWorkshop(ImageWorkshopConfiguration(worker: program, workers: workers))
+        // Workers are there before the clock runs.
+        try await prepare(workshop, rounds: 1)
+        let began = ContinuousClock.now
+        try await prepare(workshop, rounds: rounds)
+        let took = ContinuousClock.now - began
+        let memory = try Self.peakMemory(of: program)
+        await workshop.close()
+        let report = [
+            "perSecond": Double(files.count * rounds) / (took / .seconds(1)), "peakBytes": Double(memory.max() ?? 0),
+            "workers": Double(memory.count),
+        ]
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        print(String(decoding: try encoder.encode(report), as: UTF8.self))
+    }
+
+    private func prepare(_ workshop: ImageWorkshop, rounds: Int) async throws {
+        let queue = Mutex(Array(repeating: files, count: rounds).flatMap(\.self))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for lane in 0..<workers {
+                let own = "\(folder)/\(lane)"
+                try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
+                group.addTask {
+                    while let file = queue.withLock({ $0.popLast() }) {
+                        _ = try await workshop.prepare(file, into: own)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// The most memory that each worker has had at once, libraries included, in bytes (`proc(5)`, VmHWM).
+    private static func peakMemory(of program: String) throws -> [Int] {
+        let own = ProcessInfo.processInfo.processIdentifier
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { entry in
+            // Silence: processes come and go.
+            guard let status = try? String(contentsOfFile: "/proc/\(entry)/status", encoding: .utf8) else { return nil }
+            func value(_ name: String) -> Int? {
+                let line = status.split(separator: "\n").first { $0.hasPrefix("\(name):") }
+                return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
+            }
+            return value("PPid") == Int(own) ? value("VmHWM").map { $0 * 1_024 } : nil
+        }
+    }
+}
