@@ -15,6 +15,11 @@ public struct TusMetadata: Hashable, Sendable {
 
     /// Pairs of a key and its value in base64, with commas between; nil for what is none, or has a key twice.
     public init?(_ text: String) {
+        // Some clients send the header also where they have nothing to say.
+        guard text.contains(where: { $0 != " " }) else {
+            self.init()
+            return
+        }
         var values: [String: Data] = [:]
         for pair in text.split(separator: ",", omittingEmptySubsequences: false) {
             let parts = pair.split(separator: " ")

@@ -56,12 +56,12 @@ import Tus
         }
     }
 
-    @Test(arguments: ["a", "a b", "a YQ==,", "a YQ== c", "a YQ==,a Yg==", " ", "ä YQ=="])
+    @Test(arguments: ["a", "", "a b", "a YQ==,", "a YQ== c", "a YQ==,a Yg==", " ", "ä YQ=="])
     func whatMakesNoSenseAboutItIsRefused(said: String) async throws {
-        // Of these a key alone makes sense.
+        // Of these a key alone makes sense, and nothing at all.
         try await app(KeptUploads()).test(.router) { client async throws in
             let answer = try await client.ask("/files", .post, [.uploadLength: "1", .uploadMetadata: said])
-            #expect(answer.status == (said == "a" ? .created : .badRequest))
+            #expect(answer.status == (["a", "", " "].contains(said) ? .created : .badRequest))
         }
     }
 
@@ -121,8 +121,6 @@ import Tus
             headers[.uploadChecksum] = "md4 YQ=="
             #expect(try await client.ask("/files", .post, headers, "abc").status == .badRequest)
             headers[.contentType] = "image/png"
-            #expect(try await client.ask("/files", .post, headers, "abc").status == .badRequest)
-            headers[.uploadChecksum] = nil
             #expect(try await client.ask("/files", .post, headers, "abc").status == .unsupportedMediaType)
             #expect(store.all.isEmpty)
         }
