@@ -273,7 +273,7 @@ let package = Package(
         + shared(
             "ServiceHost",
             [
-                "Blobs", "Credentials", "Postgres", "ServiceClient", "Wire",
+                "Blobs", "Credentials", "Multipart", "Postgres", "ServiceClient", "Wire",
                 .configuration, .coreMetrics, .crypto, .httpTypes, .hummingbird, .hummingbirdCore, .lifecycle, .logging,
                 .metrics, .nioCore, .nioHTTP1, .nioHTTPTypes, .nioHTTPTypesHTTP1, .serviceContext, .systemPackage,
                 .unixSignals,

@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import NIOCore
 import Postgres
+import ServiceHost
 import Wire
 
 /// The rules of files: members send them as messages, and who has a link reads them.

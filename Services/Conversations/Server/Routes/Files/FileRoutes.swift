@@ -16,6 +16,6 @@ struct FileRoutes {
             expires: request.query("expires"),
             signature: request.query("signature")
         )
-        return FileReply(file: try await files.open(key), life: life).response(to: request, context: context)
+        return try await FileReply(file: files.open(key), life: life).response(to: request, context: context)
     }
 }

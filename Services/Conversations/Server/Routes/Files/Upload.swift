@@ -68,7 +68,7 @@ struct UploadReader {
         do {
             return try await parts(boundary, intake)
         } catch let error as MultipartError {
-            throw Self.told(error)
+            throw APIError(form: error)
         }
     }
 
@@ -127,15 +127,5 @@ struct UploadReader {
             throw APIError.invalid(name, "\"\(name)\" must be UTF-8", code: "malformed_field")
         }
         return text
-    }
-
-    private static func told(_ error: MultipartError) -> APIError {
-        switch error {
-        case .malformed(let what): APIError(.invalid, "malformed_body", "the form cannot be read: \(what)")
-        case .truncated: APIError(.invalid, "incomplete_body", "the form ends before its end")
-        case .tooManyParts(let limit): APIError(.invalid, "too_many_parts", "a form may have \(limit) parts")
-        case .headerTooLarge(let limit):
-            APIError(.invalid, "part_header_too_large", "the header of a part may have \(limit) bytes")
-        }
     }
 }

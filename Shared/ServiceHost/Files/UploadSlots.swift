@@ -1,8 +1,8 @@
 import Synchronization
-import Wire
+package import Wire
 
 /// How many files are on their way at once, in all and of one sender; who comes past that is asked to wait.
-final class UploadSlots: Sendable {
+package final class UploadSlots: Sendable {
     private struct State {
         var taken = 0
         var byUser: [User.ID: Int] = [:]
@@ -12,17 +12,17 @@ final class UploadSlots: Sendable {
     private let capacityOfUser: Int
     private let state = Mutex(State())
 
-    init(capacity: Int, ofUser capacityOfUser: Int) {
+    package init(capacity: Int, ofUser capacityOfUser: Int) {
         self.capacity = capacity
         self.capacityOfUser = capacityOfUser
     }
 
-    var taken: Int { state.withLock(\.taken) }
+    package var taken: Int { state.withLock(\.taken) }
 
     /// Runs `body` in a slot.
     ///
     /// - Throws: `rateLimited` where the user has too many of them, `unavailable` where all are taken.
-    func use<Value>(_ user: User.ID, _ body: () async throws -> Value) async throws -> Value {
+    package func use<Value>(_ user: User.ID, _ body: () async throws -> Value) async throws -> Value {
         try take(user)
         defer { give(user) }
         return try await body()

@@ -1,25 +1,25 @@
-import Hummingbird
-import NIOCore
+package import Hummingbird
+package import NIOCore
 import Wire
 
 /// A request's body as it comes in, which is whole or an error.
 ///
 /// A connection that breaks off looks like the end of a body that came in chunks or without a length; what was promised
 /// is counted here.
-struct UploadBody: AsyncSequence {
-    typealias Element = ByteBuffer
+package struct UploadBody: AsyncSequence {
+    package typealias Element = ByteBuffer
 
     private let body: RequestBody
     private let length: Int?
 
-    init(_ request: Request) {
+    package init(_ request: Request) {
         body = request.body
         length = request.headers[.contentLength].flatMap { Int($0) }
     }
 
-    func makeAsyncIterator() -> Iterator { Iterator(body: body.makeAsyncIterator(), length: length) }
+    package func makeAsyncIterator() -> Iterator { Iterator(body: body.makeAsyncIterator(), length: length) }
 
-    struct Iterator: AsyncIteratorProtocol {
+    package struct Iterator: AsyncIteratorProtocol {
         fileprivate var body: RequestBody.AsyncIterator
         fileprivate let length: Int?
         private var received = 0
@@ -29,7 +29,7 @@ struct UploadBody: AsyncSequence {
             self.length = length
         }
 
-        mutating func next() async throws -> ByteBuffer? {
+        package mutating func next() async throws -> ByteBuffer? {
             let bytes: ByteBuffer?
             do {
                 bytes = try await body.next()
