@@ -362,7 +362,8 @@ let package = Package(
         + service(
             "Photos",
             calls: ["Auth", "Conversations", "Push"],
-            adding: ["Blobs", "EventBus", "Multipart", .collections, .crypto]
+            adding: ["Blobs", "EventBus", "Images", "Multipart", "Tus", .collections, .crypto],
+            testing: ["ChildProcesses", "image-worker"]
         )
         + gateway()
         + sandbox()

@@ -42,6 +42,12 @@ extension ConfigReader {
         }
     }
 
+    /// A folder for what a service looks at before it keeps it, on the same disk as `BLOBS_PATH`.
+    package func scratchFolder(of service: String) throws -> ScratchFolder {
+        let folder = text("BLOBS_PATH", default: ".roost/blobs")
+        return try Self.writing(to: folder) { try ScratchFolder(in: "\(folder)/\(service)/incoming/work") }
+    }
+
     private func secret(_ name: String, neededBy other: String) throws -> String {
         guard let value = string(forKey: ConfigKey([name]), isSecret: true), !value.isEmpty else {
             throw SettingError(name, "is not set, and \(other) is")

@@ -13,6 +13,8 @@ package struct APIError: Error, Hashable, Sendable {
         case notAcceptable = 406
         case timedOut = 408
         case conflict = 409
+        case gone = 410
+        case preconditionFailed = 412
         case tooLarge = 413
         case uriTooLong = 414
         case unsupportedMediaType = 415
@@ -20,6 +22,8 @@ package struct APIError: Error, Hashable, Sendable {
         case unprocessable = 422
         case rateLimited = 429
         case headersTooLarge = 431
+        /// Of tus alone, which has no other word for it.
+        case checksumMismatch = 460
         case `internal` = 500
         case badGateway = 502
         case unavailable = 503
@@ -39,6 +43,8 @@ package struct APIError: Error, Hashable, Sendable {
             case .notAcceptable: "Not Acceptable"
             case .timedOut: "Request Timeout"
             case .conflict: "Conflict"
+            case .gone: "Gone"
+            case .preconditionFailed: "Precondition Failed"
             case .tooLarge: "Content Too Large"
             case .uriTooLong: "URI Too Long"
             case .unsupportedMediaType: "Unsupported Media Type"
@@ -46,6 +52,7 @@ package struct APIError: Error, Hashable, Sendable {
             case .unprocessable: "Unprocessable Content"
             case .rateLimited: "Too Many Requests"
             case .headersTooLarge: "Request Header Fields Too Large"
+            case .checksumMismatch: "Checksum Mismatch"
             case .internal: "Internal Server Error"
             case .badGateway: "Bad Gateway"
             case .unavailable: "Service Unavailable"

@@ -5,16 +5,23 @@ import TestSupport
 import Wire
 
 extension Scene {
-    /// Ids of new uploads of somebody's.
+    /// Ids of new uploads of somebody's, which have rows and no bytes.
     func uploads(_ count: Int, of player: Player) async throws -> [String] {
         // Seen once, he is there.
         _ = try await player.photos.posts(limit: 1)
         let ids = (0..<count).map { _ in UUID().uuidString.lowercased() }
         try await service.database.pool.run(
             """
-            INSERT INTO uploads (upload_id, owner_id)
-            SELECT id, person_id FROM people, unnest(\(ids)) AS id
-            WHERE application_id = \(player.id.application) AND user_id = \(player.id.user)
+            WITH made AS (
+                INSERT INTO files (owner_id, sha256, full_key, thumbnail_key, width, height, blurhash)
+                SELECT person_id, sha256(convert_to(id, 'UTF8')), id, id || '-small', 1280, 960,
+                       'LEHV6nWB2yk8pyo0adR*.7kCMdnj'
+                FROM people, unnest(\(ids)) AS id
+                WHERE application_id = \(player.id.application) AND user_id = \(player.id.user)
+                RETURNING owner_id, file_id, full_key
+            )
+            INSERT INTO uploads (owner_id, upload_id, file_id, expires_at)
+            SELECT owner_id, full_key, file_id, clock_timestamp() + interval '1 day' FROM made
             """
         )
         return ids

@@ -42,10 +42,11 @@ package struct PublicRoute: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TestService {
-    /// The public routes that are served, as `PublicRoute` writes them; HEAD comes with GET and is not described.
+    /// The public routes that are served, as `PublicRoute` writes them; HEAD that comes with GET is not described.
     package var publicRoutes: [String] {
         let own = ["health", "internal", "metrics", "ready"]
-        return assembled.routes.filter { $0.method != "HEAD" }
+        let read = Set(assembled.routes.filter { $0.method == "GET" }.map(\.path))
+        return assembled.routes.filter { $0.method != "HEAD" || !read.contains($0.path) }
             .map { method, path in "\(method) \(path.replacing(/:(\w+)/) { "{\($0.1)}" })" }
             .filter { route in !own.contains { route.hasSuffix(" /\($0)") || route.contains(" /\($0)/") } }
     }

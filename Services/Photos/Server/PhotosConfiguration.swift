@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import Images
 import ServiceHost
 
 /// The settings that only photos has.
@@ -15,6 +16,19 @@ struct PhotosConfiguration: Sendable {
     /// are read, rather than copied.
     var mergedFollowers = 10_000
 
+    /// `PHOTO_LIMIT` (20,971,520): how large an image may be as it is sent, in bytes.
+    var photoLimit = 20_971_520
+    /// `PHOTO_PIXELS` (50,000,000): how many pixels it may have.
+    var photoPixels = 50_000_000
+    /// `PHOTO_WORKERS` (2): how many images are made smaller at once, each by a process of its own.
+    var photoWorkers = 2
+    /// `UNPOSTED_MAX` (100): uploads of one person that nothing has, before 429.
+    var maximumUnposted = 100
+    /// `UPLOADS_MAX` (256): how many files may be on their way at once before 503.
+    var maximumUploads = 256
+    /// `UPLOADS_MAX_USER` (8): of one user, before 429.
+    var maximumUploadsOfUser = 8
+
     init() {}
 
     init(_ configuration: ConfigReader) throws {
@@ -22,10 +36,31 @@ struct PhotosConfiguration: Sendable {
         mergedFollowers = try configuration.number("HOME_MERGED_FOLLOWERS", default: 10_000, in: 1...1_000_000_000)
         masksShouting = try configuration.flag("PHOTOS_MASK_SHOUTING")
         maskedWords = try Self.words(configuration.text("PHOTOS_MASK_WORDS", default: ""))
+        photoLimit = try configuration.number("PHOTO_LIMIT", default: photoLimit, in: 1...(1 << 30))
+        photoPixels = try configuration.number("PHOTO_PIXELS", default: photoPixels, in: 1...1_000_000_000)
+        photoWorkers = try configuration.number("PHOTO_WORKERS", default: photoWorkers, in: 1...256)
+        maximumUnposted = try configuration.number("UNPOSTED_MAX", default: maximumUnposted, in: 1...100_000)
+        maximumUploads = try configuration.number("UPLOADS_MAX", default: maximumUploads, in: 1...100_000)
+        maximumUploadsOfUser = try configuration.number(
+            "UPLOADS_MAX_USER",
+            default: maximumUploadsOfUser,
+            in: 1...100_000
+        )
+    }
+
+    var uploadLimits: UploadLimits {
+        UploadLimits(bytes: Int64(photoLimit), pixels: photoPixels, unused: maximumUnposted)
     }
 
     /// What is done to texts before they are kept.
     var mask: TextMask { TextMask(stopsShouting: masksShouting, words: maskedWords) }
+
+    /// Who makes images smaller; its program lies beside that of the service.
+    func workshop() throws -> ImageWorkshop {
+        var workshop = ImageWorkshopConfiguration(worker: try ImageWorkshopConfiguration.workerBesideExecutable())
+        workshop.workers = photoWorkers
+        return ImageWorkshop(workshop)
+    }
 
     private static func words(_ setting: String) throws -> [String] {
         guard setting.hasPrefix("/") || setting.hasPrefix("./") else { return list(setting) }

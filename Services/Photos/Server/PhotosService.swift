@@ -29,6 +29,7 @@ package struct PhotosService: SuiteService {
     private let posts: PostRoutes
     private let replies: ReplyRoutes
     private let flags: FlagRoutes
+    private let images: ImageStock
     private let live: Live
     private let circle: Circle
     private let upkeep: [any Service]
@@ -53,12 +54,14 @@ package struct PhotosService: SuiteService {
             likes: Likes(database: database, people: people, links: links, cursors: cursors)
         )
         flags = FlagRoutes(flags: Flags(database: database, people: people, links: links, cursors: cursors))
+        images = try ImageStock(settings, configuration, people: people, links: links, resources)
         let push = try configuration.text("PUSH_URL").map { _ in PushClient(try resources.neighbours.client("push")) }
         live = try await Live(LiveConfiguration(configuration), people: people, links: links, push: push, resources)
         circle = Circle(resources, settings, people: people, links: links)
         let clearing = PostClearing(database: database)
         upkeep =
-            [Periodic("clearing of deleted posts", every: .seconds(1), logger: logger, clearing.clear)] + live.upkeep
+            [Periodic("clearing of deleted posts", every: .seconds(1), logger: logger, clearing.clear)]
+            + images.upkeep + live.upkeep
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
@@ -69,6 +72,8 @@ package struct PhotosService: SuiteService {
         flags.add(to: routes)
         PeopleRoutes(profiles: circle.profiles, search: circle.search, follows: circle.follows).add(to: routes)
         HomeRoutes(home: circle.home).add(to: routes)
+        UploadRoutes(uploads: images.uploads).add(to: routes)
+        MediaRoutes(media: images.media).add(to: routes)
     }
 
     package var background: [any Service] { upkeep }

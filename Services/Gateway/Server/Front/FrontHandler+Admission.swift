@@ -41,7 +41,8 @@ extension FrontHandler {
         }
         let route = try route(of: head.uri)
         exchange.route = route
-        guard exchange.method != .options else {
+        // A service may have something of its own to say there, as tus has; a preflight is not about that.
+        guard exchange.method != .options || !facts.isPreflight && route.methods.contains(.options) else {
             if route.answersCors, facts.isPreflight { dispatch() } else { answerOptions(of: route, head: head) }
             return
         }

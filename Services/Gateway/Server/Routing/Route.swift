@@ -101,6 +101,7 @@ extension MethodSet {
         case "put": self = .put
         case "patch": self = .patch
         case "delete": self = .delete
+        case "options": self = .options
         default: self = []
         }
     }

@@ -12,43 +12,78 @@ struct ClaimedImage: Hashable, Sendable {
     let blurhash: String
 }
 
-/// The table `uploads`: images that somebody has brought.
+/// The table `uploads`: images that somebody has brought, and what has them.
 struct UploadStore<Executor: PostgresExecutor> {
     let db: Executor
 
     /// Gives uploads to a post, in their order.
     ///
-    /// - Throws: `notFound` for one that is not this person's or has expired, `conflict` for one that is taken.
+    /// - Throws: `notFound` for one that is not this person's, not whole or has expired, `conflict` for one that is taken.
     func claim(_ ids: [String], by person: Person.ID, for post: PostKey) async throws -> [ClaimedImage] {
-        let found = try await db.all(
+        let claimed = try await db.all(
             """
-            UPDATE uploads SET author_id = \(post.author), number = \(post.number)
-            WHERE upload_id = ANY (\(ids)) AND owner_id = \(person) AND author_id IS NULL
-            RETURNING upload_id
+            UPDATE uploads SET post_number = \(post.number), expires_at = NULL
+            FROM files
+            WHERE uploads.owner_id = \(person) AND uploads.upload_id = ANY (\(ids))
+                AND uploads.expires_at > clock_timestamp()
+                AND files.owner_id = uploads.owner_id AND files.file_id = uploads.file_id
+            RETURNING uploads.upload_id, files.file_id, files.full_key, files.thumbnail_key, files.width, files.height,
+                      files.blurhash
             """,
-            as: { try $0.string("upload_id") }
+            as: { row in (try row.string("upload_id"), try KeptImage(row: row).image(of: person)) }
         )
-        guard found.count == ids.count else {
-            let taken = try await db.first(
-                "SELECT FROM uploads WHERE upload_id = ANY (\(ids)) AND owner_id = \(person) AND number <> \(post.number)",
-                as: { _ in true }
-            )
-            guard taken == nil else { throw APIError(.conflict, "upload_used", "an upload serves one post") }
-            throw APIError(.notFound, "upload_not_found", "there is no such upload")
+        let images = Dictionary(claimed, uniquingKeysWith: { first, _ in first })
+        guard images.count == ids.count else {
+            throw try await refusal(of: ids.filter { images[$0] == nil }, of: person)
         }
-        return ids.map { id in
-            ClaimedImage(
-                url: "/media/\(id)",
-                thumbnailURL: "/media/\(id)-small",
-                width: 1_280,
-                height: 960,
-                blurhash: "LEHV6nWB2yk8pyo0adR*.7kCMdnj"
-            )
-        }
+        return ids.compactMap { images[$0] }
     }
 
     /// Takes them back when the post goes.
     func release(post: PostKey) async throws {
-        try await db.run("DELETE FROM uploads WHERE author_id = \(post.author) AND number = \(post.number)")
+        try await db.run("DELETE FROM uploads WHERE owner_id = \(post.author) AND post_number = \(post.number)")
     }
+
+    /// Makes an upload a person's profile picture, in place of the one before; answers with its path.
+    ///
+    /// - Throws: as `claim`.
+    func picture(_ id: String, of person: Person.ID) async throws -> String {
+        let picture = try await db.first(
+            """
+            UPDATE uploads SET is_picture = true, expires_at = NULL
+            FROM files
+            WHERE uploads.owner_id = \(person) AND uploads.upload_id = \(id)
+                AND uploads.expires_at > clock_timestamp()
+                AND files.owner_id = uploads.owner_id AND files.file_id = uploads.file_id
+            RETURNING files.file_id, files.full_key, files.thumbnail_key, files.width, files.height, files.blurhash
+            """,
+            as: { try KeptImage(row: $0).image(of: person).thumbnailURL }
+        )
+        guard let picture else { throw try await refusal(of: [id], of: person) }
+        try await db.run("DELETE FROM uploads WHERE owner_id = \(person) AND is_picture AND upload_id <> \(id)")
+        return picture
+    }
+
+    /// Takes a person's profile picture away.
+    func dropPicture(of person: Person.ID) async throws {
+        try await db.run("DELETE FROM uploads WHERE owner_id = \(person) AND is_picture")
+    }
+
+    /// Lets go of all that a person has, because he goes: nothing here refers to him any more, and his files are due.
+    func abandon(of person: Person.ID) async throws {
+        try await db.run("DELETE FROM uploads WHERE owner_id = \(person)")
+    }
+
+    private func refusal(of ids: [String], of person: Person.ID) async throws -> APIError {
+        let isUsed = try await db.first(
+            """
+            SELECT FROM uploads WHERE owner_id = \(person) AND upload_id = ANY (\(ids)) AND expires_at IS NULL LIMIT 1
+            """,
+            as: { _ in true }
+        )
+        guard isUsed == nil else { return APIError(.conflict, "upload_used", "an upload serves one post") }
+        return Self.notFound
+    }
+
+    static var notFound: APIError { APIError(.notFound, "upload_not_found", "there is no such upload") }
 }

@@ -1,0 +1,29 @@
+import Blobs
+import Crypto
+import Foundation
+import NIOCore
+
+/// Takes in the bytes of an image, wherever they come from, and knows them again.
+final class ImageSink: BlobSink {
+    private let sink: any BlobSink
+    private var hash = SHA256()
+
+    init(_ sink: any BlobSink) {
+        self.sink = sink
+    }
+
+    func write(_ bytes: ByteBuffer) async throws {
+        bytes.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
+        try await sink.write(bytes)
+    }
+
+    var sha256: [UInt8] { Array(hash.finalize()) }
+}
+
+/// An image as it was sent, in a file that is there for the moment.
+struct ReceivedImage: Sendable {
+    let path: String
+    /// In bytes.
+    let size: Int64
+    let sha256: [UInt8]
+}

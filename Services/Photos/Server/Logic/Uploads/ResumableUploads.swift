@@ -1,0 +1,123 @@
+import Blobs
+import Foundation
+import Postgres
+import ServiceHost
+import Tus
+import Wire
+
+/// Uploads in pieces, by tus: each piece is a blob of its own, so that any instance goes on where another has stopped.
+struct ResumableUploads: TusStore {
+    let uploads: Uploads
+
+    func create(_ creation: TusCreation, by user: User.ID) async throws -> TusUpload {
+        guard creation.length > 0 else { throw APIError.missing("file") }
+        guard creation.metadata.text.utf8.count <= 4_096 else {
+            throw TusError.invalid(header: "Upload-Metadata", "may have 4,096 bytes")
+        }
+        let owner = try await uploads.people.person(for: user).id
+        let id = BlobKey.random().description
+        let expires = try await UploadStore(db: uploads.database).begin(
+            id,
+            of: owner,
+            length: creation.length,
+            metadata: creation.metadata.text,
+            life: Uploads.life,
+            most: uploads.limits.unused
+        )
+        guard let expires else { throw Uploads.tooMany(uploads.limits.unused) }
+        return TusUpload(id: id, length: creation.length, offset: 0, metadata: creation.metadata, expires: expires)
+    }
+
+    func find(_ id: String, of user: User.ID) async throws -> TusUpload {
+        let owner = try await uploads.people.person(for: user).id
+        guard let row = try await UploadStore(db: uploads.database).find(id, of: owner), let length = row.length,
+            let received = row.received
+        else { throw TusError.notFound }
+        // One that was used stays as long as what uses it.
+        guard row.expiresAt.map({ $0 > Date() }) ?? true else { throw TusError.gone }
+        return TusUpload(
+            id: id,
+            length: length,
+            offset: received,
+            metadata: TusMetadata(row.metadata) ?? TusMetadata(),
+            expires: row.expiresAt
+        )
+    }
+
+    func append(_ body: TusBody, to upload: TusUpload, of user: User.ID) async throws -> TusUpload {
+        // A task of its own: what came before its sender went away is kept.
+        try await Task {
+            try await uploads.slots.use(user) {
+                let owner = try await uploads.people.person(for: user).id
+                var upload = upload
+                upload.offset += try await take(body, at: upload.offset, of: upload, by: owner)
+                if upload.isWhole { try await finish(upload, of: owner) }
+                return upload
+            }
+        }.value
+    }
+
+    func remove(_ id: String, of user: User.ID) async throws {
+        let owner = try await uploads.people.person(for: user).id
+        guard try await UploadStore(db: uploads.database).remove(id, of: owner) else { throw TusError.notFound }
+    }
+
+    /// How many bytes were kept.
+    private func take(_ body: TusBody, at start: Int64, of upload: TusUpload, by owner: Person.ID) async throws -> Int64
+    {
+        let key = BlobKey.random()
+        try await BlobNoteStore(db: uploads.database).note([key], of: owner, patience: Uploads.patience)
+        do {
+            let stored = try await uploads.blobs.put(key, limit: upload.length - start) { sink in
+                for try await bytes in body { try await sink.write(bytes) }
+            }
+            guard stored.size > 0 else {
+                await uploads.withdraw([key], of: owner)
+                return 0
+            }
+            try await keep(key, size: stored.size, at: start, of: upload, by: owner)
+            return stored.size
+        } catch {
+            await uploads.withdraw([key], of: owner)
+            throw error
+        }
+    }
+
+    private func keep(
+        _ key: BlobKey,
+        size: Int64,
+        at start: Int64,
+        of upload: TusUpload,
+        by owner: Person.ID
+    ) async throws {
+        let isKept = try await uploads.database.transaction { db in
+            let received = try await UploadStore(db: db).advance(
+                upload.id,
+                of: owner,
+                from: start,
+                by: size,
+                key: key,
+                mostPieces: uploads.limits.pieces
+            )
+            guard received != nil else { return false }
+            guard try await BlobNoteStore(db: db).keep(key, of: owner, size: size, mediaType: nil) else {
+                throw APIError.unavailable("the store of files")
+            }
+            return true
+        }
+        guard !isKept else { return }
+        let store = UploadStore(db: uploads.database)
+        guard let now = try await store.find(upload.id, of: owner), let received = now.received else {
+            throw TusError.gone
+        }
+        guard received == start else { throw TusError.wrongOffset(is: received) }
+        throw APIError(.tooLarge, "too_many_pieces", "an upload may come in \(uploads.limits.pieces) pieces")
+    }
+
+    private func finish(_ upload: TusUpload, of owner: Person.ID) async throws {
+        guard let row = try await UploadStore(db: uploads.database).find(upload.id, of: owner) else {
+            throw TusError.gone
+        }
+        if row.image == nil { _ = try await uploads.assemble(row, of: owner) }
+    }
+}

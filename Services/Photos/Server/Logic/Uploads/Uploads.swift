@@ -1,0 +1,250 @@
+import Blobs
+import Foundation
+import Images
+import Logging
+import PhotosAPI
+import Postgres
+import ServiceHost
+import Wire
+
+/// The rules of uploads: people bring images, each of which one post or one profile may take within a day.
+///
+/// Every blob is noted in a row before its first byte is put, and kept in the transaction that says whose it is. Whatever
+/// breaks off in between leaves a blob that is due, and ``UploadSweep`` removes it.
+struct Uploads: Sendable {
+    /// How long an upload waits for something to take it, in seconds.
+    static let life: TimeInterval = 86_400
+    /// How long a blob may be on its way, in seconds.
+    static let patience: TimeInterval = 86_400
+
+    let database: PostgresPool
+    let people: People
+    let blobs: any BlobStore
+    let scratch: ScratchFolder
+    let workshop: ImageWorkshop
+    let slots: UploadSlots
+    let links: MediaLinks
+    let limits: UploadLimits
+    let logger: Logger
+
+    /// Takes an image, which `receive` writes.
+    func take(from user: User.ID, _ receive: (any BlobSink) async throws -> Void) async throws -> Upload {
+        try await slots.use(user) {
+            let owner = try await people.person(for: user).id
+            guard try await UploadStore(db: database.reads).unused(of: owner) < limits.unused else {
+                throw Self.tooMany(limits.unused)
+            }
+            let id = BlobKey.random().description
+            return upload(id, try await keep(as: id, of: owner, receive), of: owner)
+        }
+    }
+
+    /// An upload of one's own.
+    ///
+    /// - Throws: `conflict` where something of it is still to come.
+    func show(_ id: String, to user: User.ID) async throws -> Upload {
+        let owner = try await people.person(for: user).id
+        guard let row = try await UploadStore(db: database.reads).find(id, of: owner),
+            row.expiresAt.map({ $0 > Date() }) ?? true
+        else { throw UploadStore<PostgresPool>.notFound }
+        if let image = row.image { return upload(id, image, of: owner) }
+        guard row.received == row.length else {
+            throw APIError(.conflict, "upload_incomplete", "the upload is not whole yet")
+        }
+        // What came whole, when there was no place or no store for it, is looked at again.
+        return try await slots.use(user) { upload(id, try await assemble(row, of: owner), of: owner) }
+    }
+
+    /// Makes an image of the pieces of an upload that has them all.
+    func assemble(_ row: UploadRow, of owner: Person.ID) async throws -> KeptImage {
+        let pieces = try await UploadStore(db: database).pieces(of: row.id, of: owner)
+        do {
+            return try await keep(as: row.id, of: owner) { sink in
+                for key in pieces {
+                    guard let piece = try await blobs.open(key) else {
+                        throw BlobError.failed("find a piece of an upload", code: 0)
+                    }
+                    try await piece.read(0..<piece.size) { try await sink.write($0) }
+                }
+            }
+        } catch let error as APIError where error.kind.status < 500 && error.kind != .rateLimited {
+            // It will never be an image.
+            _ = try await UploadStore(db: database).remove(row.id, of: owner)
+            throw error
+        }
+    }
+
+    static func tooMany(_ limit: Int) -> APIError {
+        APIError(.rateLimited, "too_many_uploads", "you have \(limit) uploads that are in no post", retryAfter: 60)
+    }
+
+    private func upload(_ id: String, _ image: KeptImage, of owner: Person.ID) -> Upload {
+        let image = image.image(of: owner)
+        return Upload(
+            uploadId: id,
+            url: links.url(image.url),
+            thumbnailUrl: links.url(image.thumbnailURL),
+            width: image.width,
+            height: image.height,
+            blurhash: image.blurhash
+        )
+    }
+
+    private func keep(
+        as id: String,
+        of owner: Person.ID,
+        _ receive: (any BlobSink) async throws -> Void
+    ) async throws -> KeptImage {
+        try await scratch.lend { folder in
+            let received = try await self.receive(in: folder, receive)
+            if let known = try await database.transaction({ try await known(received, as: id, of: owner, in: $0) }) {
+                return known
+            }
+            let prepared = try await prepare(received, in: folder)
+            return try await keep(prepared, of: received, as: id, by: owner)
+        }
+    }
+
+    private func receive(
+        in folder: String,
+        _ receive: (any BlobSink) async throws -> Void
+    ) async throws -> ReceivedImage {
+        let path = "\(folder)/original"
+        var sha256: [UInt8] = []
+        let size = try await scratch.write(path, limit: limits.bytes) { sink in
+            let image = ImageSink(sink)
+            try await receive(image)
+            sha256 = image.sha256
+        }
+        guard size > 0 else { throw APIError.missing("file") }
+        return ReceivedImage(path: path, size: size, sha256: sha256)
+    }
+
+    /// The image that the same bytes of the same person were made into before.
+    private func known(
+        _ image: ReceivedImage,
+        as id: String,
+        of owner: Person.ID,
+        in db: PostgresTransaction
+    ) async throws -> KeptImage? {
+        guard let known = try await FileStore(db: db).lock(madeOf: image.sha256, of: owner) else { return nil }
+        return try await finish(id, of: owner, with: known, in: db)
+    }
+
+    private func keep(
+        _ prepared: PreparedImage,
+        of image: ReceivedImage,
+        as id: String,
+        by owner: Person.ID
+    ) async throws -> KeptImage {
+        let (full, thumbnail) = (BlobKey.random(), BlobKey.random())
+        try await BlobNoteStore(db: database).note([full, thumbnail], of: owner, patience: Self.patience)
+        do {
+            let stored = (
+                full: try await put(prepared.full, as: full), small: try await put(prepared.thumbnail, as: thumbnail)
+            )
+            let kept = try await database.transaction { db in
+                let file = NewImageFile(
+                    sha256: image.sha256,
+                    full: full,
+                    thumbnail: thumbnail,
+                    width: prepared.full.width,
+                    height: prepared.full.height,
+                    blurhash: prepared.blurhash
+                )
+                guard let new = try await FileStore(db: db).insert(file, of: owner) else {
+                    // Sent twice at once; the other was quicker.
+                    return try await known(image, as: id, of: owner, in: db)
+                }
+                let notes = BlobNoteStore(db: db)
+                guard
+                    try await notes.keep(full, of: owner, size: stored.full.size, mediaType: stored.full.mediaType),
+                    try await notes.keep(
+                        thumbnail,
+                        of: owner,
+                        size: stored.small.size,
+                        mediaType: stored.small.mediaType
+                    )
+                else { throw APIError.unavailable("the store of files") }
+                return try await finish(id, of: owner, with: new, in: db)
+            }
+            guard let kept else { throw APIError.unavailable("the upload") }
+            if kept.full != full.description { await withdraw([full, thumbnail], of: owner) }
+            return kept
+        } catch {
+            await withdraw([full, thumbnail], of: owner)
+            throw error
+        }
+    }
+
+    private func finish(
+        _ id: String,
+        of owner: Person.ID,
+        with image: KeptImage,
+        in db: PostgresTransaction
+    ) async throws -> KeptImage {
+        let store = UploadStore(db: db)
+        if try await store.finish(id, of: owner, with: image, life: Self.life) != nil { return image }
+        // Another request has finished it meanwhile, or its time is over.
+        guard let finished = try await store.find(id, of: owner)?.image else {
+            throw UploadStore<PostgresPool>.notFound
+        }
+        return finished
+    }
+
+    private func put(_ picture: PreparedImage.Picture, as key: BlobKey) async throws -> StoredBlob {
+        try await blobs.put(key, limit: .max) { sink in
+            try await scratch.read(picture.path) { try await sink.write($0) }
+        }
+    }
+
+    private func prepare(_ image: ReceivedImage, in folder: String) async throws -> PreparedImage {
+        do {
+            return try await workshop.prepare(image.path, into: folder, limits: ImageLimits(pixels: limits.pixels))
+        } catch {
+            throw Self.told(error)
+        }
+    }
+
+    /// Removes blobs unless something has them; what fails is left to the sweep.
+    func withdraw(_ keys: [BlobKey], of owner: Person.ID) async {
+        // A task of its own: that the sender has gone is no reason to leave anything.
+        await Task {
+            do {
+                let notes = BlobNoteStore(db: database)
+                let due = try await notes.withdraw(keys, of: owner)
+                for key in due { try await blobs.delete(key) }
+                try await notes.forget(due, of: owner)
+            } catch {
+                logger.warning("blobs are left to the sweep", metadata: ["error": "\(error)"])
+            }
+        }.value
+    }
+
+    private static func told(_ error: ImageError) -> any Error {
+        switch error {
+        case .unsupported(let reason):
+            APIError(.unsupportedMediaType, "unsupported_image", "the file \(reason)", field: "file")
+        case .tooManyPixels(let limit):
+            APIError(.unprocessable, "too_many_pixels", "an image may have \(limit) pixels", field: "file")
+        case .tooManyFrames(let limit):
+            APIError(.unprocessable, "too_many_frames", "an animation may have \(limit) frames", field: "file")
+        case .broken(let reason): APIError(.unprocessable, "broken_image", "the file \(reason)", field: "file")
+        case .busy: APIError(.unavailable, "busy", "too many images are being looked at; try again")
+        case .noSpace: BlobError.noSpace
+        case .cancelled: CancellationError()
+        case .failed: error
+        }
+    }
+}
+
+/// How much may be uploaded.
+struct UploadLimits: Sendable {
+    /// Of an image as it is sent.
+    var bytes: Int64
+    var pixels: Int
+    /// Uploads of one person that nothing has.
+    var unused: Int
+    /// Pieces of an upload.
+    var pieces = 1_000
+}

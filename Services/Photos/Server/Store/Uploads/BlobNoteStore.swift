@@ -1,0 +1,97 @@
+import Blobs
+import Foundation
+import Postgres
+
+/// The table `blobs`: what lies in the store of files, and which of it nobody has any more.
+struct BlobNoteStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// Notes blobs that are about to be put; unless they are kept within `patience` seconds, they are due.
+    func note(_ keys: [BlobKey], of owner: Person.ID, patience: TimeInterval) async throws {
+        try await db.run(
+            """
+            INSERT INTO blobs (owner_id, key, due_at)
+            SELECT \(owner), key, clock_timestamp() + \(patience)::float8 * interval '1 second'
+            FROM unnest(\(keys.map(\.description))) AS key
+            """
+        )
+    }
+
+    /// Keeps one that was noted; false where that took too long, and it may be gone.
+    ///
+    /// With a media type it is served.
+    func keep(_ key: BlobKey, of owner: Person.ID, size: Int64, mediaType: String?) async throws -> Bool {
+        try await db.run(
+            """
+            UPDATE blobs SET due_at = NULL, size = \(size), media_type = \(mediaType)
+            WHERE owner_id = \(owner) AND key = \(key.description) AND due_at > clock_timestamp()
+            """
+        ) == 1
+    }
+
+    /// Makes those due at once that nothing has; answers with them.
+    func withdraw(_ keys: [BlobKey], of owner: Person.ID) async throws -> [BlobKey] {
+        try await db.all(
+            """
+            UPDATE blobs SET due_at = clock_timestamp()
+            WHERE owner_id = \(owner) AND key = ANY (\(keys.map(\.description))) AND due_at IS NOT NULL
+            RETURNING key
+            """,
+            as: { try $0.string("key") }
+        ).compactMap { BlobKey($0) }
+    }
+
+    /// Those that are due, the longest first.
+    func due(limit: Int) async throws -> [MediaKey] {
+        try await db.all(
+            """
+            SELECT owner_id, key FROM blobs WHERE due_at <= clock_timestamp() ORDER BY due_at LIMIT \(limit)
+            """,
+            as: { row in
+                guard let blob = BlobKey(try row.string("key")) else { return nil }
+                return MediaKey(blob, of: try row.decode("owner_id"))
+            }
+        ).compactMap { (key: MediaKey?) in key }
+    }
+
+    /// Until the transaction's end, blobs may be deleted; false while a backup copies them, or another sweeps.
+    ///
+    /// `roost backup` takes the same lock, shared.
+    func lockDeletion() async throws -> Bool {
+        try await db.one(
+            "SELECT pg_try_advisory_xact_lock(hashtext('roost files')) AS is_free",
+            as: { try $0.bool("is_free") }
+        )
+    }
+
+    /// Strikes off what is gone.
+    func forget(_ keys: [BlobKey], of owner: Person.ID) async throws {
+        try await db.run(
+            """
+            DELETE FROM blobs
+            WHERE owner_id = \(owner) AND key = ANY (\(keys.map(\.description))) AND due_at <= clock_timestamp()
+            """
+        )
+    }
+
+    /// What is served under a key.
+    func served(_ key: MediaKey) async throws -> ServedBlob? {
+        try await db.first(
+            """
+            SELECT media_type, size FROM blobs
+            WHERE owner_id = \(key.owner) AND key = \(key.blob.description)
+                AND due_at IS NULL AND media_type IS NOT NULL
+            """,
+            as: { ServedBlob(key: key, mediaType: try $0.string("media_type"), size: try $0.int64("size")) }
+        )
+    }
+}
+
+/// A blob that anybody may read who knows its key.
+struct ServedBlob: Hashable, Sendable {
+    let key: MediaKey
+    /// By its bytes.
+    let mediaType: String
+    /// In bytes.
+    let size: Int64
+}

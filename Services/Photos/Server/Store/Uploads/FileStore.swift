@@ -1,0 +1,77 @@
+import Blobs
+import Postgres
+
+/// The table `files`: images that people have brought, each of a person's once.
+struct FileStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// The file of a person that was made of these bytes; it stays there until the transaction's end.
+    func lock(madeOf sha256: [UInt8], of owner: Person.ID) async throws -> KeptImage? {
+        try await db.first(
+            """
+            SELECT file_id, full_key, thumbnail_key, width, height, blurhash FROM files
+            WHERE owner_id = \(owner) AND sha256 = \(sha256)
+            FOR NO KEY UPDATE
+            """,
+            as: { try KeptImage(row: $0) }
+        )
+    }
+
+    /// Nil where there is one of these bytes by now.
+    func insert(_ image: NewImageFile, of owner: Person.ID) async throws -> KeptImage? {
+        try await db.first(
+            """
+            INSERT INTO files (owner_id, sha256, full_key, thumbnail_key, width, height, blurhash)
+            VALUES (
+                \(owner), \(image.sha256), \(image.full.description), \(image.thumbnail.description), \(image.width),
+                \(image.height), \(image.blurhash)
+            )
+            ON CONFLICT ON CONSTRAINT files_once DO NOTHING
+            RETURNING file_id, full_key, thumbnail_key, width, height, blurhash
+            """,
+            as: { try KeptImage(row: $0) }
+        )
+    }
+}
+
+/// An image that is about to be kept.
+struct NewImageFile: Sendable {
+    /// Of what was sent.
+    let sha256: [UInt8]
+    let full: BlobKey
+    let thumbnail: BlobKey
+    /// Of the larger one, in pixels.
+    let width: Int
+    let height: Int
+    let blurhash: String
+}
+
+/// An image that is kept, as its row has it.
+struct KeptImage: Hashable, Sendable {
+    let file: Int64
+    let full: String
+    let thumbnail: String
+    let width: Int
+    let height: Int
+    let blurhash: String
+
+    init(row: PostgresRow) throws {
+        file = try row.int64("file_id")
+        full = try row.string("full_key")
+        thumbnail = try row.string("thumbnail_key")
+        width = Int(try row.int32("width"))
+        height = Int(try row.int32("height"))
+        blurhash = try row.string("blurhash")
+    }
+
+    /// Where it is served.
+    func image(of owner: Person.ID) -> ClaimedImage {
+        ClaimedImage(
+            url: "/media/\(full)\(owner)",
+            thumbnailURL: "/media/\(thumbnail)\(owner)",
+            width: width,
+            height: height,
+            blurhash: blurhash
+        )
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import HTTPTypes
+import PhotosAPI
+import TestSupport
+import Testing
+
+/// Images as they are read.
+@Suite struct MediaTests {
+    @Test func aPartIsAPart() async throws {
+        try await withUploads { scene async throws in
+            let url = try await scene.ann.uploaded(SampleImage.png(700, 500)).url
+            let whole = try await scene.bob.fetch(url)
+            let size = whole.body.count
+            #expect(whole.headers[.acceptRanges] == "bytes")
+            for (asked, range) in [
+                ("bytes=0-9", 0..<10), ("bytes=-7", size - 7..<size), ("bytes=20-", 20..<size),
+                ("bytes=5-99999999", 5..<size),
+            ] {
+                let part = try await scene.bob.fetch(url, headers: [.range: asked])
+                #expect(part.status == 206, "\(asked)")
+                #expect(part.body == whole.body[range], "\(asked)")
+                #expect(part.headers[.contentRange] == "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)")
+            }
+            let beyond = try await scene.bob.fetch(url, headers: [.range: "bytes=\(size)-"])
+            #expect(beyond.status == 416)
+            #expect(beyond.headers[.contentRange] == "bytes */\(size)")
+            for asked in ["bytes=0-1,3-4", "lines=0-1", "bytes=9-2"] {
+                #expect(try await scene.bob.fetch(url, headers: [.range: asked]).body == whole.body)
+            }
+        }
+    }
+
+    @Test func aCopyThatOneHasIsStillGood() async throws {
+        try await withUploads { scene async throws in
+            let url = try await scene.ann.uploaded(SampleImage.png()).url
+            let tag = try #require(try await scene.bob.fetch(url).headers[.eTag])
+            for asked in [tag, "W/\(tag)", "\"x\", \(tag)", "*"] {
+                let answer = try await scene.bob.fetch(url, headers: [.ifNoneMatch: asked])
+                #expect(answer.status == 304, "\(asked)")
+                #expect(answer.body.isEmpty)
+                #expect(answer.headers[.eTag] == tag)
+                #expect(answer.headers[.cacheControl]?.contains("immutable") == true)
+            }
+            #expect(try await scene.bob.fetch(url, headers: [.ifNoneMatch: "\"x\""]).status == 200)
+            let other = try await scene.bob.fetch(url, headers: [.range: "bytes=0-1", .ifRange: "\"x\""])
+            #expect(other.status == 200)
+        }
+    }
+
+    @Test func itsHeadSaysHowLargeItIs() async throws {
+        try await withUploads { scene async throws in
+            let url = try await scene.ann.uploaded(SampleImage.png()).url
+            let whole = try await scene.bob.fetch(url)
+            let head = try await scene.bob.fetch(url, .head)
+            #expect(head.status == 200)
+            #expect(head.body.isEmpty)
+            #expect(head.headers[.contentLength] == "\(whole.body.count)")
+            #expect(head.headers[.contentType] == whole.headers[.contentType])
+        }
+    }
+
+    @Test func noKeyIsGuessedOrMadeUp() async throws {
+        try await withUploads { scene async throws in
+            let url = try await scene.ann.uploaded(SampleImage.png()).url
+            let key = String(url.split(separator: "/").last ?? "")
+            #expect(key.utf8.count > 26)
+            for wrong in [
+                "a", "\(key)0", String(key.dropLast()), key.uppercased(), "\(key.prefix(26))+1",
+                "..%2F..%2Fetc%2Fpasswd",
+                "aaaaaaaaaaaaaaaaaaaaaaaaaa1", "\(key.prefix(26))01",
+            ] {
+                #expect(try await scene.bob.fetch("http://x/media/\(wrong)").status == 404, "\(wrong)")
+            }
+        }
+    }
+}
