@@ -25,12 +25,25 @@ KINDS = [
     "search",
     "uploads",
     "thumbnails",
+    "media",
     "push",
     "handover",
     "logins",
     "idle",
 ]
-BINARIES = ["auth", "conversations", "push", "gateway", "sandbox", "socketio-echo", "socket-load", "push-load", "image-load"]
+BINARIES = [
+    "auth",
+    "conversations",
+    "photos",
+    "image-worker",
+    "push",
+    "gateway",
+    "sandbox",
+    "socketio-echo",
+    "socket-load",
+    "push-load",
+    "image-load",
+]
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -60,12 +60,30 @@ STORE = """
 """
 
 
+FILES = """
+    sendfile on;
+    tcp_nopush on;
+    open_file_cache max=1000;
+    server {{
+        listen 127.0.0.1:{port};
+        root {directory}/files;
+    }}
+"""
+
+
 def store(directory, port):
     """Takes files by PUT."""
     (directory / "files").mkdir()
     directory.chmod(0o777)
     (directory / "files").chmod(0o777)
     return _start(directory, "nginx-store", STORE.format(port=port, directory=directory))
+
+
+def files(directory, port):
+    """Gives what lies in `files` below the directory."""
+    (directory / "files").mkdir()
+    directory.chmod(0o755)
+    return _start(directory, "nginx-files", FILES.format(port=port, directory=directory))
 
 
 def service(directory, port, document, auth):
