@@ -15,7 +15,7 @@ struct UploadFolder: Sendable {
     /// Runs a body while no file is deleted that one of these databases knows of.
     ///
     /// Who deletes files takes the same lock for itself alone, and leaves them for later where it does not get it.
-    static func keepingAll<Value: Sendable>(
+    nonisolated(nonsending) static func keepingAll<Value: Sendable>(
         in urls: [String],
         limit: Duration,
         logger: Logger,
