@@ -17,7 +17,7 @@ public struct TusMetadata: Hashable, Sendable {
     public init?(_ text: String) {
         // Some clients send the header also where they have nothing to say.
         guard text.contains(where: { $0 != " " }) else {
-            self.init()
+            (self.values, self.text) = ([:], "")
             return
         }
         var values: [String: Data] = [:]
