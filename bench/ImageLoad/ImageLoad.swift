@@ -32,14 +32,14 @@ import Synchronization
     }
 
     private func prepare(_ workshop: ImageWorkshop, rounds: Int) async throws {
-        let queue = Mutex(Array(repeating: files, count: rounds).flatMap(\.self))
+        let next = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for lane in 0..<workers {
                 let own = "\(folder)/\(lane)"
                 try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
-                group.addTask {
-                    while let file = queue.withLock({ $0.popLast() }) {
-                        _ = try await workshop.prepare(file, into: own)
+                group.addTask { [files] in
+                    while let number = next.below(rounds * files.count) {
+                        _ = try await workshop.prepare(files[number % files.count], into: own)
                     }
                 }
             }
@@ -59,5 +59,15 @@ import Synchronization
             }
             return value("PPid") == Int(own) ? value("VmHWM").map { $0 * 1_024 } : nil
         }
+    }
+}
+
+/// Gives each number once, from 0.
+private final class Counter: Sendable {
+    private let next = Atomic(0)
+
+    func below(_ limit: Int) -> Int? {
+        let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
+        return number < limit ? number : nil
     }
 }
