@@ -17,6 +17,7 @@ package struct PhotosService: SuiteService {
         EventConsumer.migration("V0005_event_inbox"),
         Migration(name: "V0006_changes", sql: PackageResources.V0006_changes_sql),
         Migration(name: "V0007_news", sql: PackageResources.V0007_news_sql),
+        Migration(name: "V0008_departures", sql: PackageResources.V0008_departures_sql),
     ]
 
     /// Every read finds its rows by the beginning of an index, whatever the values: a plan made once is as good as one
@@ -32,6 +33,7 @@ package struct PhotosService: SuiteService {
     private let images: ImageStock
     private let live: Live
     private let circle: Circle
+    private let events: EventConsumer
     private let upkeep: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
@@ -58,10 +60,16 @@ package struct PhotosService: SuiteService {
         let push = try configuration.text("PUSH_URL").map { _ in PushClient(try resources.neighbours.client("push")) }
         live = try await Live(LiveConfiguration(configuration), people: people, links: links, push: push, resources)
         circle = Circle(resources, settings, people: people, links: links)
+        let departures = Departures(database: database, links: links, follows: circle.follows)
+        events = PeopleNews(people: people, blocks: circle.blocks, departures: departures)
+            .heard(by: EventConsumer(database: database, logger: logger, now: resources.now))
         let clearing = PostClearing(database: database)
         upkeep =
-            [Periodic("clearing of deleted posts", every: .seconds(1), logger: logger, clearing.clear)]
-            + images.upkeep + live.upkeep
+            [
+                events.background,
+                Periodic("clearing of deleted posts", every: .seconds(1), logger: logger, clearing.clear),
+                Periodic("departure of deleted people", every: .seconds(1), logger: logger, departures.clear),
+            ] + images.upkeep + live.upkeep
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
@@ -74,6 +82,7 @@ package struct PhotosService: SuiteService {
         HomeRoutes(home: circle.home).add(to: routes)
         UploadRoutes(uploads: images.uploads).add(to: routes)
         MediaRoutes(media: images.media).add(to: routes)
+        events.add(to: routes)
     }
 
     package var background: [any Service] { upkeep }

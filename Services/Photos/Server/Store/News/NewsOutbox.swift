@@ -10,6 +10,26 @@ struct NewsOutbox: Sendable {
     /// Beyond so many nobody is counted.
     private static let counted = 1_000
 
+    /// That a row of `news` says what is so still.
+    private static let isSoStill = """
+        CASE news.kind
+            WHEN 'comment' THEN EXISTS (
+                SELECT FROM comments
+                WHERE comments.author_id = news.recipient_id AND comments.number = news.number
+                    AND comments.comment_id = news.comment_id
+            )
+            WHEN 'like' THEN EXISTS (
+                SELECT FROM likes
+                WHERE likes.author_id = news.recipient_id AND likes.number = news.number
+                    AND likes.liker_id = news.actor_id
+            )
+            ELSE EXISTS (
+                SELECT FROM follows
+                WHERE follows.follower_id = news.actor_id AND follows.followee_id = news.recipient_id
+            )
+        END
+        """
+
     private let lane: PostgresLane
 
     init(database: PostgresPool) {
@@ -77,19 +97,7 @@ struct NewsOutbox: Sendable {
                         AND comments.number = asked.number AND comments.comment_id = news.comment_id
                     WHERE news.recipient_id = asked.recipient_id AND news.kind = asked.kind
                         AND news.number = asked.number AND news.round = asked.round
-                        AND CASE asked.kind
-                            WHEN 'comment' THEN comments.comment_id IS NOT NULL
-                            WHEN 'like' THEN EXISTS (
-                                SELECT FROM likes
-                                WHERE likes.author_id = asked.recipient_id AND likes.number = asked.number
-                                    AND likes.liker_id = news.actor_id
-                            )
-                            ELSE EXISTS (
-                                SELECT FROM follows
-                                WHERE follows.follower_id = news.actor_id
-                                    AND follows.followee_id = asked.recipient_id
-                            )
-                        END
+                        AND \(unsafe: Self.isSoStill)
                         AND NOT EXISTS (
                             SELECT FROM blocks
                             WHERE blocks.blocker_id = asked.recipient_id AND blocks.blocked_id = news.actor_id
@@ -119,8 +127,19 @@ struct NewsOutbox: Sendable {
     }
 
     /// These were told, or there was nothing to tell; what came meanwhile waits for `pause` seconds.
+    ///
+    /// What was not told since it was so no more is forgotten, and is news when it comes again.
     func settle(_ rounds: [NewsRound], by claimant: String, pause: Double) async throws {
         _ = try await lane.segment([
+            """
+            DELETE FROM news
+            USING unnest(
+                \(rounds.map(\.recipient.rawValue)), \(rounds.map(\.kind)), \(rounds.map(\.number)),
+                \(rounds.map(\.round))
+            ) AS told (recipient_id, kind, number, round)
+            WHERE news.recipient_id = told.recipient_id AND news.kind = told.kind AND news.number = told.number
+                AND news.round = told.round AND NOT \(unsafe: Self.isSoStill)
+            """,
             """
             UPDATE news_groups AS groups
             SET telling = NULL, claimed_by = NULL, claimed_until = NULL,
@@ -135,7 +154,7 @@ struct NewsOutbox: Sendable {
             ) AS told (recipient_id, kind, number)
             WHERE groups.recipient_id = told.recipient_id AND groups.kind = told.kind
                 AND groups.number = told.number AND groups.claimed_by = \(claimant)
-            """
+            """,
         ])
     }
 

@@ -1,0 +1,52 @@
+import AuthAPI
+import Foundation
+import Postgres
+import Wire
+
+/// What becomes of somebody who was deleted: his name goes at once, then his posts with their files, what he said and liked,
+/// whom he follows and who follows him, and in the end himself; what others have counted of him is counted without him.
+///
+/// It is done behind the event that says so, a little at a time however much it is. Each step may be done twice, so nobody
+/// has to be alone with it, and one that is broken off is taken up again.
+struct Departures: Sendable {
+    let database: PostgresPool
+    let links: MediaLinks
+    let follows: Follows
+    /// How many rows are looked for in one statement.
+    var batch = 100
+
+    /// In the transaction that notes the event.
+    func begin(_ deleted: UserDeleted, _ event: Event, in db: PostgresTransaction) async throws {
+        let user = User.ID(application: deleted.applicationId, user: deleted.userId)
+        try await DepartureStore(db: db).insert(user, at: event.at)
+    }
+
+    /// Until nobody is left of whom there is something.
+    func clear() async throws {
+        let store = DepartureStore(db: database)
+        while let person = try await store.next() {
+            try await Legacy(database: database, links: links, batch: batch).clear(person)
+            try await endFollows(of: person)
+            // Where he is in the middle of something still, its rows name him and keep his own: then the next round ends it.
+            try await database.transaction { db in
+                try await UploadStore(db: db).abandon(of: person)
+                try await DepartureStore(db: db).remove(person)
+            }
+        }
+    }
+
+    private func endFollows(of person: Person.ID) async throws {
+        let store = DepartureStore(db: database)
+        var others = try await store.followed(by: person, limit: batch)
+        while !others.isEmpty {
+            for other in others {
+                try await database.transaction { db in
+                    guard try await FollowStore(db: db).lock(person, other) else { return }
+                    try await follows.end(person, other, in: db)
+                    try await follows.end(other, person, in: db)
+                }
+            }
+            others = try await store.followed(by: person, limit: batch)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import Postgres
+import Wire
+
+/// The table `departures`, and what somebody who is nobody any more has left in those of people.
+///
+/// Each method does a part, which may be done twice; those with a limit are called until there is no more.
+struct DepartureStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// What goes at once: his name, his picture, what he is found by and what he was answered; nothing of a stranger.
+    ///
+    /// His row gets a userId that is longer than any can be, so who comes by the old one is somebody new.
+    func insert(_ user: User.ID, at moment: Date) async throws {
+        try await db.run(
+            "DELETE FROM idempotency_keys WHERE application_id = \(user.application) AND user_id = \(user.user)"
+        )
+        try await db.run(
+            """
+            WITH gone AS (
+                UPDATE people
+                SET user_id = rpad('departed ' || person_id, 300, '.'), full_name = '', picture_url = NULL, bio = '',
+                    searchable = false
+                WHERE application_id = \(user.application) AND user_id = \(user.user)
+                RETURNING person_id
+            ), unnamed AS (
+                DELETE FROM people_names USING gone WHERE people_names.person_id = gone.person_id
+            )
+            INSERT INTO departures (person_id, departed_at) SELECT person_id, \(moment) FROM gone
+            """
+        )
+    }
+
+    /// The one that began first.
+    func next() async throws -> Person.ID? {
+        try await db.first(
+            "SELECT person_id FROM departures ORDER BY departed_at, person_id LIMIT 1",
+            as: { try $0.decode("person_id") }
+        )
+    }
+
+    /// Those whom he follows, or who follow him.
+    func followed(by person: Person.ID, limit: Int) async throws -> [Person.ID] {
+        try await db.all(
+            """
+            (SELECT followee_id AS other FROM follows WHERE follower_id = \(person) LIMIT \(limit))
+            UNION
+            (SELECT follower_id FROM follows WHERE followee_id = \(person) LIMIT \(limit))
+            """,
+            as: { try $0.decode("other") }
+        )
+    }
+
+    /// What is his alone: blocks of his and of him, what he was to be told and others of him, his feed, and himself.
+    func remove(_ person: Person.ID) async throws {
+        for (table, column) in [
+            ("blocks", "blocker_id"), ("blocks", "blocked_id"), ("news", "actor_id"), ("news_groups", "recipient_id"),
+            ("feed", "owner_id"), ("people", "person_id"),
+        ] {
+            try await db.run("DELETE FROM \(identifier: table) WHERE \(identifier: column) = \(person)")
+        }
+    }
+}
