@@ -323,8 +323,8 @@ let package = Package(
         + tests(
             "SuiteTests",
             [
-                "AuthAPI", "ChildProcesses", "ConversationsAPI", "Credentials", "LocalPostgres", "Postgres", "PushAPI",
-                "ServiceClient", "TestSupport", "Wire",
+                "AuthAPI", "ChildProcesses", "ConversationsAPI", "Credentials", "LocalPostgres", "PhotosAPI",
+                "Postgres", "PushAPI", "ServiceClient", "TestSupport", "Wire",
                 .asyncHTTPClient, .crypto, .cryptoExtras, .httpTypes, .logging, .nioCore, .yams,
             ]
         )

@@ -101,12 +101,15 @@ extension SuiteTests {
                 let command = ProcessCommand(
                     "bash",
                     ["-euo", "pipefail", "-c", script],
-                    environment: suite.environment
+                    environment: suite.environment,
+                    workingDirectory: SuiteTests.root
                 )
 
                 let (status, output) = try await command.run(within: .seconds(60))
 
                 #expect(status.isSuccess, "\(output)")
+                #expect(output.contains(#"{"text":"On the way #walk","likeCount":1,"commentCount":1}"#))
+                #expect(output.contains(#"{"width":800,"height":1200,"blurhash":"#))
                 #expect(output.contains("\"Sunday walk\""))
                 #expect(output.contains("\"data\": \"Shall we?\""))
                 #expect(output.contains("\"data\": \"At ten.\""))

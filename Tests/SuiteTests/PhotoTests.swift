@@ -1,0 +1,114 @@
+import AuthAPI
+import ChildProcesses
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import PhotosAPI
+import PushAPI
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+/// What two people do with a photograph, through the gateway and all the services behind it.
+extension SuiteTests {
+    @Suite struct PhotoTests {
+        private static let phone = String(repeating: "a1", count: 32)
+
+        @Test func whatOneShowsTheOtherSeesLikesAndIsToldOf() async throws {
+            try await Telephones.with(settings: ["NEWS_PAUSE_SECONDS": "0"]) { suite, telephones in
+                let ana = try await suite.person("ana")
+                let bo = try await suite.person("bo")
+                try await ana.preferences.register(
+                    DeviceDraft(platform: "ios_production", token: Self.phone, deviceId: "phone")
+                )
+                _ = try await ana.photos.me()
+                try await bo.photos.follow(ana.signIn.userId)
+                let stream = "/photos/home/stream"
+                try await EventStreamClient.with(port: suite.gatewayPort, stream, token: bo.signIn.jwt) { home in
+                    #expect(await home.event()?.name == "ready")
+
+                    let post = try await ana.show("On the way #walk")
+                    let new = try #require(await Self.tidings(home))
+                    #expect(new.name == "new" && new.json["postId"].string == post.postId)
+                    #expect(try await bo.photos.home().things.map(\.postId) == [post.postId])
+                    #expect(try await bo.photos.posts(tagged: "walk").things.map(\.postId) == [post.postId])
+                    try await bo.like(post.postId)
+                    #expect(await Self.tidings(home)?.json["likeCount"].int == 1)
+                    _ = try await bo.say("Where is that?", about: post.postId)
+                    #expect(await Self.tidings(home)?.json["commentCount"].int == 1)
+
+                    let seen = try await telephones.showing(3)
+                    #expect(
+                        Set(seen.map(\.body)) == ["bo is now following you", "bo liked your photo", "Where is that?"]
+                    )
+                    #expect(seen.allSatisfy { $0.device == Self.phone })
+                    try await ana.photos.delete(post.postId)
+                    #expect(await Self.tidings(home)?.name == "deleted")
+                }
+            }
+        }
+
+        /// The next event, but for the word that the feed is another one, now that somebody is followed.
+        private static func tidings(_ stream: EventStreamClient) async -> EventStreamClient.Event? {
+            while let event = await stream.event() { if event.name != "reload" { return event } }
+            return nil
+        }
+
+        @Test func ofAPhotographNothingIsServedButWhatIsToBeSeen() async throws {
+            try await RunningSuite.with { suite in
+                let ana = try await suite.person("ana")
+                let post = try await ana.show("Look!")
+                let image = try #require(post.images.first)
+                // Lying on its side, it was 1,200 by 800.
+                #expect((image.width, image.height) == (800, 1_200))
+                for (url, limit) in [(image.url, 1_280), (image.thumbnailUrl, 640)] {
+                    // The link needs no credential.
+                    let path = String(
+                        url.dropFirst(try #require(url.range(of: "/media/")).lowerBound.utf16Offset(in: url))
+                    )
+                    let answer = try await suite.gateway().send(.get, path)
+                    #expect(answer.headers[.contentType] == "image/jpeg" && answer.body.count > 1_000)
+                    let file = "\(suite.directory)/served.jpg"
+                    try answer.body.write(to: URL(filePath: file))
+                    let command = ProcessCommand("exiftool", ["-s", "-s", "-G1", file])
+                    let (status, output) = try await command.run(within: .seconds(20))
+                    #expect(status.isSuccess, "\(output)")
+                    #expect(
+                        !output.contains("GPS") && !output.contains("camera") && !output.contains("0815"),
+                        "\(output)"
+                    )
+                    let sizes = output.matches(of: #/Image(?:Width|Height): (\d+)/#).compactMap { Int($0.1) }
+                    #expect(sizes.count == 2 && sizes[0] < sizes[1] && sizes[1] <= limit, "\(sizes)")
+                }
+            }
+        }
+
+        @Test func namesAndBlocksAreFeltWithinASecond() async throws {
+            try await RunningSuite.with { suite in
+                let ana = try await suite.person("ana")
+                let bo = try await suite.person("bo")
+                _ = try await bo.photos.me()
+                let post = try await ana.show("Look!")
+                func isSeen() async throws -> Bool {
+                    do {
+                        _ = try await bo.photos.post(post.postId)
+                        return true
+                    } catch let error as APIError where error.kind == .notFound {
+                        return false
+                    }
+                }
+                #expect(try await isSeen())
+
+                let _: Account = try await ana.service.patch("/auth/me", ["fullName": "Ana Lima"])
+                try await eventually(within: .seconds(1), "called so") {
+                    try await bo.photos.post(post.postId).author.fullName == "Ana Lima"
+                }
+                try await ana.conversations.block(bo.signIn.userId)
+                try await eventually(within: .seconds(1), "hidden") { try await !isSeen() }
+                try await ana.conversations.unblock(bo.signIn.userId)
+                try await eventually(within: .seconds(1), "seen again") { try await isSeen() }
+            }
+        }
+    }
+}

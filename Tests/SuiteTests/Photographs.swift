@@ -1,0 +1,80 @@
+import AuthAPI
+import Foundation
+import HTTPTypes
+import PhotosAPI
+import ServiceClient
+import Testing
+import Wire
+
+/// What people do with photos, as an app does it: with a key for what must not be done twice, and again until it is answered.
+extension Person {
+    var photos: PhotosClient { PhotosClient(service) }
+
+    /// A photograph as a camera makes it: with the place where it was taken, and turned on its side.
+    static let photograph: Data = {
+        // Silence: without it every test that needs it fails.
+        (try? Data(contentsOf: URL(filePath: "\(SuiteTests.root)/examples/photo.jpg"))) ?? Data()
+    }()
+
+    private struct UploadedImage: Decodable { var uploadId: String }
+
+    /// Brings the photograph; answers the upload's id.
+    func upload() async throws -> String {
+        try await untilAnswered { key in
+            let headers: HTTPFields = [.contentType: "image/jpeg", key: UUID().uuidString]
+            let answer = try await service.send(
+                .post,
+                "/photos/uploads",
+                headers: headers,
+                body: Self.photograph,
+                timeout: .seconds(30)
+            )
+            return try WireJSON.decode(UploadedImage.self, from: answer.body).uploadId
+        }
+    }
+
+    /// Posts the photograph; the same text twice is one post.
+    func show(_ text: String) async throws -> Post {
+        let draft = PostDraft(text: text, uploadIds: [try await upload()])
+        let body = try WireJSON.encoder().encode(draft)
+        return try await untilAnswered { key in
+            let answer = try await service.send(.post, "/photos/posts", headers: [key: text], body: body)
+            return try WireJSON.decode(Post.self, from: answer.body)
+        }
+    }
+
+    /// Says something about a post; the same text twice is one comment.
+    func say(_ text: String, about post: String) async throws -> Comment {
+        let body = try WireJSON.encoder().encode(CommentDraft(text: text))
+        return try await untilAnswered { key in
+            let path = "/photos/posts/\(post)/comments"
+            let answer = try await service.send(.post, path, headers: [key: text], body: body)
+            return try WireJSON.decode(Comment.self, from: answer.body)
+        }
+    }
+
+    func like(_ post: String) async throws {
+        _ = try await untilAnswered { _ in try await photos.like(post) }
+    }
+
+    /// Again while nobody answers, or the first try is not known to have ended.
+    private func untilAnswered<Value>(_ body: (HTTPField.Name) async throws -> Value) async throws -> Value {
+        let key = try #require(HTTPField.Name("Idempotency-Key"))
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            do {
+                return try await body(key)
+            } catch let error as APIError where error.isAbsence || error.kind == .conflict {
+                guard ContinuousClock.now < deadline else { throw error }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
+    }
+}
+
+extension APIError {
+    /// Whether the same request may be answered otherwise a little later.
+    fileprivate var isAbsence: Bool {
+        [.unavailable, .badGateway, .gatewayTimeout, .timedOut, .rateLimited].contains(kind)
+    }
+}
