@@ -1,3 +1,4 @@
+import AuthAPI
 import ChildProcesses
 import Foundation
 import Glibc
@@ -5,6 +6,7 @@ import PhotosAPI
 import Synchronization
 import TestSupport
 import Testing
+import Wire
 
 /// What those hear and find who look at photos while processes are killed, two of photos among them.
 extension SuiteTests {

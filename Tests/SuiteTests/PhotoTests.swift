@@ -71,7 +71,8 @@ extension SuiteTests {
                     #expect(answer.headers[.contentType] == "image/jpeg" && answer.body.count > 1_000)
                     let file = "\(suite.directory)/served.jpg"
                     try answer.body.write(to: URL(filePath: file))
-                    let command = ProcessCommand("exiftool", ["-s", "-s", "-G1", file])
+                    let arguments = ["-s", "-s", "-G1", file]
+                    let command = ProcessCommand("exiftool", arguments, environment: suite.environment)
                     let (status, output) = try await command.run(within: .seconds(20))
                     #expect(status.isSuccess, "\(output)")
                     #expect(

@@ -44,12 +44,12 @@ extension Person {
     }
 
     /// Says something about a post; the same text twice is one comment.
-    func say(_ text: String, about post: String) async throws -> Comment {
+    func say(_ text: String, about post: String) async throws -> PhotosAPI.Comment {
         let body = try WireJSON.encoder().encode(CommentDraft(text: text))
         return try await untilAnswered { key in
             let path = "/photos/posts/\(post)/comments"
             let answer = try await service.send(.post, path, headers: [key: text], body: body)
-            return try WireJSON.decode(Comment.self, from: answer.body)
+            return try WireJSON.decode(PhotosAPI.Comment.self, from: answer.body)
         }
     }
 
