@@ -17,6 +17,20 @@ import Testing
         }
     }
 
+    @Test func smallAndLargePiecesKeepTheirOrder() async throws {
+        try await withFolder { folder in
+            let store = try folder.store()
+            var numbers = Numbers(state: 7)
+            let pieces = [1, 70_000, 300, 65_536, 50_000, 50_000, 65_535, 131_072, 10].map { numbers.bytes($0) }
+            let key = BlobKey.random()
+            _ = try await store.put(key, limit: 1 << 20) { sink in
+                for piece in pieces { try await sink.write(ByteBuffer(bytes: piece)) }
+            }
+
+            #expect(try await store.bytes(key) == pieces.flatMap(\.self))
+        }
+    }
+
     @Test func anyPartIsReadInSmallPieces() async throws {
         try await withFolder { folder in
             let store = try folder.store()

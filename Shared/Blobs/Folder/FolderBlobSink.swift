@@ -25,8 +25,10 @@ final class FolderBlobSink: BlobSink {
         }
         size += Int64(bytes.readableBytes)
         detector.feed(bytes)
-        if gathered.readableBytes + bytes.readableBytes > BlobLimits.gathered { try await flush() }
-        if bytes.readableBytes >= BlobLimits.piece {
+        let isLarge = bytes.readableBytes >= BlobLimits.piece
+        // What came before goes before it.
+        if isLarge || gathered.readableBytes + bytes.readableBytes > BlobLimits.gathered { try await flush() }
+        if isLarge {
             try await append(bytes)
         } else {
             gathered.writeImmutableBuffer(bytes)
