@@ -132,7 +132,7 @@ import Wire
                     try await pool.transaction { db in
                         let store = FeedStore(db: db)
                         let gaps = try await store.lockGaps(of: ann.id, popular: 1_000)
-                        try await store.close(gaps, of: ann.id)
+                        try await store.close(gaps, of: ann)
                         copied.give()
                         await left.wait()
                     }

@@ -27,7 +27,7 @@ struct HomeFeed: Sendable {
     func page(for user: User.ID, limit: Int, cursor: String?) async throws -> Page<Post> {
         let owner = try await people.person(for: user)
         let last = try cursor.map { try cursors.position($0, of: Self.list, for: user, as: FeedPosition.self) }
-        let found = try await positions(of: owner.id, after: last ?? .beforeAll, limit: limit + 1)
+        let found = try await positions(of: owner, after: last ?? .beforeAll, limit: limit + 1)
         let page = found.prefix(limit)
         let posts = PostStore(db: database.reads, links: links)
         let shown = try await posts.summaries(of: page.map(\.key), for: owner.id)
@@ -36,37 +36,37 @@ struct HomeFeed: Sendable {
     }
 
     /// Where the first posts are that the owner may see.
-    private func positions(of owner: Person.ID, after last: FeedPosition, limit: Int) async throws -> [FeedPosition] {
+    private func positions(of owner: Person, after last: FeedPosition, limit: Int) async throws -> [FeedPosition] {
         let store = HomeStore(db: database.reads)
         var (found, last, width): ([FeedPosition], FeedPosition, Int) = ([], last, limit)
-        var read = try await store.entries(of: owner, after: last, limit: width)
+        var read = try await store.entries(of: owner.id, after: last, limit: width)
         if read.isBehind {
             try await bringUpToDate(owner)
             // What is posted from here on was not there when this was asked for.
-            read = try await store.entries(of: owner, after: last, limit: width)
+            read = try await store.entries(of: owner.id, after: last, limit: width)
         }
         while true {
-            try await remove(read.entries.filter { $0.state == .gone }.map(\.position), of: owner)
+            try await remove(read.entries.filter { $0.state == .gone }.map(\.position), of: owner.id)
             found += read.entries.filter { $0.state == .visible }.map(\.position)
             guard found.count < limit, read.entries.count == width, let end = read.entries.last else {
                 return Array(found.prefix(limit))
             }
             (last, width) = (end.position, min(width * Self.widening, Self.maximumEntries))
-            read = try await store.entries(of: owner, after: last, limit: width)
+            read = try await store.entries(of: owner.id, after: last, limit: width)
         }
     }
 
     /// Copies what those who are followed have posted since, so many posts at a time.
     ///
     /// - Throws: `unavailable` where there is more than one request waits for; the next goes on where this one ended.
-    private func bringUpToDate(_ owner: Person.ID) async throws {
+    private func bringUpToDate(_ owner: Person) async throws {
         for _ in 0..<Self.copiesOfRequest {
             let isDone = try await database.transaction { db in
                 let store = FeedStore(db: db)
-                var gaps = try await store.lockGaps(of: owner, popular: popular)
+                var gaps = try await store.lockGaps(of: owner.id, popular: popular)
                 let authors = gaps.filter(\.isPopular).map(\.author)
                 if !authors.isEmpty {
-                    let merged = try await store.merge(authors, of: owner, upTo: Follows.mergedAtMost)
+                    let merged = try await store.merge(authors, of: owner.id, upTo: Follows.mergedAtMost)
                     gaps.removeAll { merged.contains($0.author) }
                 }
                 let now = Self.part(of: gaps)

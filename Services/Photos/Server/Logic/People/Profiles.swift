@@ -24,18 +24,28 @@ struct Profiles: Sendable {
     func change(_ changes: ProfileChanges, of user: User.ID) async throws -> Profile {
         let name = try changes.fullName.map(ProfileRules.fullName)
         let bio = try changes.bio.isNamed ? ProfileRules.bio(changes.bio.value ?? "") : nil
+        if case .set("") = changes.profilePicture { throw APIError.missing("profilePicture") }
         let person = try await people.person(for: user)
         try await database.transaction { db in
-            if let name { try await people.rename(person.id, to: name, in: db) }
             let store = PeopleStore(db: db)
+            // His row before any other: so it is everywhere.
+            guard try await store.lock(person.id) != nil else { throw People.gone }
+            if let name { try await people.rename(person.id, to: name, in: db) }
             if let bio { try await store.set(name: nil, bio: bio, of: person.id) }
-            switch changes.profilePicture {
-            case .unchanged: break
-            case .cleared: try await store.set(picture: nil, of: person.id)
-            case .set: throw APIError(.notFound, "upload_not_found", "no such upload", field: "profilePicture")
-            }
+            try await set(changes.profilePicture, of: person.id, in: db)
         }
         return try await profile(of: person.id, for: person.id)
+    }
+
+    private func set(_ picture: Change<String>, of person: Person.ID, in db: PostgresTransaction) async throws {
+        let (store, uploads) = (PeopleStore(db: db), UploadStore(db: db))
+        switch picture {
+        case .unchanged: break
+        case .cleared:
+            try await uploads.dropPicture(of: person)
+            try await store.set(picture: nil, of: person)
+        case .set(let upload): try await store.set(picture: uploads.picture(upload, of: person), of: person)
+        }
     }
 
     func privacy(of user: User.ID) async throws -> Privacy {

@@ -71,7 +71,10 @@ struct FeedStore<Executor: PostgresExecutor> {
     }
 
     /// Copies the posts of these gaps and moves the marks, which are locked.
-    func close(_ gaps: [FeedGap], of owner: Person.ID) async throws {
+    ///
+    /// The application, which no index of an author's posts has, leaves the one that has them by their numbers: by any other
+    /// all that somebody ever posted would be read for his latest.
+    func close(_ gaps: [FeedGap], of owner: Person) async throws {
         try await db.run(
             """
             WITH gaps AS MATERIALIZED (
@@ -80,16 +83,17 @@ struct FeedStore<Executor: PostgresExecutor> {
                     AS given (author_id, synced, last)
             ), copied AS (
                 INSERT INTO feed (owner_id, created_at, author_id, number)
-                SELECT \(owner), posts.created_at, posts.author_id, posts.number
+                SELECT \(owner.id), posts.created_at, posts.author_id, posts.number
                 FROM gaps CROSS JOIN LATERAL (
                     SELECT created_at, author_id, number FROM posts
                     WHERE posts.author_id = gaps.author_id AND number > gaps.synced AND number <= gaps.last
+                        AND posts.application_id = \(owner.user.application)
                     ORDER BY number
                 ) AS posts
                 ON CONFLICT DO NOTHING
             )
             UPDATE follows SET synced_number = gaps.last FROM gaps
-            WHERE follower_id = \(owner) AND followee_id = gaps.author_id
+            WHERE follower_id = \(owner.id) AND followee_id = gaps.author_id
             """
         )
     }

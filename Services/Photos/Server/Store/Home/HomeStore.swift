@@ -27,16 +27,14 @@ struct HomeStore<Executor: PostgresExecutor> {
 
     /// One statement sees one moment: whether the feed is behind is told of just these entries.
     ///
-    /// The numbers of last posts are looked up one by one, and so in the same time however many people there are; a plan
-    /// that reads all of them would not be.
+    /// The last numbers of those who are followed are looked up one by one, and so in the same time however many people and
+    /// posts there are.
     func entries(of owner: Person.ID, after last: FeedPosition, limit: Int) async throws -> HomeEntries {
         let rows = try await db.all(
             """
             WITH edges AS MATERIALIZED (
-                SELECT followee_id, synced_number FROM follows
-                WHERE follower_id = \(owner) AND (synced_number IS NULL OR synced_number < (
-                    SELECT last_post_number FROM people WHERE person_id = follows.followee_id
-                ))
+                SELECT followee_id, synced_number FROM follows JOIN people ON person_id = followee_id
+                WHERE follower_id = \(owner) AND (synced_number IS NULL OR synced_number < last_post_number)
             ), copied AS MATERIALIZED (
                 SELECT created_at, author_id, number FROM feed
                 WHERE owner_id = \(owner)
