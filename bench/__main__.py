@@ -24,6 +24,7 @@ KINDS = [
     "history",
     "search",
     "uploads",
+    "feeds",
     "thumbnails",
     "media",
     "push",

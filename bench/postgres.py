@@ -58,13 +58,13 @@ class Postgres:
         done = self._run("psql", *self._where(), "-XqAt", "-F", "\t", "-v", "ON_ERROR_STOP=1", database, text=text)
         return [line.split("\t") for line in done.stdout.splitlines()]
 
-    def pgbench(self, database, script, clients, seconds, schema, **variables):
-        """Transactions a second of the script, prepared, from as many clients."""
+    def pgbench(self, database, script, clients, seconds, schema, settings=None, **variables):
+        """Transactions a second of the script, prepared, from as many clients with these settings of the server."""
         load = ["-n", "-M", "prepared", "-c", clients, "-j", 1, "-T", seconds, "-f", script]
         command = ["pgbench", *self._where(), *load]
         for name, value in variables.items():
             command += ["-D", f"{name}={value}"]
-        done = self._run(*command, database, schema=schema)
+        done = self._run(*command, database, options={"search_path": schema, **(settings or {})})
         rate = re.search(r"tps = ([0-9.]+)", done.stdout)
         if "number of failed transactions: 0 " not in done.stdout or not rate:
             raise RuntimeError(f"pgbench: {done.stdout[-500:]}{done.stderr[:1000]}")
@@ -73,10 +73,10 @@ class Postgres:
     def _where(self):
         return ["-h", "127.0.0.1", "-p", self.port, "-U", "roost"]
 
-    def _run(self, program, *arguments, check=True, text=None, schema=None):
+    def _run(self, program, *arguments, check=True, text=None, options=None):
         environment = {**os.environ, "LC_ALL": "C"}
-        if schema:
-            environment["PGOPTIONS"] = f"-c search_path={schema}"
+        if options:
+            environment["PGOPTIONS"] = " ".join(f"-c {name}={value}" for name, value in options.items())
         done = subprocess.run(
             [str(word) for word in (self.binaries / program, *arguments)],
             cwd=self.home,
