@@ -1,9 +1,9 @@
 """Home feeds of somebody who follows 500 of 100,000 people, who have posted 100,000 times, and a million times.
 
-Asked directly, over HTTP with the jwt verified; beside the first page pgbench runs the statements that the service runs,
-from as many clients. However much was posted, it must take the same time. Then what is paid once: posts that are new since
-the last look, somebody with 10,000 posts who is followed, somebody with 100,000 followers who posts; and the search among a
-million people.
+Asked directly, over HTTP with the jwt verified; beside the first page pgbench runs the statements that the service
+runs, from as many clients. However much was posted, it must take the same time. Then what is paid once: posts that are
+new since the last look, somebody with 10,000 posts who is followed, somebody with 100,000 followers who posts; and the
+search among a million people.
 """
 
 import json
@@ -71,7 +71,8 @@ class _Scene:
         self.run("feeds.sql", values)
         self.sql("VACUUM ANALYZE; CHECKPOINT")
         page = self.client.get("/photos/home")["posts"]
-        if len(page) != 20 or [it["timestamp"] for it in page] != sorted((it["timestamp"] for it in page), reverse=True):
+        times = [post["timestamp"] for post in page]
+        if len(page) != 20 or times != sorted(times, reverse=True):
             raise RuntimeError(f"the first page has {len(page)} posts, or in no order")
 
     def person(self, user):
@@ -127,7 +128,8 @@ def _once_rows(scene):
                 UPDATE photos.people SET last_post_number = last_post_number + 1, post_count = post_count + 1,
                        last_posted_at = clock_timestamp()
                 WHERE person_id IN (
-                    SELECT followee_id FROM photos.follows WHERE follower_id = {scene.reader} ORDER BY random() LIMIT {NEW}
+                    SELECT followee_id FROM photos.follows WHERE follower_id = {scene.reader}
+                    ORDER BY random() LIMIT {NEW}
                 )
                 RETURNING person_id, last_post_number, last_posted_at
             )
@@ -179,7 +181,5 @@ def _search_rows(bench, scene):
     rows = []
     for what, query in (("two letters", "an"), ("a name", "maria"), ("both names", "maria ben"), ("nobody", "zzyzx")):
         load = wrk.run(f"{scene.url}/photos/people?query={quote(query)}", 1, bench.seconds, scene.headers)
-        rows.append(
-            Row(f"search of {FOUND:,} people, {what}", "p99, ms", load.p99, "", None, "≤ 10", load.p99 <= 10)
-        )
+        rows.append(Row(f"search of {FOUND:,} people, {what}", "p99, ms", load.p99, "", None, "≤ 10", load.p99 <= 10))
     return rows
