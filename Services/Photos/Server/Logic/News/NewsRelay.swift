@@ -57,8 +57,11 @@ struct NewsRelay: Sendable {
             let notices = try await outbox.facts(of: claimed).map { NewsNotice(facts: $0, links: links) }
             let stuck = try await tell(notices)
             if !stuck.isEmpty { try await outbox.release(Array(stuck), by: claimant, after: Self.rest) }
-            let settled = claimed.filter { !stuck.contains($0) }
-            if !settled.isEmpty { try await outbox.settle(settled, by: claimant, pause: pause) }
+            let told = Set(notices.map(\.facts.round))
+            let (settled, untold) = (claimed.filter { !stuck.contains($0) }, claimed.filter { !told.contains($0) })
+            if !settled.isEmpty {
+                try await outbox.settle(settled, untold: untold, by: claimant, pause: pause)
+            }
             return .done
         } catch let error as APIError where error.isAbsence {
             away.increment()

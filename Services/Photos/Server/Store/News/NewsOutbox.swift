@@ -10,9 +10,9 @@ struct NewsOutbox: Sendable {
     /// Beyond so many nobody is counted.
     private static let counted = 1_000
 
-    /// That a row of `news` says what is so still.
+    /// That a row of `news` says what is so still, of somebody whom no block keeps apart from who is told.
     private static let isSoStill = """
-        CASE news.kind
+        (CASE news.kind
             WHEN 'comment' THEN EXISTS (
                 SELECT FROM comments
                 WHERE comments.author_id = news.recipient_id AND comments.number = news.number
@@ -28,6 +28,14 @@ struct NewsOutbox: Sendable {
                 WHERE follows.follower_id = news.actor_id AND follows.followee_id = news.recipient_id
             )
         END
+        AND NOT EXISTS (
+            SELECT FROM blocks
+            WHERE blocks.blocker_id = news.recipient_id AND blocks.blocked_id = news.actor_id
+        )
+        AND NOT EXISTS (
+            SELECT FROM blocks
+            WHERE blocks.blocker_id = news.actor_id AND blocks.blocked_id = news.recipient_id
+        ))
         """
 
     private let lane: PostgresLane
@@ -98,14 +106,6 @@ struct NewsOutbox: Sendable {
                     WHERE news.recipient_id = asked.recipient_id AND news.kind = asked.kind
                         AND news.number = asked.number AND news.round = asked.round
                         AND \(unsafe: Self.isSoStill)
-                        AND NOT EXISTS (
-                            SELECT FROM blocks
-                            WHERE blocks.blocker_id = asked.recipient_id AND blocks.blocked_id = news.actor_id
-                        )
-                        AND NOT EXISTS (
-                            SELECT FROM blocks
-                            WHERE blocks.blocker_id = news.actor_id AND blocks.blocked_id = asked.recipient_id
-                        )
                     ORDER BY news.actor_id, news.written_at DESC LIMIT \(Self.counted)
                 ) AS told
             ) AS actors
@@ -126,19 +126,41 @@ struct NewsOutbox: Sendable {
         }
     }
 
-    /// These were told, or there was nothing to tell; what came meanwhile waits for `pause` seconds.
+    /// These rounds are done; what came meanwhile waits for `pause` seconds.
     ///
-    /// What was not told since it was so no more is forgotten, and is news when it comes again.
-    func settle(_ rounds: [NewsRound], by claimant: String, pause: Double) async throws {
+    /// Of those in `untold`, in which nothing was so any more, what is so again goes into the next round, and the rest is
+    /// forgotten, so that it is news when it comes again.
+    func settle(_ rounds: [NewsRound], untold: [NewsRound], by claimant: String, pause: Double) async throws {
         _ = try await lane.segment([
+            // Nobody notes anything meanwhile: the statements after this one see what was noted before.
+            """
+            SELECT FROM news_groups AS groups
+            JOIN unnest(
+                \(rounds.map(\.recipient.rawValue)), \(rounds.map(\.kind)), \(rounds.map(\.number))
+            ) AS told (recipient_id, kind, number)
+                ON groups.recipient_id = told.recipient_id AND groups.kind = told.kind
+                AND groups.number = told.number
+            ORDER BY groups.recipient_id, groups.kind, groups.number FOR NO KEY UPDATE OF groups
+            """,
             """
             DELETE FROM news
             USING unnest(
-                \(rounds.map(\.recipient.rawValue)), \(rounds.map(\.kind)), \(rounds.map(\.number)),
-                \(rounds.map(\.round))
-            ) AS told (recipient_id, kind, number, round)
-            WHERE news.recipient_id = told.recipient_id AND news.kind = told.kind AND news.number = told.number
-                AND news.round = told.round AND NOT \(unsafe: Self.isSoStill)
+                \(untold.map(\.recipient.rawValue)), \(untold.map(\.kind)), \(untold.map(\.number)),
+                \(untold.map(\.round))
+            ) AS untold (recipient_id, kind, number, round)
+            WHERE news.recipient_id = untold.recipient_id AND news.kind = untold.kind
+                AND news.number = untold.number AND news.round = untold.round AND NOT \(unsafe: Self.isSoStill)
+            """,
+            """
+            UPDATE news SET round = groups.collecting
+            FROM news_groups AS groups, unnest(
+                \(untold.map(\.recipient.rawValue)), \(untold.map(\.kind)), \(untold.map(\.number)),
+                \(untold.map(\.round))
+            ) AS untold (recipient_id, kind, number, round)
+            WHERE news.recipient_id = untold.recipient_id AND news.kind = untold.kind
+                AND news.number = untold.number AND news.round = untold.round
+                AND groups.recipient_id = untold.recipient_id AND groups.kind = untold.kind
+                AND groups.number = untold.number AND groups.claimed_by = \(claimant)
             """,
             """
             UPDATE news_groups AS groups

@@ -16,28 +16,36 @@ struct NewsStore<Executor: PostgresExecutor> {
         comment: Int64 = 0
     ) async throws {
         guard actor != recipient else { return }
+        // Whoever settles a round has this lock too: what he forgets, and what is news again, comes one after the other.
+        let round = try await db.first(
+            """
+            INSERT INTO news_groups AS groups (recipient_id, kind, number, due_at)
+            SELECT people.person_id, \(kind.rawValue), \(number), clock_timestamp() FROM people
+            WHERE people.person_id = \(recipient) AND \(unblocked: "people.person_id", by: actor)
+            ON CONFLICT (recipient_id, kind, number) DO UPDATE SET due_at = groups.due_at
+            RETURNING collecting
+            """,
+            as: { try $0.int64("collecting") }
+        )
+        guard let round else { return }
         try await db.run(
             """
-            WITH grouped AS (
-                INSERT INTO news_groups AS groups (recipient_id, kind, number, waiting_since, due_at)
-                SELECT people.person_id, \(kind.rawValue), \(number), clock_timestamp(), clock_timestamp()
-                FROM people
-                WHERE people.person_id = \(recipient) AND \(unblocked: "people.person_id", by: actor)
-                    AND NOT EXISTS (
-                        SELECT FROM news
-                        WHERE news.recipient_id = \(recipient) AND news.kind = \(kind.rawValue)
-                            AND news.number = \(number) AND news.actor_id = \(actor) AND news.comment_id = \(comment)
-                    )
-                ON CONFLICT (recipient_id, kind, number) DO UPDATE
-                SET waiting_since = coalesce(groups.waiting_since, excluded.waiting_since),
-                    -- Not before the pause after the last round is over; what waits already is not put off.
-                    due_at = CASE WHEN groups.waiting_since IS NULL
-                        THEN greatest(groups.due_at, excluded.due_at) ELSE groups.due_at END
-                RETURNING recipient_id, kind, number, collecting
+            WITH noted AS (
+                INSERT INTO news (recipient_id, kind, number, actor_id, comment_id, round, written_at)
+                VALUES (
+                    \(recipient), \(kind.rawValue), \(number), \(actor), \(comment), \(round), clock_timestamp()
+                )
+                ON CONFLICT DO NOTHING
+                RETURNING recipient_id, kind, number
             )
-            INSERT INTO news (recipient_id, kind, number, actor_id, comment_id, round, written_at)
-            SELECT recipient_id, kind, number, \(actor), \(comment), collecting, clock_timestamp() FROM grouped
-            ON CONFLICT DO NOTHING
+            UPDATE news_groups AS groups
+            SET waiting_since = coalesce(groups.waiting_since, clock_timestamp()),
+                -- Not before the pause after the last round is over; what waits already is not put off.
+                due_at = CASE WHEN groups.waiting_since IS NULL
+                    THEN greatest(groups.due_at, clock_timestamp()) ELSE groups.due_at END
+            FROM noted
+            WHERE groups.recipient_id = noted.recipient_id AND groups.kind = noted.kind
+                AND groups.number = noted.number
             """
         )
     }
