@@ -26,14 +26,13 @@ RUN --mount=type=cache,target=/roost/.build,sharing=locked \
 
 # What the programs need to run: the libraries they are linked to, pg_dump and pg_restore for `roost backup`, authorities
 # to trust, names for the user and for where hosts are looked up, and places to write. Of libvips' modules the one that reads
-# HEIC, which is loaded when it is asked for: ldd does not see it from the programs.
+# HEIC, which is loaded from beside the library when it is asked for: ldd does not see it from the programs.
 RUN mkdir -p /image/usr/lib/postgresql/15/bin /image/etc/ssl/certs /image/var/lib/roost/blobs /image/var/lib/roost/sandbox \
         /image/backups \
     && install --directory --mode=1777 /image/tmp \
     && cp /usr/lib/postgresql/15/bin/pg_dump /usr/lib/postgresql/15/bin/pg_restore /image/usr/lib/postgresql/15/bin/ \
-    && heif=$(ls /usr/lib/*/vips-modules-*/vips-heif.so) \
-    && cp --parents "$heif" /image \
-    && ldd /image/usr/local/bin/* /image/usr/lib/postgresql/15/bin/* "$heif" \
+    && heif=$(ls /lib/*/vips-modules-*/vips-heif.so) \
+    && { echo "$heif" && ldd /image/usr/local/bin/* /image/usr/lib/postgresql/15/bin/* "$heif"; } \
         | awk '$2 == "=>" { print $3 } $1 ~ "^/" && $1 !~ ":$" { print $1 }' | sort --unique \
         | xargs cp --dereference --parents --target-directory=/image \
     && cp /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ \

@@ -85,6 +85,20 @@ import Testing
         }
     }
 
+    @Test func theDeadlineHoldsForWhoeverHasGone() async throws {
+        let script = try await Self.script("cat >/dev/null")
+        try await withImages {
+            ($0.workers, $0.worker, $0.deadline) = (1, script, .milliseconds(500))
+        } _: { scene in
+            let path = try await Oracle.sample("small.jpg")
+            let working = Task { try await scene.prepare(path: path) }
+            try await eventually { try Self.workers(of: scene).count == 1 }
+            working.cancel()
+            await #expect(throws: ImageError.self) { try await working.value }
+            #expect(try Self.workers(of: scene) == [])
+        }
+    }
+
     @Test(arguments: ["kill -SEGV $$", "exit 0", "head -c 100000 /dev/zero | tr '\\0' x", "printf '\\4\\0\\0\\0abcd'"])
     func whateverAWorkerDoesTheServiceGoesOn(_ deed: String) async throws {
         let script = try await Self.script("head -c 20 >/dev/null; \(deed)")

@@ -81,20 +81,18 @@ final class WorkerProcess: Sendable {
     }
 
     private func nextAnswer(within limit: Duration) async -> Outcome {
-        await withTaskGroup(of: Void.self) { [child, talk] group in
-            group.addTask {
-                // Silence: cancelled means that it has answered.
-                guard (try? await Task.sleep(for: limit)) != nil else { return }
-                talk.isLate = true
-                child.signal(SIGKILL)
-            }
-            let answer = await talk.next()
-            group.cancelAll()
-            if let answer { return .answer(answer) }
+        // A task of its own: the deadline holds as well for who has been cancelled meanwhile.
+        let alarm = Task { [child, talk] in
+            // Silence: cancelled means that it has answered.
+            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            talk.isLate = true
             child.signal(SIGKILL)
-            let status = await child.exit()
-            return talk.isLate ? .late : .ended(status)
         }
+        defer { alarm.cancel() }
+        if let answer = await talk.next() { return .answer(answer) }
+        child.signal(SIGKILL)
+        let status = await child.exit()
+        return talk.isLate ? .late : .ended(status)
     }
 }
 
