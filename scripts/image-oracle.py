@@ -100,6 +100,9 @@ def others(folder):
     transparent.putalpha(128)
     transparent.save(folder / "alpha.webp", lossless=True)
     moving(folder, "moving.webp", 4, (300, 200), duration=120, loop=2)
+    # More than libvips keeps in memory by itself.
+    film = [Image.new("RGB", (1000, 800), (number * 5, 90, 120)) for number in range(40)]
+    film[0].save(folder / "long.webp", save_all=True, append_images=film[1:], duration=40, lossless=True, method=0)
     exif = Image.Exif()
     exif[0x010F] = "Roostphone"
     scene(1600, 1200).save(folder / "photo.heic", quality=80, exif=exif, icc_profile=PROFILE)

@@ -14,6 +14,9 @@ int cvips_start(void) {
     /* Modules are other people's large libraries (ImageMagick, Poppler, OpenSlide): none is looked for. */
     g_setenv("VIPSHOME", "/nonexistent", TRUE);
     g_setenv("VIPS_BLOCK_UNTRUSTED", "1", TRUE);
+    /* What is decoded whole stays in memory, where it has a limit, and is never put into a file, which a crash would leave. */
+    g_setenv("VIPS_DISC_THRESHOLD", "1000g", TRUE);
+    g_setenv("TMPDIR", "/nonexistent", TRUE);
     if (VIPS_INIT("image-worker") != 0) return -1;
     vips_concurrency_set(1);
     vips_cache_set_max(0);

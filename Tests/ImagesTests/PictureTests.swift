@@ -170,6 +170,29 @@ import Testing
         }
     }
 
+    @Test func aLongFilmIsKeptInMemoryAndInNoFile() async throws {
+        func files() throws -> Set<String> {
+            Set(try FileManager.default.contentsOfDirectory(atPath: "/tmp").filter { $0.hasPrefix("vips-") })
+        }
+        let before = try files()
+        try await withImages { scene in
+            let image = try await scene.prepare("long.webp")
+            #expect(try await Oracle.look(image.full.path)[0].frames == 40)
+            #expect(try files().subtracting(before) == [])
+            // Where it does not fit, that is the end of it.
+            let path = try await Oracle.sample("long.webp")
+            try await withImages {
+                $0.memory = 100_000_000
+            } _: { small in
+                guard case .broken = try await small.refusal(of: path) else {
+                    Issue.record("memory has no limit")
+                    return
+                }
+            }
+            #expect(try files().subtracting(before) == [])
+        }
+    }
+
     @Test func howPicturesAreMadeIsConfigured() async throws {
         try await withImages {
             $0.output = ImageOutput(fullSide: 200, thumbnailSide: 50, quality: 30, isProgressive: true)
