@@ -82,7 +82,12 @@ struct NewsOutbox: Sendable {
         try await lane.segment([
             """
             SELECT asked.place, people.application_id, people.user_id, actors.users, actors.names, actors.count,
-                   actors.comment, posts.like_count,
+                   actors.comment,
+                   posts.like_count - (
+                       SELECT count(*) FROM likes
+                       WHERE likes.author_id = asked.recipient_id AND likes.number = asked.number
+                           AND likes.liker_id = asked.recipient_id
+                   ) AS like_count,
                    (SELECT thumbnail_url FROM post_images
                     WHERE post_images.author_id = asked.recipient_id AND post_images.number = asked.number
                     ORDER BY place LIMIT 1) AS thumbnail
@@ -226,7 +231,7 @@ struct NewsFacts: Sendable {
     let names: [String]
     /// How many have in this round.
     let count: Int
-    /// How many like the post in all.
+    /// How many like the post in all, the recipient left out.
     let likes: Int
     /// The newest comment.
     let comment: String?
