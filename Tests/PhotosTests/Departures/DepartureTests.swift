@@ -118,7 +118,8 @@ extension Scene {
             """
             SELECT table_name || '.' || column_name AS row FROM information_schema.columns
             WHERE table_schema = current_schema() AND table_name NOT IN ('blobs', 'changes', 'noted_changes')
-                AND (column_name LIKE '%\\_id' AND data_type = 'bigint' AND column_name NOT IN ('comment_id', 'change_id', 'file_id')
+                AND (column_name LIKE '%\\_id' AND data_type = 'bigint'
+                        AND column_name NOT IN ('comment_id', 'last_comment_id', 'change_id', 'file_id')
                      OR data_type = 'text')
             """
         )
