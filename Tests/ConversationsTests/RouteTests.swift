@@ -5,7 +5,9 @@ import Testing
 @Suite struct RouteTests {
     @Test func everyRouteIsDescribedAndEveryDescriptionIsServed() async throws {
         // What else is below /media is of photos.
-        let described = try PublicRoute.below("conversations", "blocks", "media").filter { !$0.description.hasSuffix("/media/{key}") }
+        let described = try PublicRoute.below("conversations", "blocks", "media").filter {
+            !$0.description.hasSuffix("/media/{key}")
+        }
         try await withConversation { scene in
             #expect(scene.service.publicRoutes.sorted() == described.map(\.description).sorted())
         }
