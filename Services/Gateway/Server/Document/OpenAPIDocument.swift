@@ -50,7 +50,9 @@ package struct OpenAPIDocument {
     }
 
     private static func isStream(_ operation: Node) -> Bool {
-        operation["responses"]?["200"]?["content"]?["text/event-stream"] != nil
+        // A status that is looked up as a key would be a number, and in quotation marks it is none.
+        let good = operation["responses"]?.mapping?.first { $0.key.scalar?.string == "200" }?.value
+        return good?["content"]?["text/event-stream"] != nil
     }
 
     /// What a `$ref` inside the document points at, or the node itself.
