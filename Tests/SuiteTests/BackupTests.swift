@@ -73,9 +73,11 @@ extension SuiteTests {
                 #expect(again.status.isSuccess, "\(again.output)")
 
                 let names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
-                let whole = ["SHA256SUMS", "auth.dump", "conversations.dump", "manifest.json", "push.dump"]
-                #expect(names.prefix(5) == whole[...])
-                #expect(names.count == 6 && names[5].hasPrefix("roost-"))
+                let whole = [
+                    "SHA256SUMS", "auth.dump", "conversations.dump", "manifest.json", "photos.dump", "push.dump",
+                ]
+                #expect(names.prefix(6) == whole[...])
+                #expect(names.count == 7 && names[6].hasPrefix("roost-"))
                 for name in names {
                     let mode = try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")[.posixPermissions]
                     #expect(mode as? Int == (name.hasPrefix("roost-") ? 0o700 : 0o600), "\(name)")
