@@ -87,9 +87,7 @@ extension FrontHandler {
     /// Ends a stream of events between two of them, as far as anybody can tell: its reader comes back and goes on from the
     /// last one that he has.
     func endStream() {
-        let upstream = exchange.upstream
-        exchange.upstream = nil
-        upstream?.close()
+        leaveUpstream()
         exchange.keepAlive = false
         writeEnd(nil)
         finish()
@@ -124,9 +122,7 @@ extension FrontHandler {
 
     /// Sends an answer of our own, stamped with what a browser wants to know unless it `isStamped` already.
     func respond(_ answer: Answer, isStamped: Bool = false) {
-        let upstream = exchange.upstream
-        exchange.upstream = nil
-        upstream?.close()
+        leaveUpstream()
         // What else was sent with the head is a small rest, or the reason to close.
         if !exchange.requestEnded && !exchange.hasSmallRest || loop.isDraining { exchange.keepAlive = false }
         exchange.answerBegan = true
@@ -148,6 +144,13 @@ extension FrontHandler {
         finish()
     }
 
+    /// Ends what is asked of the service, whatever it still says.
+    private func leaveUpstream() {
+        let upstream = exchange.upstream
+        exchange.upstream = nil
+        upstream?.close()
+    }
+
     /// Adds what the answer says of the connection it comes over.
     private func addTransport(_ fields: inout [(String, String)]) {
         if edge.configuration.strictTransportSeconds > 0, origin.scheme == "https" {
@@ -160,94 +163,6 @@ extension FrontHandler {
         } else if exchange.head.version < .http1_1 {
             fields.append(("connection", "keep-alive"))
         }
-    }
-
-    // MARK: The end
-
-    private func writeEnd(_ trailers: HTTPHeaders?) {
-        guard codec == nil, !exchange.requestEnded, let context else {
-            write(.end(trailers))
-            return
-        }
-        // Once all of the answer has gone out, the client may keep the rest of its request to itself; not earlier, since
-        // that takes back what was not sent.
-        let sent = context.eventLoop.makePromise(of: Void.self)
-        sent.futureResult.assumeIsolated().whenSuccess { [self] in
-            self.context?.triggerUserOutboundEvent(StreamCodec.Enough.enough, promise: nil)
-        }
-        write(.end(trailers), promise: sent)
-    }
-
-    private func finish() {
-        flush()
-        finishLog()
-        guard codec != nil else {
-            linger()
-            return
-        }
-        if exchange.requestEnded {
-            next()
-        } else if exchange.keepAlive {
-            phase = .discarding
-            phaseSince = .now()
-            takeQueued()
-        } else {
-            windDown()
-        }
-    }
-
-    /// Goes on to the next request, if there may be one.
-    func next() {
-        guard exchange.keepAlive, !loop.isDraining else {
-            windDown()
-            return
-        }
-        if exchange.facts?.hasUpgrade ?? false, let codec, let context {
-            phase = .changing
-            codec.renew(in: context.channel) { [self] isDone in
-                guard phase == .changing, isDone else { return }
-                awaitNext()
-                if let bytes = leftover {
-                    leftover = nil
-                    codec.feed(bytes)
-                }
-            }
-            return
-        }
-        awaitNext()
-    }
-
-    private func awaitNext() {
-        phase = .awaiting
-        // A connection that only waits holds nothing of the request before.
-        exchange = .none
-        phaseSince = exchange.started
-        guard !pendingRefusal else {
-            refuse(Refusal.malformed)
-            return
-        }
-        takeQueued()
-        settle()
-    }
-
-    /// Says good-bye: nothing more is sent, and what still comes is dropped for a moment.
-    func windDown() {
-        linger()
-        guard codec != nil, let context else { return }
-        let promise = context.eventLoop.makePromise(of: Void.self)
-        promise.futureResult.assumeIsolated().whenComplete { [self] _ in
-            isOutputClosed = true
-            phaseSince = .now()
-        }
-        context.close(mode: .output, promise: promise)
-    }
-
-    /// Drops what still comes; a stream then ends by itself, when both sides have ended.
-    private func linger() {
-        phase = .lingering
-        phaseSince = .now()
-        queue.removeAll()
-        settle()
     }
 }
 
