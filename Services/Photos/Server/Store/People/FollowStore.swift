@@ -96,20 +96,7 @@ struct FollowListStore<Executor: PostgresExecutor> {
         after last: FollowPosition,
         limit: Int
     ) async throws -> [ListedPerson] {
-        try await db.all(
-            """
-            WITH listed AS MATERIALIZED (
-                SELECT follower_id AS listed_id, created_at FROM follows
-                WHERE followee_id = \(person) AND (created_at, follower_id) < (\(last.date), \(last.person))
-                    AND \(unblocked: "follows.follower_id", by: viewer)
-                ORDER BY created_at DESC, follower_id DESC LIMIT \(limit)
-            )
-            SELECT \(profileFor: viewer), listed.created_at
-            FROM listed JOIN people ON people.person_id = listed.listed_id
-            ORDER BY listed.created_at DESC, listed.listed_id DESC
-            """,
-            as: { try ListedPerson(row: $0, links) }
-        )
+        try await list("follower_id", where: "followee_id", is: person, for: viewer, after: last, limit: limit)
     }
 
     func following(
@@ -118,13 +105,26 @@ struct FollowListStore<Executor: PostgresExecutor> {
         after last: FollowPosition,
         limit: Int
     ) async throws -> [ListedPerson] {
+        try await list("followee_id", where: "follower_id", is: person, for: viewer, after: last, limit: limit)
+    }
+
+    /// Those at one end of a follow, by the columns of its two ends.
+    private func list(
+        _ listed: String,
+        where other: String,
+        is person: Person.ID,
+        for viewer: Person.ID,
+        after last: FollowPosition,
+        limit: Int
+    ) async throws -> [ListedPerson] {
         try await db.all(
             """
             WITH listed AS MATERIALIZED (
-                SELECT followee_id AS listed_id, created_at FROM follows
-                WHERE follower_id = \(person) AND (created_at, followee_id) < (\(last.date), \(last.person))
-                    AND \(unblocked: "follows.followee_id", by: viewer)
-                ORDER BY created_at DESC, followee_id DESC LIMIT \(limit)
+                SELECT \(unsafe: listed) AS listed_id, created_at FROM follows
+                WHERE \(unsafe: other) = \(person)
+                    AND (created_at, \(unsafe: listed)) < (\(last.date), \(last.person))
+                    AND \(unblocked: "follows.\(listed)", by: viewer)
+                ORDER BY created_at DESC, \(unsafe: listed) DESC LIMIT \(limit)
             )
             SELECT \(profileFor: viewer), listed.created_at
             FROM listed JOIN people ON people.person_id = listed.listed_id
