@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func oneThatIsReadyTooLateIsNotCounted() async throws {
-        try await LateServer.run(after: .milliseconds(800)) { port in
+        try await LateServer.run(after: .milliseconds(800)) { server, port in
             var settings = PoolSettings()
             settings.connectTimeout = .milliseconds(400)
             let connector = try Connector(versions: .http2, authorities: TestAuthority.certificate)
@@ -77,8 +77,8 @@ import Testing
             let pool = ConnectionPool(origin: origin, connector: connector, settings: settings)
 
             #expect(await ask(pool) == nil)
-            // Until what came late is there.
-            try await Task.sleep(for: .seconds(2))
+            // It takes what came late, and leaves.
+            try await eventually { server.left == 1 }
 
             #expect(pool.isUnused)
             // The end waits for connections that are counted.

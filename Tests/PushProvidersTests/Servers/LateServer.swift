@@ -2,13 +2,24 @@ import NIOCore
 import NIOHTTP2
 import NIOSSL
 import NIOTLS
+import Synchronization
 
-/// A server of HTTP/2 over TLS whose first settings come late, and which does not hear that its client leaves meanwhile.
-enum LateServer {
+/// A server of HTTP/2 over TLS whose first settings come late, and which does not hear what its client says meanwhile.
+final class LateServer: Sendable {
+    private let ended = Atomic(0)
+
+    /// Connections that their clients have closed.
+    var left: Int { ended.load(ordering: .relaxed) }
+
     /// Serves on a free port while `body` runs; settings go out so long after the handshake.
-    static func run<Value>(after pause: TimeAmount, _ body: (_ port: Int) async throws -> Value) async throws -> Value {
+    static func run<Value>(
+        after pause: TimeAmount,
+        _ body: (LateServer, _ port: Int) async throws -> Value
+    ) async throws -> Value {
+        let server = LateServer()
         let context = try TestAuthority.serverContext(protocols: ["h2"])
         return try await Listening.run { channel in
+            channel.closeFuture.whenComplete { _ in server.ended.wrappingAdd(1, ordering: .relaxed) }
             let ears = Ears()
             try channel.pipeline.syncOperations.addHandlers(
                 ears,
@@ -16,7 +27,7 @@ enum LateServer {
                 LateGreeting(after: pause, ears)
             )
         } _: {
-            try await body($0)
+            try await body(server, $0)
         }
     }
 }
