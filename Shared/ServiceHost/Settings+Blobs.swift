@@ -45,7 +45,7 @@ extension ConfigReader {
     /// A folder for what a service looks at before it keeps it, on the same disk as `BLOBS_PATH`.
     package func scratchFolder(of service: String) throws -> ScratchFolder {
         let folder = text("BLOBS_PATH", default: ".roost/blobs")
-        return try Self.writing(to: folder) { try ScratchFolder(in: "\(folder)/\(service)/incoming/work") }
+        return try Self.writing(to: folder) { try ScratchFolder(in: "\(folder)/\(service)/incoming/scratch") }
     }
 
     private func secret(_ name: String, neededBy other: String) throws -> String {

@@ -19,7 +19,8 @@ struct UploadScene: Sendable {
     /// The names of all blobs that are kept or on their way.
     var blobs: [String] {
         let found = FileManager.default.enumerator(atPath: "\(folder)/photos")?.compactMap { $0 as? String } ?? []
-        return found.filter { $0.split(separator: "/").last?.utf8.count == 26 && !$0.contains("/work/") }.sorted()
+        return found.filter { $0.split(separator: "/").last?.utf8.count == 26 && !$0.hasPrefix("incoming/scratch/") }
+            .sorted()
     }
 
     func count(_ table: String, where condition: String = "true") async throws -> Int {
