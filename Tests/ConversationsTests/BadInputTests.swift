@@ -7,29 +7,11 @@ import Wire
 
 /// What is missing, empty, mistyped, too long or malformed is refused by name, and changes nothing.
 @Suite struct BadInputTests {
-    struct Bad: Sendable, CustomTestStringConvertible {
-        let method: HTTPRequest.Method
-        let path: String
-        let body: String?
-        let status: Int
-        let field: String?
-
-        init(_ method: HTTPRequest.Method, _ path: String, _ body: String?, _ status: Int, _ field: String?) {
-            self.method = method
-            self.path = path
-            self.body = body
-            self.status = status
-            self.field = field
-        }
-
-        var testDescription: String { "\(method) \(path) \(body?.prefix(60) ?? "")" }
-    }
-
     private static func long(_ count: Int) -> String { String(repeating: "x", count: count) }
     private static let deep = String(repeating: "[", count: 70) + String(repeating: "]", count: 70)
     private static let names = (0...1_000).map { "\"u\($0)\"" }.joined(separator: ",")
 
-    static let creating: [Bad] = [
+    static let creating: [BadRequest] = [
         #"{}"#: "label", #"{"label": null}"#: "label", #"{"label": ""}"#: "label", #"{"label": 1}"#: "label",
         #"{"label": "\#(long(256))"}"#: "label", #"{"label": "a\u0000b"}"#: "label", #"{"label": "\ud800"}"#: "label",
         #"{"label": "x", "members": "bob"}"#: "members", #"{"label": "x", "members": [1]}"#: "members[0]",
@@ -46,9 +28,9 @@ import Wire
         #"{"label": "x", "type": "other"}"#: "type", #"{"label": "x", "type": 1}"#: "type",
         #"{"label": "x", "joinByToken": "yes"}"#: "joinByToken",
     ]
-    .map { Bad(.post, "/conversations/create", $0.key, 400, $0.value) }
+    .map { BadRequest(.post, "/conversations/create", $0.key, 400, $0.value) }
 
-    static let sending: [Bad] = [
+    static let sending: [BadRequest] = [
         #"{}"#: "data", #"{"data": null}"#: "data", #"{"data": ""}"#: "data", #"{"data": {}}"#: "data",
         #"{"data": "a\u0000"}"#: "data", #"{"data": "\udc00x"}"#: "data",
         #"{"data": "x", "mime": ""}"#: "mime", #"{"data": "x", "mime": "text"}"#: "mime",
@@ -70,75 +52,87 @@ import Wire
         #"{"data": "x", "badge": "more"}"#: "badge", #"{"data": "x", "badge": -1}"#: "badge",
         #"{"data": "x", "badge": true}"#: "badge",
     ]
-    .map { Bad(.post, "/conversations/{token}/messages", $0.key, 400, $0.value) }
+    .map { BadRequest(.post, "/conversations/{token}/messages", $0.key, 400, $0.value) }
 
-    static let changing: [Bad] = [
-        Bad(.put, "/conversations/{token}/label", "{}", 400, "label"),
-        Bad(.put, "/conversations/{token}/label", #"{"label": ""}"#, 400, "label"),
-        Bad(.put, "/conversations/{token}/label", #"{"label": ["x"]}"#, 400, "label"),
-        Bad(.put, "/conversations/{token}/meta", "{}", 400, "meta"),
-        Bad(.put, "/conversations/{token}/meta", #"{"meta": 1}"#, 400, "meta"),
-        Bad(.put, "/conversations/{token}/meta", #"{"meta": {"a": "\#(long(5_120))"}}"#, 413, "meta"),
-        Bad(.put, "/conversations/{token}/whiteList", "{}", 400, "whiteList"),
-        Bad(.put, "/conversations/{token}/whiteList", #"{"whiteList": {}}"#, 400, "whiteList"),
-        Bad(.put, "/conversations/{token}/whiteList", #"{"whiteList": ["a", 1]}"#, 400, "whiteList[1]"),
-        Bad(.post, "/conversations/{token}/kick", "{}", 400, "userId"),
-        Bad(.post, "/conversations/{token}/kick", #"{"userId": ""}"#, 400, "userId"),
-        Bad(.post, "/conversations/{token}/kick", #"{"userId": 1}"#, 400, "userId"),
-        Bad(.post, "/conversations/{token}/kick", #"{"userId": "eve"}"#, 404, nil),
-        Bad(.put, "/conversations/{token}/admins/eve", nil, 404, nil),
-        Bad(.put, "/conversations/{token}/members/\(long(256))", nil, 400, "userId"),
-        Bad(.post, "/conversations/{token}/read", "{}", 400, "before"),
-        Bad(.post, "/conversations/{token}/read", #"{"before": "soon"}"#, 400, "before"),
-        Bad(.post, "/conversations/{token}/read", #"{"before": 1e300}"#, 400, "before"),
-        Bad(.post, "/conversations/{token}/messages", #"{"data": "\#(long(65_537))"}"#, 413, "data"),
-        Bad(.post, "/conversations/{token}/messages", #"{"data": "x", "meta": {"a": "\#(long(5_120))"}}"#, 413, "meta"),
-        Bad(.post, "/conversations/{token}/messages", "", 400, nil),
-        Bad(.post, "/conversations/{token}/messages", "{", 400, nil),
-        Bad(.post, "/conversations/{token}/messages", "[]", 400, nil),
-        Bad(.post, "/conversations/{token}/messages", "null", 400, nil),
+    static let changing: [BadRequest] = [
+        BadRequest(.put, "/conversations/{token}/label", "{}", 400, "label"),
+        BadRequest(.put, "/conversations/{token}/label", #"{"label": ""}"#, 400, "label"),
+        BadRequest(.put, "/conversations/{token}/label", #"{"label": ["x"]}"#, 400, "label"),
+        BadRequest(.put, "/conversations/{token}/meta", "{}", 400, "meta"),
+        BadRequest(.put, "/conversations/{token}/meta", #"{"meta": 1}"#, 400, "meta"),
+        BadRequest(.put, "/conversations/{token}/meta", #"{"meta": {"a": "\#(long(5_120))"}}"#, 413, "meta"),
+        BadRequest(.put, "/conversations/{token}/whiteList", "{}", 400, "whiteList"),
+        BadRequest(.put, "/conversations/{token}/whiteList", #"{"whiteList": {}}"#, 400, "whiteList"),
+        BadRequest(.put, "/conversations/{token}/whiteList", #"{"whiteList": ["a", 1]}"#, 400, "whiteList[1]"),
+        BadRequest(.post, "/conversations/{token}/kick", "{}", 400, "userId"),
+        BadRequest(.post, "/conversations/{token}/kick", #"{"userId": ""}"#, 400, "userId"),
+        BadRequest(.post, "/conversations/{token}/kick", #"{"userId": 1}"#, 400, "userId"),
+        BadRequest(.post, "/conversations/{token}/kick", #"{"userId": "eve"}"#, 404, nil),
+        BadRequest(.put, "/conversations/{token}/admins/eve", nil, 404, nil),
+        BadRequest(.put, "/conversations/{token}/members/\(long(256))", nil, 400, "userId"),
+        BadRequest(.post, "/conversations/{token}/read", "{}", 400, "before"),
+        BadRequest(.post, "/conversations/{token}/read", #"{"before": "soon"}"#, 400, "before"),
+        BadRequest(.post, "/conversations/{token}/read", #"{"before": 1e300}"#, 400, "before"),
+        BadRequest(.post, "/conversations/{token}/messages", #"{"data": "\#(long(65_537))"}"#, 413, "data"),
+        BadRequest(
+            .post,
+            "/conversations/{token}/messages",
+            #"{"data": "x", "meta": {"a": "\#(long(5_120))"}}"#,
+            413,
+            "meta"
+        ),
+        BadRequest(.post, "/conversations/{token}/messages", "", 400, nil),
+        BadRequest(.post, "/conversations/{token}/messages", "{", 400, nil),
+        BadRequest(.post, "/conversations/{token}/messages", "[]", 400, nil),
+        BadRequest(.post, "/conversations/{token}/messages", "null", 400, nil),
     ]
 
     /// `{id}` is a message of Ann's.
-    static let editing: [Bad] =
+    static let editing: [BadRequest] =
         [
             #"{}"#: "data", #"{"data": null}"#: "data", #"{"data": ""}"#: "data", #"{"data": 1}"#: "data",
             #"{"data": "a\u0000"}"#: "data", #"{"data": "x", "meta": 7}"#: "meta",
             #"{"data": "x", "meta": {"a": \#(deep)}}"#: "meta",
         ]
-        .map { Bad(.patch, "/conversations/{token}/messages/{id}", $0.key, 400, $0.value) } + [
-            Bad(.patch, "/conversations/{token}/messages/{id}", #"{"data": "\#(long(65_537))"}"#, 413, "data"),
-            Bad(
+        .map { BadRequest(.patch, "/conversations/{token}/messages/{id}", $0.key, 400, $0.value) } + [
+            BadRequest(.patch, "/conversations/{token}/messages/{id}", #"{"data": "\#(long(65_537))"}"#, 413, "data"),
+            BadRequest(
                 .patch,
                 "/conversations/{token}/messages/{id}",
                 #"{"data": "x", "meta": {"a": "\#(long(5_120))"}}"#,
                 413,
                 "meta"
             ),
-            Bad(.put, "/blocks/\(long(256))", nil, 400, "userId"),
-            Bad(.delete, "/blocks/\(long(256))", nil, 400, "userId"),
-            Bad(.get, "/conversations/search", nil, 400, "q"),
-            Bad(.get, "/conversations/search?q=", nil, 400, "q"),
-            Bad(.get, "/conversations/search?q=%21%3F%20", nil, 400, "q"),
-            Bad(.get, "/conversations/search?q=%00", nil, 400, "q"),
-            Bad(.get, "/conversations/search?q=\(long(256))", nil, 400, "q"),
-            Bad(.get, "/conversations/search?q=\((0...32).map { "w\($0)" }.joined(separator: "+"))", nil, 400, "q"),
-            Bad(.get, "/conversations/search?q=x&limit=0", nil, 400, "limit"),
-            Bad(.get, "/conversations/search?q=x&cursor=x", nil, 400, "cursor"),
-            Bad(.put, "/blocks/%00", nil, 404, nil),
-            Bad(.put, "/blocks/ann", nil, 422, nil),
-            Bad(.get, "/blocks?limit=0", nil, 400, "limit"),
-            Bad(.get, "/blocks?cursor=x", nil, 400, "cursor"),
-            Bad(.put, "/conversations/{token}/messages/{id}/reactions/x", nil, 400, "emoji"),
-            Bad(.delete, "/conversations/{token}/messages/{id}/reactions/%00", nil, 404, nil),
-            Bad(.delete, "/conversations/{token}/messages/{id}/reactions/%FF", nil, 404, nil),
+            BadRequest(.put, "/blocks/\(long(256))", nil, 400, "userId"),
+            BadRequest(.delete, "/blocks/\(long(256))", nil, 400, "userId"),
+            BadRequest(.get, "/conversations/search", nil, 400, "q"),
+            BadRequest(.get, "/conversations/search?q=", nil, 400, "q"),
+            BadRequest(.get, "/conversations/search?q=%21%3F%20", nil, 400, "q"),
+            BadRequest(.get, "/conversations/search?q=%00", nil, 400, "q"),
+            BadRequest(.get, "/conversations/search?q=\(long(256))", nil, 400, "q"),
+            BadRequest(
+                .get,
+                "/conversations/search?q=\((0...32).map { "w\($0)" }.joined(separator: "+"))",
+                nil,
+                400,
+                "q"
+            ),
+            BadRequest(.get, "/conversations/search?q=x&limit=0", nil, 400, "limit"),
+            BadRequest(.get, "/conversations/search?q=x&cursor=x", nil, 400, "cursor"),
+            BadRequest(.put, "/blocks/%00", nil, 404, nil),
+            BadRequest(.put, "/blocks/ann", nil, 422, nil),
+            BadRequest(.get, "/blocks?limit=0", nil, 400, "limit"),
+            BadRequest(.get, "/blocks?cursor=x", nil, 400, "cursor"),
+            BadRequest(.put, "/conversations/{token}/messages/{id}/reactions/x", nil, 400, "emoji"),
+            BadRequest(.delete, "/conversations/{token}/messages/{id}/reactions/%00", nil, 404, nil),
+            BadRequest(.delete, "/conversations/{token}/messages/{id}/reactions/%FF", nil, 404, nil),
         ]
 
-    static let asking: [Bad] =
+    static let asking: [BadRequest] =
         [
             ("limit=0", "limit"), ("limit=101", "limit"), ("limit=x", "limit"), ("limit=", "limit"),
         ]
-        .map { Bad(.get, "/conversations?\($0.0)", nil, 400, $0.1) }
+        .map { BadRequest(.get, "/conversations?\($0.0)", nil, 400, $0.1) }
         + [
             ("count=0", "count"), ("count=101", "count"), ("count=1.5", "count"), ("page=-1", "page"),
             ("page=1000001", "page"),
@@ -148,9 +142,9 @@ import Wire
             ("beforeSeq=-1", "beforeSeq"), ("afterSeq=x", "afterSeq"), ("beforeSeq=1&afterSeq=1", "afterSeq"),
             ("beforeSeq=1&before=1", "before"), ("afterSeq=1&page=0", "page"),
         ]
-        .map { Bad(.get, "/conversations/{token}/messages?\($0.0)", nil, 400, $0.1) }
+        .map { BadRequest(.get, "/conversations/{token}/messages?\($0.0)", nil, 400, $0.1) }
         + [("", "after"), ("after=", "after"), ("after=-1", "after"), ("after=1&limit=0", "limit")]
-        .map { Bad(.get, "/conversations/{token}/changes?\($0.0)", nil, 400, $0.1) }
+        .map { BadRequest(.get, "/conversations/{token}/changes?\($0.0)", nil, 400, $0.1) }
 
     @Test func isRefusedByNameAndChangesNothing() async throws {
         try await withConversation { scene in

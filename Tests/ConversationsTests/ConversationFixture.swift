@@ -27,7 +27,7 @@ struct Scene: Sendable {
 }
 
 /// Somebody signed in at a service.
-struct Person: Sendable {
+struct Person: SignedIn {
     let id: User.ID
     let token: String
     let service: TestService
@@ -41,15 +41,6 @@ struct Person: Sendable {
         conversations = ConversationsClient(
             ServiceClient(callee: "conversations", transport: service.transport, retry: .never) { "Bearer \(token)" }
         )
-    }
-
-    func ask(
-        _ method: HTTPRequest.Method,
-        _ path: String,
-        _ body: String? = nil,
-        headers: HTTPFields = [:]
-    ) async throws -> TestAnswer {
-        try await service.send(method, path, token: token, body: body, headers: headers)
     }
 
     @discardableResult

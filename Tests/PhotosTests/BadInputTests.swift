@@ -7,28 +7,10 @@ import Wire
 
 /// What is missing, empty, mistyped, too long or malformed is refused by name, and changes nothing.
 @Suite struct BadInputTests {
-    struct Bad: Sendable, CustomTestStringConvertible {
-        let method: HTTPRequest.Method
-        let path: String
-        let body: String?
-        let status: Int
-        let field: String?
-
-        init(_ method: HTTPRequest.Method, _ path: String, _ body: String?, _ status: Int, _ field: String?) {
-            self.method = method
-            self.path = path
-            self.body = body
-            self.status = status
-            self.field = field
-        }
-
-        var testDescription: String { "\(method) \(path) \(body?.prefix(60) ?? "")" }
-    }
-
     private static func long(_ count: Int) -> String { String(repeating: "é", count: count) }
     private static let eleven = (0..<11).map { "\"u\($0)\"" }.joined(separator: ",")
 
-    static let posting: [Bad] = [
+    static let posting: [BadRequest] = [
         #"{}"#: "uploadIds", #"{"uploadIds": null}"#: "uploadIds", #"{"uploadIds": []}"#: "uploadIds",
         #"{"uploadIds": "u"}"#: "uploadIds", #"{"uploadIds": [1]}"#: "uploadIds[0]",
         #"{"uploadIds": [""]}"#: "uploadIds[0]", #"{"uploadIds": ["u", "u"]}"#: "uploadIds[1]",
@@ -41,63 +23,72 @@ import Wire
         #"{"text": 1, "uploadIds": ["u"]}"#: "text", #"{"text": "\#(long(2_000))", "uploadIds": ["u"]}"#: "text",
         #"{"text": "a\u0000", "uploadIds": ["u"]}"#: "text", #"{"text": "\ud800", "uploadIds": ["u"]}"#: "text",
     ]
-    .map { Bad(.post, "/photos/posts", $0.key, 400, $0.value) }
+    .map { BadRequest(.post, "/photos/posts", $0.key, 400, $0.value) }
 
     /// `{id}` is a post of Ann's, of one image, `{comment}` a comment of hers on it.
-    static let changing: [Bad] = [
-        Bad(.post, "/photos/posts", #"{"uploadIds": ["nowhere"]}"#, 404, nil),
-        Bad(.post, "/photos/posts", "", 400, nil), Bad(.post, "/photos/posts", "[]", 400, nil),
-        Bad(.post, "/photos/posts", "{", 400, nil),
-        Bad(.patch, "/photos/posts/{id}", #"{"text": null}"#, 400, "text"),
-        Bad(.patch, "/photos/posts/{id}", #"{"text": ["x"]}"#, 400, "text"),
-        Bad(.patch, "/photos/posts/{id}", #"{"text": "\#(long(2_000))"}"#, 400, "text"),
-        Bad(.patch, "/photos/posts/{id}", #"{"text": "new", "images": []}"#, 400, "images"),
-        Bad(.patch, "/photos/posts/{id}", #"{"text": "new", "images": [{}, {}]}"#, 400, "images"),
-        Bad(.patch, "/photos/posts/{id}", #"{"images": [{"alt": 1}]}"#, 400, "images[0].alt"),
-        Bad(
+    static let changing: [BadRequest] = [
+        BadRequest(.post, "/photos/posts", #"{"uploadIds": ["nowhere"]}"#, 404, nil),
+        BadRequest(.post, "/photos/posts", "", 400, nil), BadRequest(.post, "/photos/posts", "[]", 400, nil),
+        BadRequest(.post, "/photos/posts", "{", 400, nil),
+        BadRequest(.patch, "/photos/posts/{id}", #"{"text": null}"#, 400, "text"),
+        BadRequest(.patch, "/photos/posts/{id}", #"{"text": ["x"]}"#, 400, "text"),
+        BadRequest(.patch, "/photos/posts/{id}", #"{"text": "\#(long(2_000))"}"#, 400, "text"),
+        BadRequest(.patch, "/photos/posts/{id}", #"{"text": "new", "images": []}"#, 400, "images"),
+        BadRequest(.patch, "/photos/posts/{id}", #"{"text": "new", "images": [{}, {}]}"#, 400, "images"),
+        BadRequest(.patch, "/photos/posts/{id}", #"{"images": [{"alt": 1}]}"#, 400, "images[0].alt"),
+        BadRequest(
             .patch,
             "/photos/posts/{id}",
             #"{"text": "new", "images": [{"alt": "\#(long(1_501))"}]}"#,
             400,
             "images[0].alt"
         ),
-        Bad(.post, "/photos/posts/{id}/comments", "{}", 400, "text"),
-        Bad(.post, "/photos/posts/{id}/comments", #"{"text": ""}"#, 400, "text"),
-        Bad(.post, "/photos/posts/{id}/comments", #"{"text": " \n\t"}"#, 400, "text"),
-        Bad(.post, "/photos/posts/{id}/comments", #"{"text": 5}"#, 400, "text"),
-        Bad(.post, "/photos/posts/{id}/comments", #"{"text": "\#(long(2_000))"}"#, 400, "text"),
-        Bad(.patch, "/photos/posts/{id}/comments/{comment}", #"{"text": ""}"#, 400, "text"),
-        Bad(.patch, "/photos/posts/{id}/comments/{comment}", "{}", 400, "text"),
-        Bad(.patch, "/photos/posts/{id}/comments/{comment}", #"{"text": "\#(long(2_000))"}"#, 400, "text"),
+        BadRequest(.post, "/photos/posts/{id}/comments", "{}", 400, "text"),
+        BadRequest(.post, "/photos/posts/{id}/comments", #"{"text": ""}"#, 400, "text"),
+        BadRequest(.post, "/photos/posts/{id}/comments", #"{"text": " \n\t"}"#, 400, "text"),
+        BadRequest(.post, "/photos/posts/{id}/comments", #"{"text": 5}"#, 400, "text"),
+        BadRequest(.post, "/photos/posts/{id}/comments", #"{"text": "\#(long(2_000))"}"#, 400, "text"),
+        BadRequest(.patch, "/photos/posts/{id}/comments/{comment}", #"{"text": ""}"#, 400, "text"),
+        BadRequest(.patch, "/photos/posts/{id}/comments/{comment}", "{}", 400, "text"),
+        BadRequest(.patch, "/photos/posts/{id}/comments/{comment}", #"{"text": "\#(long(2_000))"}"#, 400, "text"),
     ]
 
-    static let asking: [Bad] =
+    static let asking: [BadRequest] =
         ["/photos/posts", "/photos/hashtags/x", "/photos/people/ann/posts", "/photos/posts/{id}/comments"]
         .flatMap { path in
             [
-                Bad(.get, "\(path)?limit=0", nil, 400, "limit"), Bad(.get, "\(path)?limit=101", nil, 400, "limit"),
-                Bad(.get, "\(path)?limit=x", nil, 400, "limit"), Bad(.get, "\(path)?cursor=x", nil, 400, "cursor"),
-                Bad(.get, "\(path)?cursor=", nil, 400, "cursor"), Bad(.get, "\(path)?cursor=%00", nil, 400, "cursor"),
+                BadRequest(.get, "\(path)?limit=0", nil, 400, "limit"),
+                BadRequest(.get, "\(path)?limit=101", nil, 400, "limit"),
+                BadRequest(.get, "\(path)?limit=x", nil, 400, "limit"),
+                BadRequest(.get, "\(path)?cursor=x", nil, 400, "cursor"),
+                BadRequest(.get, "\(path)?cursor=", nil, 400, "cursor"),
+                BadRequest(.get, "\(path)?cursor=%00", nil, 400, "cursor"),
             ]
         } + [
-            Bad(.get, "/photos/hashtags", nil, 400, "query"), Bad(.get, "/photos/hashtags?query=", nil, 400, "query"),
-            Bad(.get, "/photos/hashtags?query=%23", nil, 400, "query"),
-            Bad(.get, "/photos/hashtags?query=a%20b", nil, 400, "query"),
-            Bad(.get, "/photos/hashtags?query=\(long(101))", nil, 400, "query"),
-            Bad(.get, "/photos/hashtags/%23", nil, 400, "tag"), Bad(.get, "/photos/hashtags/2026", nil, 400, "tag"),
-            Bad(.get, "/photos/hashtags/a%2Fb", nil, 400, "tag"), Bad(.get, "/photos/hashtags/%00", nil, 404, nil),
-            Bad(.get, "/photos/people/nobody/posts", nil, 404, nil),
-            Bad(.get, "/photos/people/%00/posts", nil, 404, nil),
+            BadRequest(.get, "/photos/hashtags", nil, 400, "query"),
+            BadRequest(.get, "/photos/hashtags?query=", nil, 400, "query"),
+            BadRequest(.get, "/photos/hashtags?query=%23", nil, 400, "query"),
+            BadRequest(.get, "/photos/hashtags?query=a%20b", nil, 400, "query"),
+            BadRequest(.get, "/photos/hashtags?query=\(long(101))", nil, 400, "query"),
+            BadRequest(.get, "/photos/hashtags/%23", nil, 400, "tag"),
+            BadRequest(.get, "/photos/hashtags/2026", nil, 400, "tag"),
+            BadRequest(.get, "/photos/hashtags/a%2Fb", nil, 400, "tag"),
+            BadRequest(.get, "/photos/hashtags/%00", nil, 404, nil),
+            BadRequest(.get, "/photos/people/nobody/posts", nil, 404, nil),
+            BadRequest(.get, "/photos/people/%00/posts", nil, 404, nil),
         ]
 
     /// What is nobody's post, or no comment of this one.
-    static let absent: [Bad] =
+    static let absent: [BadRequest] =
         ["0-1", "1-0", "1", "-1-1", "+1-1", "1-1-1", "01-1", "9223372036854775808-1", "x", "%00", "%FF", "999999-1"]
         .flatMap { id in
-            [Bad(.get, "/photos/posts/\(id)", nil, 404, nil), Bad(.put, "/photos/posts/\(id)/like", nil, 404, nil)]
+            [
+                BadRequest(.get, "/photos/posts/\(id)", nil, 404, nil),
+                BadRequest(.put, "/photos/posts/\(id)/like", nil, 404, nil),
+            ]
         }
         + ["0", "-1", "01", "x", "999", "9223372036854775808"]
-        .map { Bad(.delete, "/photos/posts/{id}/comments/\($0)", nil, 404, nil) }
+        .map { BadRequest(.delete, "/photos/posts/{id}/comments/\($0)", nil, 404, nil) }
 
     @Test func isRefusedByNameAndChangesNothing() async throws {
         try await withPhotos { scene in

@@ -42,7 +42,7 @@ struct Scene: Sendable {
 }
 
 /// Somebody signed in at the service.
-struct Player: Sendable {
+struct Player: SignedIn {
     let id: User.ID
     let token: String
     let service: TestService
@@ -56,15 +56,6 @@ struct Player: Sendable {
         photos = PhotosClient(
             ServiceClient(callee: "photos", transport: service.transport, retry: .never) { "Bearer \(token)" }
         )
-    }
-
-    func ask(
-        _ method: HTTPRequest.Method,
-        _ path: String,
-        _ body: String? = nil,
-        headers: HTTPFields = [:]
-    ) async throws -> TestAnswer {
-        try await service.send(method, path, token: token, body: body, headers: headers)
     }
 }
 

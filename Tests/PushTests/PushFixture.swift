@@ -44,7 +44,7 @@ struct Scene: Sendable {
 }
 
 /// Somebody signed in.
-struct Person: Sendable {
+struct Person: SignedIn {
     let id: User.ID
     let session: String
     let token: String
@@ -68,15 +68,6 @@ struct Person: Sendable {
     }
 
     var preferences: PreferencesClient { PreferencesClient(client) }
-
-    func ask(
-        _ method: HTTPRequest.Method,
-        _ path: String,
-        _ body: String? = nil,
-        headers: HTTPFields = [:]
-    ) async throws -> TestAnswer {
-        try await service.send(method, path, token: token, body: body, headers: headers)
-    }
 }
 
 /// Applications have no credentials of their own for push services unless told.
