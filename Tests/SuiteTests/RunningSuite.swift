@@ -103,8 +103,10 @@ final class RunningSuite: Sendable {
         ProcessCommand("\(Self.binaries)roost", arguments + ["--directory", directory], environment: environment)
     }
 
-    /// The process that `roost up` has noted under this name: `auth`, `conversations`, `photos`, `push`,
-    /// `gateway`, `postgresql`.
+    /// What `roost up` runs where nothing else is said.
+    static let programs = ["auth", "conversations", "photos", "push", "gateway", "postgresql"]
+
+    /// The process that `roost up` has noted under one of the names of `programs`.
     func process(_ name: String) throws -> ProcessIdentity {
         struct Note: Decodable {
             let name: String
@@ -120,8 +122,7 @@ final class RunningSuite: Sendable {
     /// All processes of the suite that live.
     func processes() -> [ProcessIdentity] {
         // Silence: one that is just being started again is not noted.
-        ["auth", "conversations", "photos", "push", "gateway", "postgresql"].compactMap { try? process($0) }
-            .filter(\.isAlive)
+        Self.programs.compactMap { try? process($0) }.filter(\.isAlive)
     }
 
     /// The suite as a client sees it.

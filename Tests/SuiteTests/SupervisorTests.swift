@@ -14,7 +14,7 @@ extension SuiteTests {
                 let ana = try await suite.person("ana")
                 let made = try await ana.conversations.create(ConversationDraft(label: "kept"))
                 let before = suite.processes()
-                #expect(before.count == 5)
+                #expect(before.count == RunningSuite.programs.count)
                 let supervisor = try #require(suite.supervisor)
 
                 supervisor.signal(SIGINT)
@@ -81,7 +81,7 @@ extension SuiteTests {
                 #expect(status == .code(1))
                 #expect(output.contains("already runs for this checkout"))
                 #expect(output.contains("\(supervisor.pid)"))
-                #expect(suite.processes().count == 5)
+                #expect(suite.processes().count == RunningSuite.programs.count)
             }
         }
 

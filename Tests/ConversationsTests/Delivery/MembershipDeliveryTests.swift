@@ -120,6 +120,39 @@ import Wire
         }
     }
 
+    /// An instance that has just started finds the arrivals of the last seconds, while clients come back to it.
+    @Test func whoComesBackRightAfterHeCameInIsToldNothingTwice() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, _ in
+                let ann = StoreScene.user("ann")
+                let draft = ConversationDraft(label: "New", members: ["bob"])
+                let made = try await one.conversations.create(draft, by: ann)
+                let token = try #require(ConversationToken(made.token))
+                for _ in 0..<3 {
+                    try await withThrowingTaskGroup(of: Void.self) { tasks in
+                        for _ in 0..<100 {
+                            tasks.addTask {
+                                _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ann)
+                            }
+                        }
+                        try await tasks.waitForAll()
+                    }
+                }
+                for round in 0..<10 {
+                    let started = Instance("\(round)", over: scene.pool, bus: scene.bus("\(round)"))
+                    async let client = started.connect("bob", last: [token.id: 1])
+                    try await eventually { !started.delivery.connections.isEmpty }
+                    try await started.delivery.sweepArrivals()
+                    let bob = try await client
+                    let told = bob.socket.heard(.sync).flatMap { $0["messages"].array }
+                    #expect(told.compactMap { $0["seq"].int } == Array(2...300))
+                    #expect(started.delivery.connections.isIn(token.id, bob.connection))
+                    started.delivery.queue.stop()
+                }
+            }
+        }
+    }
+
     @Test func comingAndGoingWhileOneSignsInLeavesNobodyWhereHeIsNot() async throws {
         try await withStore { scene in
             try await scene.withInstances { one, two in

@@ -15,6 +15,8 @@ final class Connection: Sendable {
     /// that is told.
     private let early = Mutex<[(conversation: Conversation.ID, draft: Room.Draft)]>([])
     private static let earlyCapacity = 16
+    /// What its user came into while it was being attached; nil: it is.
+    private let putOff = Mutex<[Arrival]?>([])
 
     init(
         user: User.ID,
@@ -60,6 +62,21 @@ extension Connection {
         early.withLock { early in
             defer { early.removeAll { $0.conversation == conversation } }
             return early.filter { $0.conversation == conversation }.map(\.draft)
+        }
+    }
+}
+
+// What its user comes into.
+extension Connection {
+    /// True: it is being attached, and is told of it once it is, where that did not find it.
+    func putsOff(_ arrival: Arrival) -> Bool { putOff.withLock { $0?.append(arrival) != nil } }
+
+    /// What was put off; nil: nothing was, and from now on nothing is.
+    func takePutOff() -> [Arrival]? {
+        putOff.withLock { putOff in
+            let found = putOff ?? []
+            putOff = found.isEmpty ? nil : []
+            return putOff.map { _ in found }
         }
     }
 }

@@ -43,7 +43,10 @@ extension Delivery {
             let found = try await ArrivalStore(db: database.reads)
                 .recent(seconds: RecentArrivals.seconds, except: arrivals.ids, limit: RecentArrivals.limit)
             isAll = found.count < RecentArrivals.limit
-            for arrival in found { try await welcome(arrival) }
+            for arrival in found {
+                // Who is being attached comes in there, and may know what an arrival would tell from the beginning.
+                try await welcome(arrival, among: arrival.users) { !$0.putsOff(arrival) }
+            }
             arrivals.note(found)
         }
     }
@@ -52,15 +55,28 @@ extension Delivery {
         try await ArrivalStore(db: database).prune(olderThan: 4 * RecentArrivals.seconds)
     }
 
-    private func welcome(_ arrival: Arrival) async throws {
-        let users = connections.users(of: arrival.application, among: arrival.users)
+    /// What came while the connection was being attached, and that did not find; from then on nothing is put off.
+    func welcomePutOff(_ connection: Connection) async throws {
+        while let arrivals = connection.takePutOff() {
+            for arrival in arrivals {
+                try await welcome(arrival, among: [connection.user.user]) { $0 === connection }
+            }
+        }
+    }
+
+    private func welcome(
+        _ arrival: Arrival,
+        among names: [String]?,
+        where isMeant: (Connection) -> Bool
+    ) async throws {
+        let users = connections.users(of: arrival.application, among: names)
         guard !users.isEmpty else { return }
         let found = try await PlaceStore(db: database.reads)
             .arrivals(of: users, of: arrival.application, in: arrival.conversation)
         for (place, people) in Dictionary(grouping: found, by: \.before) {
             let arriving = people.flatMap {
                 connections.of(User.ID(application: arrival.application, user: $0.user))
-            }.filter { !connections.isIn(arrival.conversation, $0) }
+            }.filter { !connections.isIn(arrival.conversation, $0) && isMeant($0) }
             try await welcome(arriving, place)
         }
     }

@@ -33,6 +33,7 @@ extension Delivery {
             // Looked at once it is registered: a session that ends after this finds it.
             guard !hasEnded(session) else { throw Self.ended }
             try await enterAll(connection, knowing: last)
+            try await welcomePutOff(connection)
         } catch {
             detach(connection)
             throw error

@@ -15,7 +15,7 @@ extension Delivery {
     var upkeep: [any Service] {
         [
             Periodic("sweep of conversations", every: .seconds(1), logger: logger, sweep),
-            Periodic("look for arrivals", every: .seconds(1), logger: logger, sweepArrivals),
+            Periodic("look for arrivals", every: .seconds(1), logger: logger) { [self] in doorbell.lookForArrivals() },
             Periodic("pruning of arrivals", every: .seconds(10), logger: logger, pruneArrivals),
             Following(doorbell.arrivals) { [self] in await lookForArrivals() },
             presences,
@@ -34,9 +34,9 @@ extension Delivery {
     }
 
     /// The bus may have missed something: nothing of what it says is needed.
-    func lookAtEverything() async {
+    func lookAtEverything() {
         doorbell.hear(Dictionary(connections.conversations.map { ($0, Room.look) }) { max($0, $1) })
-        await lookForArrivals()
+        doorbell.lookForArrivals()
     }
 }
 

@@ -90,7 +90,7 @@ final class Delivery: Service {
         case .message(_, let text):
             switch BusMessage(text) {
             case .changed(let conversation, let change): doorbell.hear([conversation: change])
-            case .arrived: await lookForArrivals()
+            case .arrived: doorbell.lookForArrivals()
             case .started: doorbell.hearOfOthers()
             case .typing(let conversation, let user): tell(Typing(user: user, conversation: conversation))
             case .presence(let presence, let conversations): presences.hear(presence, in: conversations)
@@ -101,7 +101,7 @@ final class Delivery: Service {
             // The others may not know that this one is there, nor this one of them.
             doorbell.hearOfOthers()
             doorbell.publish(.started)
-            await lookAtEverything()
+            lookAtEverything()
         }
     }
 }

@@ -12,7 +12,7 @@ final class Doorbell: Sendable {
     private let bus: any EventBus
     /// Whether there is another instance to be rung for; and how often one was heard of.
     private let others = Mutex((areThere: true, heard: 0))
-    /// Somebody came into a conversation: called here, and by it the others look too.
+    /// Somebody came into a conversation, here or elsewhere: looked for by one task, so that nobody is let in twice.
     private let hasArrived: AsyncStream<Void>.Continuation
     let arrivals: AsyncStream<Void>
 
@@ -73,10 +73,13 @@ final class Doorbell: Sendable {
 
     /// Somebody came into a conversation.
     func arrived(in conversation: Conversation.ID) {
-        hasArrived.yield()
+        lookForArrivals()
         publish(.arrived)
         changed(conversation)
     }
+
+    /// Somebody may have come into a conversation.
+    func lookForArrivals() { hasArrived.yield() }
 
     /// Another instance rang, or the sweep found something.
     func hear(_ changes: [Conversation.ID: Int64]) {
