@@ -58,6 +58,26 @@ import Wire
         }
     }
 
+    /// What is known of the tables as they are at rest says nothing of how they are in the middle of a big one.
+    @Test func ofTablesThatWereEmptyNoRowIsReadForEachOther() async throws {
+        try await withPipeline { scene in
+            try await scene.pool.run("ANALYZE queue, cooldowns, settings, log, failures, circuits")
+            try await scene.crowd(3_000, favouring: "pianist")
+
+            try await scene.goLive("pianist", stream: "s1")
+            try await scene.run()
+
+            #expect(scene.provider.sent.count == 3_000)
+            // A connection says what it has read within ten seconds.
+            try await eventually(within: .seconds(30)) {
+                let queue = try await scene.traffic(of: "queue")
+                return queue.written == 9_000
+            }
+            #expect(try await scene.traffic(of: "queue").read < 3_000 * 30)
+            #expect(try await scene.traffic(of: "cooldowns").read < 3_000 * 30)
+        }
+    }
+
     @Test func aBigOneTakesTurnsWithOthers() async throws {
         try await withPipeline { scene in
             try await scene.crowd(3_000, favouring: "pianist")
@@ -174,6 +194,17 @@ extension PipelineScene {
             INSERT INTO subscriptions (application_id, user_id, broadcaster, name)
             SELECT 'acme', 'user-' || n, \(broadcaster), \(broadcaster) FROM generate_series(1, \(count)) AS n
             """
+        )
+    }
+
+    /// How many rows of a table were inserted, updated and deleted, and how many were read for it.
+    fileprivate func traffic(of table: String) async throws -> (written: Int, read: Int) {
+        try await pool.one(
+            """
+            SELECT n_tup_ins + n_tup_upd + n_tup_del AS written, coalesce(idx_tup_fetch, 0) + seq_tup_read AS read
+            FROM pg_stat_user_tables WHERE relid = \(table)::regclass
+            """,
+            as: { (try $0.int("written"), try $0.int("read")) }
         )
     }
 }

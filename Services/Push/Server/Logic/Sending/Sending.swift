@@ -86,7 +86,7 @@ final class Sending: Service {
     ///
     /// Where few would be, they are waited for, so that claims are not for one row each.
     private func rooms(at now: Date) async throws -> [LaneRoom] {
-        let lanes = try await LaneStore(db: database.reads).lanes(behind: walk.last, limit: Self.lanes)
+        let lanes = try await claims.lanes(before: walk.last, limit: Self.lanes)
         walk.last = lanes.count == Self.lanes ? lanes.last?.lane : nil
         var left = settings.maximumSends - underWay.count
         var rooms: [LaneRoom] = []

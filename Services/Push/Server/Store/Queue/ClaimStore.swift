@@ -4,48 +4,47 @@ import PushAPI
 import PushProviders
 import Wire
 
-/// The lanes of the queue.
-struct LaneStore<Executor: PostgresExecutor> {
-    let db: Executor
+/// Takes what is due out of the queue for a while, so that no other instance sends it too; on a connection of its own.
+struct ClaimStore: Sendable {
+    /// After every lane there can be: Unicode has nothing that sorts behind it.
+    private static let end = Lane(application: "\u{10FFFF}", service: "")
 
-    /// The lanes in which there is anything, behind one, each with how its push service is.
+    private let lane: PostgresLane
+
+    init(database: PostgresPool) {
+        lane = database.lane(settings: BatchPlans.settings)
+    }
+
+    /// The lanes in which there is anything, before one, the last first, each with how its push service is.
     ///
-    /// The index is stepped from lane to lane: it costs as much as there are lanes, not rows.
-    func lanes(behind last: Lane?, limit: Int) async throws -> [(lane: Lane, circuit: Circuit?)] {
-        try await db.all(
+    /// The index is stepped from lane to lane: it costs as much as there are lanes, not rows. Backwards, since what was
+    /// sent leaves its places at a lane's front, which cost as much as rows until they are tidied up.
+    func lanes(before last: Lane?, limit: Int) async throws -> [(lane: Lane, circuit: Circuit?)] {
+        let last = last ?? Self.end
+        let lanes: PostgresQuery =
             """
             WITH RECURSIVE lanes AS (
                 (
                     SELECT application_id, service FROM queue
-                    WHERE (application_id, service) > (\(last?.application ?? ""), \(last?.service ?? ""))
-                    ORDER BY application_id, service LIMIT 1
+                    WHERE (application_id, service) < (\(last.application), \(last.service))
+                    ORDER BY application_id DESC, service DESC LIMIT 1
                 )
                 UNION ALL
                 SELECT next.application_id, next.service
                 FROM lanes CROSS JOIN LATERAL (
                     SELECT queue.application_id, queue.service FROM queue
-                    WHERE (queue.application_id, queue.service) > (lanes.application_id, lanes.service)
-                    ORDER BY queue.application_id, queue.service LIMIT 1
+                    WHERE (queue.application_id, queue.service) < (lanes.application_id, lanes.service)
+                    ORDER BY queue.application_id DESC, queue.service DESC LIMIT 1
                 ) AS next
             )
             SELECT lanes.application_id, lanes.service, \(unsafe: Circuit.columns)
             FROM (SELECT application_id, service FROM lanes LIMIT \(limit)) AS lanes
             LEFT JOIN circuits
                 ON circuits.application_id = lanes.application_id AND circuits.service = lanes.service
-            """,
-            as: { row in
-                (Lane(application: try row.decode(at: 0), service: try row.decode(at: 1)), try Circuit(row: row))
-            }
-        )
-    }
-}
-
-/// Takes what is due out of the queue for a while, so that no other instance sends it too; on a connection of its own.
-struct ClaimStore: Sendable {
-    private let lane: PostgresLane
-
-    init(database: PostgresPool) {
-        lane = database.lane(settings: BatchPlans.settings)
+            """
+        return try await lane.segment([lanes])[0].map { row in
+            (Lane(application: try row.decode(at: 0), service: try row.decode(at: 1)), try Circuit(row: row))
+        }
     }
 
     /// Claims what is due, at most so many of each lane, the most urgent first.
