@@ -314,7 +314,7 @@ let package = Package(
             [
                 "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
                 .configuration, .coreMetrics, .crypto, .cryptoExtras, .httpTypes, .hummingbird, .hummingbirdTesting,
-                .jwtKit, .lifecycle, .logging, .nioCore,
+                .jwtKit, .lifecycle, .logging, .nioCore, .nioEmbedded, .nioHTTP1,
             ]
         )
         + tests("ImagesTests", ["ChildProcesses", "ImageWork", "Images", "TestSupport", "image-worker"])
@@ -362,7 +362,7 @@ let package = Package(
         + service(
             "Photos",
             calls: ["Auth", "Conversations", "Push"],
-            adding: ["Blobs", "EventBus", "Images", "Multipart", "Tus", .collections, .crypto],
+            adding: ["Blobs", "EventBus", "Images", "Multipart", "Tus", .collections, .crypto, .nioHTTP1],
             testing: ["ChildProcesses", "image-worker"]
         )
         + gateway()

@@ -47,6 +47,16 @@ public protocol BlobStore: Sendable {
     func delete(_ key: BlobKey) async throws
 }
 
+/// A store whose blobs are files, which the system can send by itself (`sendfile(2)`).
+public protocol FileBlobStore: BlobStore {
+    /// A blob's file, for who has only its number to use and closes it; nil where there is no such blob.
+    ///
+    /// It blocks for as long as the file system takes to find a file: not at all for one that was read a moment ago.
+    ///
+    /// - Throws: ``BlobError/failed(_:code:)``.
+    func openFile(_ key: BlobKey) throws -> CInt?
+}
+
 /// Takes in the bytes of one blob, in order, from one task.
 public protocol BlobSink {
     /// Returns when there is room for more: who waits for it holds back the source of the bytes.

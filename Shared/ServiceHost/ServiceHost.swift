@@ -98,7 +98,8 @@ package enum ServiceHost {
 
         let methods = RouteMethods()
         let router = Router(context: SuiteContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: RequestWatch(service: Service.name, allowedMethods: methods, drain: drain))
+        let notes = RequestNotes(service: Service.name, drain: drain)
+        router.add(middleware: RequestWatch(notes: notes, allowedMethods: methods))
         HealthRoutes(database: database, verifier: verifier, metrics: metrics, drain: drain).add(to: router)
         let open = router.group().add(middleware: ReadCredential(verifier: verifier, isRequired: false))
         let user = router.group()
@@ -124,7 +125,7 @@ package enum ServiceHost {
             routes: routes.map { ($0.method.rawValue, $0.path.description) },
             verifier: verifier,
             drain: drain,
-            gate: service.gate,
+            gate: service.gate ?? service.shortcut.map { ConnectionGate($0, notes: notes, logger: logger) },
             background: service.background + [sweep]
                 + EventRelay.all(to: subscribers, database: database, logger: logger, now: now)
         )

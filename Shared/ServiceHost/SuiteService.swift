@@ -36,6 +36,9 @@ package protocol SuiteService: Sendable {
 
     /// What sees requests before the routes do; nothing unless told.
     var gate: ConnectionGate? { get }
+
+    /// What it can answer without its routes, where it has no gate; nothing unless told.
+    var shortcut: (any Shortcut)? { get }
 }
 
 extension SuiteService {
@@ -54,6 +57,8 @@ extension SuiteService {
     package var background: [any Service] { [] }
 
     package var gate: ConnectionGate? { nil }
+
+    package var shortcut: (any Shortcut)? { nil }
 }
 
 /// What the host hands a service to be made of.

@@ -12,13 +12,10 @@ extension TestService {
     ) async throws -> Value {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let (ports, told) = AsyncStream<Int>.makeStream()
-        let application = Application(
-            responder: assembled.responder,
-            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port), serverName: nil),
-            onServerRunning: { channel in told.yield(channel.localAddress?.port ?? 0) },
-            logger: logger
-        )
-        let group = ServiceGroup(services: [application], gracefulShutdownSignals: [], logger: logger)
+        let services = assembled.server(port: port, logger: logger) { channel in
+            told.yield(channel.localAddress?.port ?? 0)
+        }
+        let group = ServiceGroup(services: services, gracefulShutdownSignals: [], logger: logger)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
                 defer { told.finish() }

@@ -86,4 +86,6 @@ package struct PhotosService: SuiteService {
     }
 
     package var background: [any Service] { upkeep }
+
+    package var shortcut: (any Shortcut)? { MediaShortcut(media: images.media) }
 }

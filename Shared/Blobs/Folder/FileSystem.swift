@@ -10,9 +10,17 @@ enum FileSystem {
         return false
     }
 
+    /// Nil where there is no such file.
+    static func open(reading path: String) throws -> CInt? {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        if descriptor >= 0 { return descriptor }
+        guard errno == ENOENT else { throw BlobError(failing: "open a file", errno) }
+        return nil
+    }
+
     /// Brings the names in a folder to disk.
     static func synchronize(folder path: String) throws {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw BlobError(failing: "open a folder", errno) }
         defer { close(descriptor) }
         guard fsync(descriptor) == 0 else { throw BlobError(failing: "bring a folder to disk", errno) }

@@ -10,7 +10,7 @@ public import NIOPosix
 ///
 /// The folder and those in it are for their owner alone (0700, files 0600). Nothing blocks the thread that asks: all
 /// work on files is done by the threads of a pool.
-public struct FolderBlobStore: BlobStore {
+public struct FolderBlobStore: FileBlobStore {
     private let path: String
     private let blocking: BlockingWork
 
@@ -63,6 +63,8 @@ public struct FolderBlobStore: BlobStore {
         guard let file = try await blocking({ try OpenFile(reading: name) }) else { return nil }
         return FolderBlob(file: file, blocking: blocking)
     }
+
+    public func openFile(_ key: BlobKey) throws -> CInt? { try FileSystem.open(reading: file(of: key)) }
 
     public func delete(_ key: BlobKey) async throws {
         let (folder, name) = (folder(of: key), file(of: key))

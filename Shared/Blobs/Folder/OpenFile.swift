@@ -9,11 +9,7 @@ final class OpenFile: Sendable {
 
     /// Nil where there is no such file.
     init?(reading path: String) throws {
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return nil }
-            throw BlobError(failing: "open a file", errno)
-        }
+        guard let descriptor = try FileSystem.open(reading: path) else { return nil }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             let code = errno

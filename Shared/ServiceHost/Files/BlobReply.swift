@@ -2,6 +2,7 @@ package import Blobs
 import HTTPTypes
 package import Hummingbird
 import NIOCore
+package import NIOHTTP1
 import Wire
 
 /// A blob as an answer: whole, a part of it, or that the copy one has is still good (RFC 9110, sections 13 and 14).
@@ -14,6 +15,9 @@ package struct BlobReply: Sendable {
     /// Those that go with "still good" too.
     private let headers: HTTPFields
     private let content: HTTPFields
+    /// The same for answers that are made many times.
+    private let shortHeaders: HTTPHeaders
+    private let shortContent: HTTPHeaders
 
     private static let policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
@@ -33,6 +37,15 @@ package struct BlobReply: Sendable {
             .contentType: mediaType == MediaTypeDetector.text ? "text/plain; charset=utf-8" : mediaType,
             .contentDisposition: disposition, .acceptRanges: "bytes", .contentSecurityPolicy: Self.policy,
         ]
+        shortHeaders = HTTPHeaders(headers)
+        shortContent = HTTPHeaders(headers + content)
+    }
+
+    /// What a request's conditions and range come to.
+    private enum Part {
+        case known
+        case bytes(HTTPResponse.Status, Range<Int64>, HTTPFields)
+        case unsatisfiable
     }
 
     /// The answer; `open` is not asked for the blob where the copy one has is good.
@@ -41,13 +54,22 @@ package struct BlobReply: Sendable {
         requestID: String,
         _ open: () async throws -> any Blob
     ) async throws -> Response {
-        guard !isKnown(to: request) else { return Response(status: .notModified, headers: headers) }
-        switch range(asked: request) {
-        case .whole:
-            return try await response(.ok, 0..<size, [:], open)
-        case .part(let range):
-            let part = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
-            return try await response(.partialContent, range, [.contentRange: part], open)
+        let fields = request.headers
+        switch part(
+            unlessKnown: fields[.ifNoneMatch],
+            range: request.method == .get ? fields[.range] : nil,
+            ifStill: fields[.ifRange]
+        ) {
+        case .known:
+            return Response(status: .notModified, headers: headers)
+        case .bytes(let status, let range, let more):
+            let blob = try await open()
+            let body = ResponseBody(contentLength: range.count) { writer in
+                // One piece at a time: the next is read when the reader has taken this one.
+                try await blob.read(range) { try await writer.write($0) }
+                try await writer.finish(nil)
+            }
+            return Response(status: status, headers: all(range, more), body: body)
         case .unsatisfiable:
             let error = APIError(.rangeNotSatisfiable, "range_not_satisfiable", "the file ends before this range")
             var response = error.problem(requestID: requestID)
@@ -56,35 +78,61 @@ package struct BlobReply: Sendable {
         }
     }
 
-    private func response(
-        _ status: HTTPResponse.Status,
-        _ range: Range<Int64>,
-        _ more: HTTPFields,
-        _ open: () async throws -> any Blob
-    ) async throws -> Response {
+    /// The same of a file, without a turn of a task; nil where there is no file, or an error to be told.
+    package func shortAnswer(to request: HTTPRequestHead, _ open: () -> CInt?) -> ShortAnswer? {
+        func field(_ name: String) -> String? {
+            let lines = request.headers[name]
+            return lines.isEmpty ? nil : lines.joined(separator: ",")
+        }
+        let range = request.method == .GET ? field("range") : nil
+        switch part(unlessKnown: field("if-none-match"), range: range, ifStill: field("if-range")) {
+        case .known:
+            return ShortAnswer(.notModified, shortHeaders)
+        case .bytes(let status, let range, let more):
+            var headers = shortContent
+            for field in more { headers.add(name: field.name.rawName, value: field.value) }
+            headers.add(name: "Content-Length", value: "\(range.count)")
+            let status = HTTPResponseStatus(statusCode: status.code)
+            if request.method == .HEAD || range.isEmpty { return ShortAnswer(status, headers) }
+            return open().map { ShortAnswer(status, headers, body: ($0, range)) }
+        case .unsatisfiable:
+            return nil
+        }
+    }
+
+    private func part(unlessKnown known: String?, range: String?, ifStill condition: String?) -> Part {
+        if let known, isGood(known) { return .known }
+        guard let range, condition.map({ $0 == eTag }) ?? true else { return .bytes(.ok, 0..<size, [:]) }
+        switch ByteRange(range, size: size) {
+        case .whole:
+            return .bytes(.ok, 0..<size, [:])
+        case .part(let range):
+            let part = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
+            return .bytes(.partialContent, range, [.contentRange: part])
+        case .unsatisfiable:
+            return .unsatisfiable
+        }
+    }
+
+    private func all(_ range: Range<Int64>, _ more: HTTPFields) -> HTTPFields {
         var all = headers
         for field in content + more { all[field.name] = field.value }
         all[.contentLength] = "\(range.count)"
-        let blob = try await open()
-        let body = ResponseBody(contentLength: range.count) { writer in
-            // One piece at a time: the next is read when the reader has taken this one.
-            try await blob.read(range) { try await writer.write($0) }
-            try await writer.finish(nil)
-        }
-        return Response(status: status, headers: all, body: body)
+        return all
     }
 
-    private func isKnown(to request: Request) -> Bool {
-        guard let known = request.headers[.ifNoneMatch] else { return false }
-        // Weakly compared (RFC 9110, section 13.1.2); ours has no comma in it.
-        return known.split(separator: ",").map { $0.trimmingSpaces() }
+    /// Weakly compared (RFC 9110, section 13.1.2); ours has no comma in it.
+    private func isGood(_ known: String) -> Bool {
+        known.split(separator: ",").map { $0.trimmingSpaces() }
             .contains { $0 == "*" || $0 == eTag || $0 == "W/\(eTag)" }
     }
+}
 
-    private func range(asked request: Request) -> ByteRange {
-        guard request.method == .get, let text = request.headers[.range] else { return .whole }
-        if let condition = request.headers[.ifRange], condition != eTag { return .whole }
-        return ByteRange(text, size: size)
+extension HTTPHeaders {
+    fileprivate init(_ fields: HTTPFields) {
+        self.init(fields.map { ($0.name.rawName, $0.value) })
+        // Room for what is added to each answer.
+        reserveCapacity(fields.count + 5)
     }
 }
 

@@ -11,15 +11,8 @@ import Wire
 package struct RequestWatch: RouterMiddleware {
     package typealias Context = SuiteContext
 
-    let timers: RequestTimers
+    let notes: RequestNotes
     let allowedMethods: RouteMethods
-    let drain: Drain
-
-    init(service: String, allowedMethods: RouteMethods, drain: Drain) {
-        self.drain = drain
-        timers = RequestTimers(service: service)
-        self.allowedMethods = allowedMethods
-    }
 
     package func handle(
         _ request: Request,
@@ -43,24 +36,14 @@ package struct RequestWatch: RouterMiddleware {
             response = answer(error, to: request, context: context)
         }
         response.headers[.requestID] = trace.requestID
-        let route = context.endpointPath ?? "unknown"
-        if drain.isDraining {
-            response.headers[.connection] = "close"
-            if !HealthRoutes.paths.contains(route) { drain.served() }
-        }
-        let duration = start.duration(to: .now)
-        timers.record(
-            RequestTimers.Key(method: request.method.rawValue, route: route, status: response.status.code),
-            nanoseconds: duration.nanoseconds
+        let isLast = notes.note(
+            request.method.rawValue,
+            context.endpointPath ?? "unknown",
+            response.status.code,
+            since: start,
+            context.logger
         )
-        context.logger.log(
-            level: HealthRoutes.level(of: route, status: response.status.code),
-            "request",
-            metadata: [
-                "method": "\(request.method)", "route": "\(route)", "status": "\(response.status.code)",
-                "milliseconds": "\(duration.milliseconds)",
-            ]
-        )
+        if isLast { response.headers[.connection] = "close" }
         return response
     }
 

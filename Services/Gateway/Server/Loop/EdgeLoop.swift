@@ -2,6 +2,7 @@ import Foundation
 import Metrics
 import NIOCore
 import NIOHTTP1
+import ServiceHost
 
 /// Something on an event loop that has deadlines and must end when the gateway stops.
 protocol Watched: AnyObject {

@@ -36,6 +36,7 @@ struct ImageStock: Sendable {
         let sweep = UploadSweep(database: database, blobs: blobs)
         upkeep = [
             Periodic("expiry of uploads", every: .seconds(10), logger: logger, sweep.expire),
+            Periodic("check of images that are known", every: .seconds(1), logger: logger, media.check),
             Periodic("sweep of images", every: .seconds(2), logger: logger, sweep.sweep),
             WorkshopClosing(workshop: workshop),
         ]

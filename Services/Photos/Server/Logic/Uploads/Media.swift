@@ -8,12 +8,25 @@ struct Media: Sendable {
     let database: PostgresPool
     let blobs: any BlobStore
     let logger: Logger
+    let known = KnownMedia()
 
     func find(_ key: String) async throws -> ServedBlob {
         guard let key = MediaKey(key), let served = try await BlobNoteStore(db: database.reads).served(key) else {
             throw Self.notFound
         }
+        known.note(served)
         return served
+    }
+
+    /// The number of its open file; nil where there is none, or it cannot be opened: `open` says why.
+    func openFile(_ served: ServedBlob) -> CInt? {
+        guard let files = blobs as? any FileBlobStore else { return nil }
+        return try? files.openFile(served.key.blob)
+    }
+
+    /// Looks which of those that are known are gone.
+    func check() async throws {
+        try await known.check { try await BlobNoteStore(db: database.reads).served(among: $0) }
     }
 
     func open(_ served: ServedBlob) async throws -> any Blob {

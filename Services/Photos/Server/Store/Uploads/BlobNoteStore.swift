@@ -1,6 +1,7 @@
 import Blobs
 import Foundation
 import Postgres
+import Wire
 
 /// The table `blobs`: what lies in the store of files, and which of it nobody has any more.
 struct BlobNoteStore<Executor: PostgresExecutor> {
@@ -47,11 +48,8 @@ struct BlobNoteStore<Executor: PostgresExecutor> {
             """
             SELECT owner_id, key FROM blobs WHERE due_at <= clock_timestamp() ORDER BY due_at LIMIT \(limit)
             """,
-            as: { row in
-                guard let blob = BlobKey(try row.string("key")) else { return nil }
-                return MediaKey(blob, of: try row.decode("owner_id"))
-            }
-        ).compactMap { (key: MediaKey?) in key }
+            as: MediaKey.init(row:)
+        ).compactMap(\.self)
     }
 
     /// Until the transaction's end, blobs may be deleted; false while a backup copies them, or another sweeps.
@@ -85,13 +83,25 @@ struct BlobNoteStore<Executor: PostgresExecutor> {
             as: { ServedBlob(key: key, mediaType: try $0.string("media_type"), size: try $0.int64("size")) }
         )
     }
+
+    /// Which of these are served.
+    func served(among keys: [MediaKey]) async throws -> Set<MediaKey> {
+        let found = try await db.all(
+            """
+            SELECT blobs.owner_id, blobs.key
+            FROM unnest(\(keys.map(\.owner.rawValue)), \(keys.map(\.blob.description))) AS known (owner_id, key)
+            JOIN blobs ON blobs.owner_id = known.owner_id AND blobs.key = known.key
+            WHERE blobs.due_at IS NULL AND blobs.media_type IS NOT NULL
+            """,
+            as: MediaKey.init(row:)
+        )
+        return Set(found.compactMap(\.self))
+    }
 }
 
-/// A blob that anybody may read who knows its key.
-struct ServedBlob: Hashable, Sendable {
-    let key: MediaKey
-    /// By its bytes.
-    let mediaType: String
-    /// In bytes.
-    let size: Int64
+extension MediaKey {
+    fileprivate init?(row: PostgresRow) throws {
+        guard let blob = BlobKey(try row.string("key")) else { return nil }
+        self.init(blob, of: try row.decode("owner_id"))
+    }
 }

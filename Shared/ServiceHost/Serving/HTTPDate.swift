@@ -1,13 +1,13 @@
-import Foundation
+package import Glibc
 
 /// The date format of HTTP (RFC 9110, section 5.6.7).
-enum HTTPDate {
+package enum HTTPDate {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    static func text(_ second: time_t) -> String {
+    package static func text(_ second: time_t) -> String {
         var second = second
         var parts = tm()
         gmtime_r(&second, &parts)

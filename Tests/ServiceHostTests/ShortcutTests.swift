@@ -1,0 +1,214 @@
+import Foundation
+import Glibc
+import Logging
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Testing
+
+@testable import ServiceHost
+
+/// What is answered without the routes, and that it never gets before or between what the routes answer.
+@Suite struct ShortcutTests {
+    @Test func whatIsKnownIsAnsweredAndTheRestGoesThrough() throws {
+        try withConnection { connection in
+            try connection.ask("/known")
+            #expect(try connection.answers() == ["200", "all of it", "end"])
+            try connection.ask("/other")
+            #expect(connection.routes.seen == ["/other", "end"])
+            #expect(try connection.answers().isEmpty)
+            let others: [(HTTPMethod, HTTPHeaders)] = [
+                (.POST, [:]), (.GET, ["Content-Length": "3"]), (.GET, ["Connection": "close"]),
+            ]
+            for (method, headers) in others {
+                try connection.ask("/known", method, headers)
+                #expect(try connection.answers().isEmpty, "\(method) \(headers)")
+            }
+            #expect(connection.opened == 1)
+        }
+    }
+
+    @Test func whileTheRoutesOweAnAnswerTheyGetAllThatComes() throws {
+        try withConnection { connection in
+            try connection.ask("/slow")
+            try connection.ask("/known")
+            #expect(connection.routes.seen == ["/slow", "end", "/known", "end"])
+            #expect(try connection.answers().isEmpty && connection.opened == 0)
+            for _ in 0..<2 {
+                connection.answer(.accepted)
+            }
+            #expect(try connection.answers() == ["202", "end", "202", "end"])
+            try connection.ask("/known")
+            #expect(try connection.answers() == ["200", "all of it", "end"])
+        }
+    }
+
+    @Test func whileAFileIsSentNothingElseHappens() throws {
+        try withConnection(size: Int(ShortcutHandler.slice) + 3) { connection in
+            connection.link.isHolding = true
+            try connection.ask("/known")
+            try connection.ask("/other")
+            connection.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+            connection.channel.pipeline.read()
+            #expect(connection.routes.seen.isEmpty && connection.routes.events == 0)
+            #expect(connection.link.reads == 0)
+
+            connection.link.go()
+            #expect(connection.routes.seen.isEmpty)
+            connection.link.go()
+            let answers = try connection.answers()
+            #expect(answers.first == "200" && answers.last == "end" && answers.count == 4)
+            #expect(answers.map(\.utf8.count).reduce(-6, +) == Int(ShortcutHandler.slice) + 3)
+            #expect(connection.routes.seen == ["/other", "end"] && connection.routes.events == 1)
+            #expect(connection.link.reads == 1)
+        }
+    }
+
+    @Test func whoGoesAwayLeavesNoFileOpen() throws {
+        try withConnection { connection in
+            connection.link.isHolding = true
+            try connection.ask("/known")
+            connection.link.fail()
+            #expect(!connection.channel.isActive)
+            #expect(fcntl(connection.lastFile, F_GETFD) == -1)
+        }
+    }
+
+    /// A connection with the handler between a link that may hold writes back and routes that note what they get.
+    private func withConnection(size: Int = 9, _ body: (Connection) throws -> Void) throws {
+        let path = NSTemporaryDirectory() + "shortcut-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let content = size == 9 ? Data("all of it".utf8) : Data(repeating: UInt8(ascii: "x"), count: size)
+        try content.write(to: URL(filePath: path))
+        let connection = try Connection(path: path, size: size)
+        try body(connection)
+        _ = try? connection.channel.finish(acceptAlreadyClosed: true)
+    }
+}
+
+private final class Connection {
+    let channel = EmbeddedChannel()
+    let link = Link()
+    let routes = Routes()
+    private let files: Files
+
+    var opened: Int { files.opened.count }
+    var lastFile: CInt { files.opened.last ?? -1 }
+
+    init(path: String, size: Int) throws {
+        files = Files(path: path, size: Int64(size))
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let notes = RequestNotes(service: "test", drain: Drain(longest: .zero, logger: logger))
+        try channel.pipeline.syncOperations.addHandlers(link, ShortcutHandler(files, notes, logger), routes)
+        try channel.connect(to: SocketAddress(unixDomainSocketPath: "/x")).wait()
+    }
+
+    func ask(_ path: String, _ method: HTTPMethod = .GET, _ headers: HTTPHeaders = [:]) throws {
+        let head = HTTPRequestHead(version: .http1_1, method: method, uri: path, headers: headers)
+        try channel.writeInbound(HTTPServerRequestPart.head(head))
+        try channel.writeInbound(HTTPServerRequestPart.end(nil))
+    }
+
+    /// The routes answer.
+    func answer(_ status: HTTPResponseStatus) {
+        let head = HTTPResponseHead(version: .http1_1, status: status)
+        channel.pipeline.write(HTTPServerResponsePart.head(head), promise: nil)
+        channel.pipeline.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+    }
+
+    /// Statuses, bodies and ends, in their order.
+    func answers() throws -> [String] {
+        var found: [String] = []
+        while let part = try channel.readOutbound(as: HTTPServerResponsePart.self) {
+            switch part {
+            case .head(let head): found.append("\(head.status.code)")
+            case .body(.byteBuffer(let bytes)): found.append(String(buffer: bytes))
+            case .body(.fileRegion): found.append("a file")
+            case .end: found.append("end")
+            }
+        }
+        return found
+    }
+}
+
+private final class Files: Shortcut, @unchecked Sendable {
+    // Unchecked: one test has it, on one thread.
+
+    let route = "/known"
+    let path: String
+    let size: Int64
+    var opened: [CInt] = []
+
+    init(path: String, size: Int64) {
+        self.path = path
+        self.size = size
+    }
+
+    func answer(to request: HTTPRequestHead) -> ShortAnswer? {
+        guard request.uri == "/known" else { return nil }
+        opened.append(open(path, O_RDONLY))
+        return ShortAnswer(.ok, ["Content-Length": "\(size)"], body: (opened[opened.count - 1], 0..<size))
+    }
+}
+
+/// Reads files as a socket would, since a file that is closed later cannot be looked at afterwards; holds writes back.
+private final class Link: ChannelOutboundHandler {
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    var isHolding = false
+    private(set) var reads = 0
+    private var held: [EventLoopPromise<Void>] = []
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        var part = unwrapOutboundIn(data)
+        if case .body(.fileRegion(let region)) = part { part = .body(.byteBuffer(Self.read(region))) }
+        if isHolding, let promise {
+            held.append(promise)
+            context.write(wrapOutboundOut(part), promise: nil)
+        } else {
+            context.write(wrapOutboundOut(part), promise: promise)
+        }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        reads += 1
+        context.read()
+    }
+
+    /// What was written until now has gone.
+    func go() {
+        let now = held
+        held = []
+        for promise in now { promise.succeed() }
+    }
+
+    func fail() {
+        for promise in held { promise.fail(ChannelError.ioOnClosedChannel) }
+    }
+
+    private static func read(_ region: FileRegion) -> ByteBuffer {
+        let bytes = try? region.fileHandle.withUnsafeFileDescriptor { descriptor in
+            var bytes = [UInt8](repeating: 0, count: region.readableBytes)
+            return pread(descriptor, &bytes, bytes.count, off_t(region.readerIndex)) == bytes.count ? bytes : []
+        }
+        return ByteBuffer(bytes: bytes ?? [])
+    }
+}
+
+private final class Routes: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+
+    private(set) var seen: [String] = []
+    private(set) var events = 0
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): seen.append(head.uri)
+        case .body: seen.append("body")
+        case .end: seen.append("end")
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) { events += 1 }
+}
