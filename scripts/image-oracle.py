@@ -57,6 +57,7 @@ def jpegs(folder):
         exif[0x0112] = orientation
         scene(900, 600).save(folder / f"orientation-{orientation}.jpg", quality=90, exif=exif)
     picture.save(folder / "progressive.jpg", progressive=True, quality=90)
+    Image.new("RGB", (8000, 6000), (90, 120, 60)).save(folder / "large.jpg")
     # Decoded whole: three bytes a pixel.
     Image.new("RGB", (5000, 4000), (90, 120, 60)).save(folder / "heavy.jpg", progressive=True)
     scene(3000, 100).save(folder / "wide.jpg", quality=90)

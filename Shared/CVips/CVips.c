@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <gmodule.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -164,11 +165,27 @@ int cvips_save_gif(cvips_image *in, void **bytes, size_t *count) {
     return vips_gifsave_buffer(in, bytes, count, "effort", 3, "reuse", TRUE, NULL);
 }
 
+int cvips_limit_stacks(size_t bytes) {
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes)) return -1;
+    int result = pthread_attr_setstacksize(&attributes, bytes);
+    if (!result) result = pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
+    return result ? -1 : 0;
+}
+
 int cvips_limit(uint64_t memory, uint64_t file, uint64_t descriptors) {
     struct rlimit data = {memory, memory}, size = {file, file}, open = {descriptors, descriptors}, core = {0, 0};
     if (setrlimit(RLIMIT_DATA, &data) || setrlimit(RLIMIT_FSIZE, &size)) return -1;
     if (setrlimit(RLIMIT_NOFILE, &open) || setrlimit(RLIMIT_CORE, &core)) return -1;
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+int cvips_limit_memory(uint64_t memory) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_DATA, &limit)) return -1;
+    limit.rlim_cur = memory < limit.rlim_max ? memory : limit.rlim_max;
+    return setrlimit(RLIMIT_DATA, &limit);
 }
 
 int cvips_limit_processor_time(uint64_t seconds) {

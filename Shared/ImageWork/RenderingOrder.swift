@@ -26,6 +26,8 @@ package struct RenderingOrder: Equatable, Sendable {
     package var isProgressive: Bool
     /// How long the processor may be taken for, in seconds.
     package var processorSeconds: Int
+    /// How much memory of its own the worker may have meanwhile, in bytes.
+    package var memory: Int
 
     package init(
         source: String,
@@ -40,7 +42,8 @@ package struct RenderingOrder: Equatable, Sendable {
         quality: Int,
         thumbnailQuality: Int,
         isProgressive: Bool,
-        processorSeconds: Int
+        processorSeconds: Int,
+        memory: Int
     ) {
         self.source = source
         self.full = full
@@ -55,6 +58,7 @@ package struct RenderingOrder: Equatable, Sendable {
         self.thumbnailQuality = thumbnailQuality
         self.isProgressive = isProgressive
         self.processorSeconds = processorSeconds
+        self.memory = memory
     }
 
     package var encoded: [UInt8] {
@@ -64,7 +68,7 @@ package struct RenderingOrder: Equatable, Sendable {
         }
         for number in [
             isAnimated ? 1 : 0, maximumPixels, fullSide, thumbnailSide, animationPixels, quality, thumbnailQuality,
-            isProgressive ? 1 : 0, processorSeconds,
+            isProgressive ? 1 : 0, processorSeconds, memory,
         ] {
             fields.append(number)
         }
@@ -79,7 +83,8 @@ package struct RenderingOrder: Equatable, Sendable {
             let maximumPixels = fields.nextNumber(), let fullSide = fields.nextNumber(),
             let thumbnailSide = fields.nextNumber(), let animationPixels = fields.nextNumber(),
             let quality = fields.nextNumber(), let thumbnailQuality = fields.nextNumber(),
-            let isProgressive = fields.nextNumber(), let processorSeconds = fields.nextNumber(), fields.isAtEnd
+            let isProgressive = fields.nextNumber(), let processorSeconds = fields.nextNumber(),
+            let memory = fields.nextNumber(), fields.isAtEnd
         else { return nil }
         self.init(
             source: source,
@@ -94,7 +99,8 @@ package struct RenderingOrder: Equatable, Sendable {
             quality: quality,
             thumbnailQuality: thumbnailQuality,
             isProgressive: isProgressive != 0,
-            processorSeconds: processorSeconds
+            processorSeconds: processorSeconds,
+            memory: memory
         )
     }
 }

@@ -10,6 +10,8 @@ import ImageWork
 enum ImageWorker {
     /// A picture of 1,280 pixels a side has at most a few megabytes.
     private static let largestFile = 128_000_000
+    /// Of a thread: what libvips asks for where less is usual, since the usual 8 MB each would be most of a worker's memory.
+    private static let stack = 2 << 20
 
     static func main() {
         guard CommandLine.arguments.count == 2, let memory = UInt64(CommandLine.arguments[1]) else {
@@ -22,19 +24,23 @@ enum ImageWorker {
         guard answers >= 0, silence >= 0, dup2(silence, 1) == 1 else {
             exit(71)
         }
-        guard cvips_start() == 0, cvips_limit(memory, UInt64(largestFile), 64) == 0 else {
+        guard cvips_limit_stacks(stack) == 0, cvips_start() == 0, cvips_limit(memory, UInt64(largestFile), 64) == 0
+        else {
             complain("image-worker: libvips or a limit cannot be set up")
             exit(71)
         }
         dup2(silence, 2)
         say(.ready, to: answers)
         while let order = nextOrder() {
-            guard cvips_limit_processor_time(UInt64(clamping: order.processorSeconds)) == 0 else {
+            guard cvips_limit_processor_time(UInt64(clamping: order.processorSeconds)) == 0,
+                cvips_limit_memory(UInt64(clamping: order.memory)) == 0
+            else {
                 exit(71)
             }
-            say(render(order), to: answers)
-            // What the allocator keeps for the next file would count as this worker's.
+            let answer = render(order)
+            // What the allocator keeps for the next file would count as this worker's, which is looked at once it answers.
             cvips_trim()
+            say(answer, to: answers)
         }
     }
 

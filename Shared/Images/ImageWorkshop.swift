@@ -31,27 +31,17 @@ public final class ImageWorkshop: Sendable {
         into folder: String,
         limits: ImageLimits = ImageLimits()
     ) async throws(ImageError) -> PreparedImage {
-        try await crew.enter()
-        do throws(ImageError) {
-            let image = try await turn(file, into: folder, limits: limits)
-            await crew.leave()
-            return image
-        } catch {
-            await crew.leave()
-            throw error
+        try await crew.turns.with(1) { () throws(ImageError) in
+            let header = try await onThread { () throws(ImageError) in try ImageHeader.read(file, limits: limits) }
+            let order = order(file, folder, header, limits)
+            return try await crew.memory.with(order.memory) { () throws(ImageError) in try await picture(order) }
         }
     }
 
     /// Ends the workers, also those at work; whoever waits is told `.cancelled`, and nothing can be prepared any more.
     public func close() async { await crew.close() }
 
-    private func turn(
-        _ file: String,
-        into folder: String,
-        limits: ImageLimits
-    ) async throws(ImageError) -> PreparedImage {
-        let header = try await onThread { () throws(ImageError) in try ImageHeader.read(file, limits: limits) }
-        let order = order(file, folder, header, limits)
+    private func picture(_ order: RenderingOrder) async throws(ImageError) -> PreparedImage {
         do throws(ImageError) {
             let rendering = try await render(order)
             return try await onThread { () throws(ImageError) in
@@ -87,7 +77,8 @@ public final class ImageWorkshop: Sendable {
             quality: output.quality,
             thumbnailQuality: output.thumbnailQuality,
             isProgressive: output.isProgressive,
-            processorSeconds: configuration.processorSeconds
+            processorSeconds: configuration.processorSeconds,
+            memory: min(header.memory(animationPixels: output.animationPixels), configuration.memory)
         )
     }
 

@@ -12,7 +12,10 @@ public struct ImageWorkshopConfiguration: Sendable {
     public var deadline: Duration
     /// How long one file may have the processor, in seconds: 20.
     public var processorSeconds: Int
-    /// The most memory of its own that a worker may have, in bytes: 512 MB, what an image of 50 megapixels takes at worst.
+    /// The most memory of their own that all workers may have together, in bytes: 640 MB.
+    ///
+    /// A file waits until what such a file can need is left, and its worker gets that and no more. An image of 50 megapixels
+    /// takes 500 MB at worst, a JPEG as cameras make them 100.
     public var memory: Int
     /// A worker that holds on to more after a file is replaced, in bytes: 60 MB.
     public var keptMemory: Int
@@ -26,7 +29,7 @@ public struct ImageWorkshopConfiguration: Sendable {
         waiting: Int = 32,
         deadline: Duration = .seconds(30),
         processorSeconds: Int = 20,
-        memory: Int = 512_000_000,
+        memory: Int = 640_000_000,
         keptMemory: Int = 60_000_000,
         idleTime: Duration = .seconds(60),
         output: ImageOutput = ImageOutput()

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Images
 import Synchronization
@@ -30,6 +31,19 @@ struct ImageScene: Sendable {
         let path = "\(folder)/\(UUID().uuidString).upload"
         try Data(bytes).write(to: URL(filePath: path))
         return path
+    }
+
+    /// The processes that run this scene's worker as children of this one.
+    func workers() throws -> [Int32] {
+        let own = getpid()
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap(Int32.init).filter { pid in
+            // Silence: processes come and go.
+            guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
+                let identity = ProcessIdentity(pid: pid), let end = stat.lastIndex(of: ")"),
+                identity.commandLine.hasSuffix(" \(memory)")
+            else { return false }
+            return stat[end...].split(separator: " ")[2] == "\(own)"
+        }
     }
 
     /// Expects that nothing is made of a file and nothing of it left behind, and answers why.

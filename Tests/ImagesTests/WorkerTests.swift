@@ -14,14 +14,14 @@ import Testing
                 }
                 try await group.waitForAll()
             }
-            #expect((1...2).contains(try Self.workers(of: scene).count))
+            #expect((1...2).contains(try scene.workers().count))
         }
     }
 
     @Test func aWorkerHasNothingOfThisProcessButItsLimits() async throws {
         try await withImages { scene in
             _ = try await scene.prepare("small.jpg")
-            let pid = try #require(try Self.workers(of: scene).first)
+            let pid = try #require(try scene.workers().first)
             let limits = try String(contentsOfFile: "/proc/\(pid)/limits", encoding: .utf8)
             let data = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max data size") })
             #expect(data.split(separator: " ").contains("\(scene.memory)"))
@@ -50,7 +50,7 @@ import Testing
             ($0.workers, $0.keptMemory) = (1, 0)
         } _: { scene in
             _ = try await scene.prepare("small.jpg")
-            #expect(try Self.workers(of: scene) == [])
+            #expect(try scene.workers() == [])
             _ = try await scene.prepare("small.jpg")
         }
     }
@@ -58,7 +58,7 @@ import Testing
     @Test func aWorkerKilledBetweenFilesIsNoticed() async throws {
         try await withImages { scene in
             _ = try await scene.prepare("small.jpg")
-            let pid = try #require(try Self.workers(of: scene).first)
+            let pid = try #require(try scene.workers().first)
             kill(pid, SIGKILL)
             #expect(try await scene.prepare("small.jpg").width == 40)
         }
@@ -69,7 +69,7 @@ import Testing
             $0.idleTime = .milliseconds(50)
         } _: { scene in
             _ = try await scene.prepare("small.jpg")
-            try await eventually { try Self.workers(of: scene) == [] }
+            try await eventually { try scene.workers() == [] }
             _ = try await scene.prepare("small.jpg")
         }
     }
@@ -81,7 +81,7 @@ import Testing
         } _: { scene in
             let reason = try await scene.refusal(of: Oracle.sample("small.jpg"))
             #expect(reason == .broken(reason: "takes longer to decode than an image may"))
-            #expect(try Self.workers(of: scene) == [])
+            #expect(try scene.workers() == [])
         }
     }
 
@@ -92,10 +92,10 @@ import Testing
         } _: { scene in
             let path = try await Oracle.sample("small.jpg")
             let working = Task { try await scene.prepare(path: path) }
-            try await eventually { try Self.workers(of: scene).count == 1 }
+            try await eventually { try scene.workers().count == 1 }
             working.cancel()
             await #expect(throws: ImageError.self) { try await working.value }
-            #expect(try Self.workers(of: scene) == [])
+            #expect(try scene.workers() == [])
         }
     }
 
@@ -157,7 +157,7 @@ import Testing
         } _: { scene in
             let path = try await Oracle.sample("small.jpg")
             let working = Task { try await scene.prepare(path: path) }
-            try await eventually { try Self.workers(of: scene).count == 1 }
+            try await eventually { try scene.workers().count == 1 }
             for _ in 0..<3 {
                 let waiting = Task { try await scene.prepare(path: path) }
                 waiting.cancel()
@@ -196,18 +196,5 @@ import Testing
         )
         try #require(try await write.run(within: .seconds(60)).status.isSuccess)
         return path
-    }
-
-    /// The processes that run a scene's worker as children of this one.
-    private static func workers(of scene: ImageScene) throws -> [Int32] {
-        let own = getpid()
-        return try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap(Int32.init).filter { pid in
-            // Silence: processes come and go.
-            guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
-                let identity = ProcessIdentity(pid: pid), let end = stat.lastIndex(of: ")"),
-                identity.commandLine.hasSuffix(" \(scene.memory)")
-            else { return false }
-            return stat[end...].split(separator: " ")[2] == "\(own)"
-        }
     }
 }

@@ -22,6 +22,8 @@ struct PhotosConfiguration: Sendable {
     var photoPixels = 50_000_000
     /// `PHOTO_WORKERS` (2): how many images are made smaller at once, each by a process of its own.
     var photoWorkers = 2
+    /// `PHOTO_MEMORY` (640,000,000): what these processes may have together while they work, in bytes.
+    var photoMemory = 640_000_000
     /// `UNPOSTED_MAX` (100): uploads of one person that nothing has, before 429.
     var maximumUnposted = 100
     /// `UPLOADS_MAX` (256): how many files may be on their way at once before 503.
@@ -39,6 +41,7 @@ struct PhotosConfiguration: Sendable {
         photoLimit = try configuration.number("PHOTO_LIMIT", default: photoLimit, in: 1...(1 << 30))
         photoPixels = try configuration.number("PHOTO_PIXELS", default: photoPixels, in: 1...1_000_000_000)
         photoWorkers = try configuration.number("PHOTO_WORKERS", default: photoWorkers, in: 1...256)
+        photoMemory = try configuration.number("PHOTO_MEMORY", default: photoMemory, in: 100_000_000...(1 << 40))
         maximumUnposted = try configuration.number("UNPOSTED_MAX", default: maximumUnposted, in: 1...100_000)
         maximumUploads = try configuration.number("UPLOADS_MAX", default: maximumUploads, in: 1...100_000)
         maximumUploadsOfUser = try configuration.number(
@@ -59,6 +62,7 @@ struct PhotosConfiguration: Sendable {
     func workshop() throws -> ImageWorkshop {
         var workshop = ImageWorkshopConfiguration(worker: try ImageWorkshopConfiguration.workerBesideExecutable())
         workshop.workers = photoWorkers
+        workshop.memory = photoMemory
         return ImageWorkshop(workshop)
     }
 

@@ -53,8 +53,12 @@ int cvips_save_png(cvips_image *in, void **bytes, size_t *count);
 int cvips_save_webp(cvips_image *in, void **bytes, size_t *count, int quality);
 int cvips_save_gif(cvips_image *in, void **bytes, size_t *count);
 
+/* Gives each thread that is started from now on so much for its stack; what is set aside counts as memory. */
+int cvips_limit_stacks(size_t bytes);
 /* Limits this process for good: bytes of memory of its own, bytes of a file, open descriptors, and no core. */
 int cvips_limit(uint64_t memory, uint64_t file, uint64_t descriptors);
+/* Holds this process to less memory of its own than its limit for good, or to more again, up to that. */
+int cvips_limit_memory(uint64_t memory);
 /* Ends this process by SIGXCPU once it has worked for so many seconds more. */
 int cvips_limit_processor_time(uint64_t seconds);
 

@@ -8,7 +8,7 @@ enum GIFHeader {
         else {
             throw .truncated
         }
-        var header = ImageHeader(type: .gif, width: width, height: height, frames: 0)
+        var header = ImageHeader(type: .gif, width: width, height: height, frames: 0, bytesHeldPerPixel: 10)
         var position = 13 + paletteLength(flags)
         while true {
             switch file.byte(position) {

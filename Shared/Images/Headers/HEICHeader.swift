@@ -6,7 +6,8 @@ enum HEICHeader {
     private static let mostBoxes = 10_000
 
     static func read(_ file: inout FileBytes) throws(ImageError) -> ImageHeader {
-        var header = ImageHeader(type: .heic)
+        // Of ten bits a colour; those of eight take half.
+        var header = ImageHeader(type: .heic, bytesHeldPerPixel: 14)
         guard let length = file.bigEndian(0, 4), length >= 16, length <= 1_024, length <= file.count else {
             throw .unsupported(reason: "is a film or an image of a kind that is not read")
         }

@@ -9,6 +9,8 @@ struct ImageHeader: Equatable {
     var end = 0
     /// Whether there is anything beside what says how pixels look: EXIF, XMP, IPTC, comments, texts, dates.
     var hasMetadata = false
+    /// What the decoder keeps of the whole image, in bytes a pixel; 0 where that passes through it in rows.
+    var bytesHeldPerPixel = 0
 
     /// Reads a file's header and holds it to the limits.
     static func read(_ path: String, limits: ImageLimits) throws(ImageError) -> ImageHeader {

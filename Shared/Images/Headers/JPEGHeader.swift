@@ -9,6 +9,7 @@ enum JPEGHeader {
         var header = ImageHeader(type: .jpeg)
         var position = 2
         var scans = 0
+        var frame = Frame()
         while true {
             let marker = try marker(&file, &position)
             switch marker {
@@ -26,11 +27,12 @@ enum JPEGHeader {
             switch marker {
             // C4, C8 and CC are no frames.
             case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
-                try readFrame(&file, at: position, marker: marker, &header)
+                frame = try readFrame(&file, at: position, marker: marker, &header)
             case 0xDA:
                 guard header.width > 0 else { throw .broken(reason: "has pixels before their description") }
                 scans += 1
                 guard scans <= mostScans else { throw .broken(reason: "is made of more than \(mostScans) scans") }
+                if scans == 1 { header.bytesHeldPerPixel = frame.bytesHeldPerPixel(firstScan: file.byte(position + 2)) }
                 position = try endOfScan(&file, from: position + length)
                 continue
             default:
@@ -56,7 +58,7 @@ enum JPEGHeader {
         at position: Int,
         marker: UInt8,
         _ header: inout ImageHeader
-    ) throws(ImageError) {
+    ) throws(ImageError) -> Frame {
         guard header.width == 0 else { throw .broken(reason: "says twice how large it is") }
         guard let precision = file.byte(position + 2), let height = file.bigEndian(position + 3, 2),
             let width = file.bigEndian(position + 5, 2), let components = file.byte(position + 7)
@@ -69,6 +71,28 @@ enum JPEGHeader {
         }
         guard width > 0, height > 0 else { throw .broken(reason: "does not say how large it is") }
         (header.width, header.height) = (width, height)
+        var frame = Frame(components: components, isProgressive: marker == 0xC2 || marker == 0xCA)
+        for component in 0..<Int(components) {
+            guard let sampling = file.byte(position + 9 + component * 3) else { throw .truncated }
+            frame.samplings.append((Int(sampling >> 4), Int(sampling & 15)))
+        }
+        return frame
+    }
+
+    /// What decides whether the decoder has to keep the coefficients of the whole image.
+    private struct Frame {
+        var components: UInt8 = 0
+        var isProgressive = false
+        /// How finely each component is sampled, across and down.
+        var samplings: [(across: Int, down: Int)] = []
+
+        /// It keeps none where one scan has all of the image; otherwise two bytes each, and some at the edges.
+        func bytesHeldPerPixel(firstScan: UInt8?) -> Int {
+            guard isProgressive || firstScan != components else { return 0 }
+            let finest = max(1, (samplings.map(\.across).max() ?? 1) * (samplings.map(\.down).max() ?? 1))
+            let samples = samplings.reduce(0) { $0 + $1.across * $1.down }
+            return (samples * 18 + finest * 8 - 1) / (finest * 8)
+        }
     }
 
     /// Coded pixels end at a marker; FF 00 is a byte of theirs, and restarts (D0 to D7) lie among them.

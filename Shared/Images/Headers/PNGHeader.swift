@@ -9,6 +9,7 @@ enum PNGHeader {
             throw .broken(reason: "does not say how large it is")
         }
         (header.width, header.height) = (width, height)
+        var pixel = try pixel(&file)
         var position = 8
         var hasPixels = false
         while true {
@@ -18,12 +19,40 @@ enum PNGHeader {
             position += 12 + length
             switch name {
             case "IDAT": hasPixels = true
+            case "tRNS": pixel.hasAlpha = true
             case "IEND":
                 guard hasPixels else { throw .broken(reason: "has no picture in it") }
                 header.end = position
+                header.bytesHeldPerPixel = pixel.bytesHeld
                 return header
             default: header.hasMetadata = header.hasMetadata || metadata.contains(name)
             }
+        }
+    }
+
+    private static func pixel(_ file: inout FileBytes) throws(ImageError) -> Pixel {
+        guard let depth = file.byte(24), let colours = file.byte(25), let interlace = file.byte(28) else {
+            throw .truncated
+        }
+        // Bits 1 and 2 of the colour type: colours, and transparency.
+        return Pixel(
+            isDeep: depth > 8,
+            isGrey: colours & 2 == 0,
+            hasAlpha: colours & 4 != 0,
+            isInterlaced: interlace != 0
+        )
+    }
+
+    private struct Pixel {
+        var isDeep: Bool
+        var isGrey: Bool
+        var hasAlpha: Bool
+        var isInterlaced: Bool
+
+        /// Interlaced images are decoded whole, and of deep and transparent ones many rows are kept as larger numbers.
+        var bytesHeld: Int {
+            guard isDeep || hasAlpha || isInterlaced else { return 0 }
+            return ((isGrey ? 1 : 3) + (hasAlpha ? 1 : 0)) * (isDeep ? 2 : 1) + 2
         }
     }
 }

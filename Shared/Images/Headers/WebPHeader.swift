@@ -2,7 +2,7 @@
 enum WebPHeader {
     static func read(_ file: inout FileBytes, limits: ImageLimits) throws(ImageError) -> ImageHeader {
         guard let length = file.littleEndian(4, 4), 8 + length <= file.count else { throw .truncated }
-        var header = ImageHeader(type: .webp, frames: 0, end: 8 + length)
+        var header = ImageHeader(type: .webp, frames: 0, end: 8 + length, bytesHeldPerPixel: 9)
         var pictures = 0
         var position = 12
         while position + 8 <= header.end {
@@ -31,6 +31,8 @@ enum WebPHeader {
             position = data + size + size % 2
         }
         guard pictures + header.frames > 0 else { throw .broken(reason: "has no picture in it") }
+        // Of one that moves the canvas is kept besides, as it was before and after a frame.
+        if header.frames > 1 { header.bytesHeldPerPixel = 15 }
         header.frames = max(header.frames, 1)
         return header
     }

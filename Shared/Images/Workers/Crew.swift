@@ -1,43 +1,19 @@
-import DequeModule
-
-/// The workers of a workshop, and the line of those who wait for one.
+/// The workers of a workshop, and what they may have.
 actor Crew {
     private let configuration: ImageWorkshopConfiguration
-    private var turns = 0
-    private var line: Deque<(ticket: Int, continuation: CheckedContinuation<Bool, Never>)> = []
-    private var lastTicket = 0
+    /// How many may be at work.
+    let turns: Allowance
+    /// What those at work may have together.
+    let memory: Allowance
     private var idle: [(worker: WorkerProcess, since: ContinuousClock.Instant)] = []
     private var working: [ObjectIdentifier: WorkerProcess] = [:]
     private var sweep: Task<Void, Never>?
     private var isClosed = false
 
-    init(_ configuration: ImageWorkshopConfiguration) { self.configuration = configuration }
-
-    /// Waits for a turn; each ends with `leave()`.
-    func enter() async throws(ImageError) {
-        guard !isClosed, !Task.isCancelled else { throw .cancelled }
-        if turns < configuration.workers {
-            turns += 1
-            return
-        }
-        guard line.count < configuration.waiting else { throw .busy }
-        lastTicket += 1
-        let ticket = lastTicket
-        let isGranted = await withTaskCancellationHandler {
-            await withCheckedContinuation { line.append((ticket, $0)) }
-        } onCancel: {
-            Task { await self.stepOut(ticket) }
-        }
-        guard isGranted else { throw .cancelled }
-    }
-
-    /// Gives the turn to who has waited longest.
-    func leave() {
-        if let next = line.popFirst() {
-            next.continuation.resume(returning: true)
-        } else {
-            turns -= 1
-        }
+    init(_ configuration: ImageWorkshopConfiguration) {
+        self.configuration = configuration
+        turns = Allowance(of: configuration.workers, places: configuration.waiting)
+        memory = Allowance(of: configuration.memory, places: configuration.workers)
     }
 
     /// The worker used last, whose memory is warm, or a new one.
@@ -56,7 +32,7 @@ actor Crew {
 
     func giveBack(_ worker: WorkerProcess) async {
         working[ObjectIdentifier(worker)] = nil
-        guard !isClosed, worker.residentMemory <= configuration.keptMemory else {
+        guard !isClosed, worker.heldMemory <= configuration.keptMemory else {
             return await worker.end(now: false)
         }
         idle.append((worker, .now))
@@ -66,10 +42,8 @@ actor Crew {
     func close() async {
         isClosed = true
         sweep?.cancel()
-        for waiting in line {
-            waiting.continuation.resume(returning: false)
-        }
-        line = []
+        await turns.close()
+        await memory.close()
         let (resting, busy) = (idle.map(\.worker), Array(working.values))
         (idle, working) = ([], [:])
         for worker in resting {
@@ -85,11 +59,6 @@ actor Crew {
         working = working.filter { !$0.value.hasEnded }
         working[ObjectIdentifier(worker)] = worker
         return worker
-    }
-
-    private func stepOut(_ ticket: Int) {
-        guard let index = line.firstIndex(where: { $0.ticket == ticket }) else { return }
-        line.remove(at: index).continuation.resume(returning: false)
     }
 
     /// Ends, now and then, those that had nothing to do for long.

@@ -52,12 +52,13 @@ final class WorkerProcess: Sendable {
 
     var hasEnded: Bool { child.status != nil }
 
-    /// The memory it takes, libraries that it shares with others included, in bytes; 0 once it has ended.
-    var residentMemory: Int {
-        // Silence: it may end at any moment. `proc(5)`: the second number is in pages.
+    /// The memory it takes, libraries that it shares with others included, or has set aside, in bytes; 0 once it has ended.
+    var heldMemory: Int {
+        // Silence: it may end at any moment. `proc(5)`: in pages, of which the second are resident and the sixth data.
         let statm = (try? String(contentsOfFile: "/proc/\(child.pid)/statm", encoding: .utf8)) ?? ""
-        let pages = statm.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+        let pages = statm.split(whereSeparator: \.isWhitespace).map { Int($0) ?? 0 }
+        guard pages.count > 5 else { return 0 }
+        return max(pages[1], pages[5]) * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
 
     func carryOut(_ order: RenderingOrder, within limit: Duration) async -> Outcome {
@@ -97,8 +98,9 @@ final class WorkerProcess: Sendable {
 }
 
 extension ExitStatus {
-    /// Whether a limit has ended it, rather than a fault: of processor time or of what it may write.
-    var isLimit: Bool { self == .signal(SIGXCPU) || self == .signal(SIGXFSZ) }
+    /// Whether a limit has ended it, rather than a fault: of processor time, of what it may write, or of memory, without
+    /// which GLib ends a process by a trap.
+    var isLimit: Bool { self == .signal(SIGXCPU) || self == .signal(SIGXFSZ) || self == .signal(SIGTRAP) }
 }
 
 /// What a worker says, put together to answers.
