@@ -148,6 +148,22 @@ import Wire
         }
     }
 
+    @Test func aServiceThatKeepsACopyReadsTheWholeListOnce() async throws {
+        try await withConversation { scene in
+            for other in ["eve", "bob"] { try await scene.ann.conversations.block(other) }
+            try await scene.bob.conversations.block("ann")
+            let photos = BlocksClient(try scene.service.neighbour("photos", callee: "conversations"))
+
+            let all = try await photos.list().blocks
+            #expect(all.map { [$0.userId, $0.blockedId] } == [["ann", "bob"], ["ann", "eve"], ["bob", "ann"]])
+            #expect(all.allSatisfy { $0.applicationId == scene.ann.id.application })
+            for (place, block) in all.enumerated() {
+                #expect(try await photos.list(after: block).blocks == Array(all.dropFirst(place + 1)))
+            }
+            #expect(try await scene.ann.ask(.get, "/internal/blocks/list").status != 200)
+        }
+    }
+
     /// However blocking, opening and sending fall together, the list and the conversation say the same in the end.
     @Test func theListAndTheConversationAgreeWhateverHappensAtOnce() async throws {
         try await withConversation { scene in

@@ -21,6 +21,29 @@ package struct Removal: Codable, Hashable, Sendable {
     package init() { success = true }
 }
 
+/// One entry of the suite's list of blocks, as services tell each other of it.
+package struct ListedBlock: Codable, Hashable, Sendable {
+    package var applicationId: String
+    package var userId: String
+    package var blockedId: String
+
+    package init(applicationId: String, userId: String, blockedId: String) {
+        self.applicationId = applicationId
+        self.userId = userId
+        self.blockedId = blockedId
+    }
+}
+
+/// Some of the list, in an order that does not change.
+package struct ListedBlocks: Codable, Hashable, Sendable {
+    /// None is the end of the list.
+    package var blocks: [ListedBlock]
+
+    package init(blocks: [ListedBlock]) {
+        self.blocks = blocks
+    }
+}
+
 /// Whom a user and the suite keep apart: those whom he has blocked, and those who have blocked him.
 package struct KeptApart: Codable, Hashable, Sendable {
     /// In the order of their names.

@@ -15,4 +15,12 @@ package struct BlocksClient: Sendable {
         if let last { query.append(("after", last)) }
         return try await service.get("/internal/blocks", query: query)
     }
+
+    /// The suite's whole list, at most 1,000 entries at a time, each time those behind the last one that was had.
+    package func list(after last: ListedBlock? = nil) async throws -> ListedBlocks {
+        let query = last.map {
+            [("application", $0.applicationId), ("userId", $0.userId), ("blockedId", $0.blockedId)]
+        }
+        return try await service.get("/internal/blocks/list", query: query ?? [])
+    }
 }

@@ -10,6 +10,8 @@ struct PhotosConfiguration: Sendable {
     /// `PHOTOS_MASK_WORDS` (none): words that stars take the place of; comma-separated, or the path of a file with them.
     var maskedWords: [String] = []
 
+    /// `CONVERSATIONS_URL` is set: blocks from before are read there.
+    var hasConversations = false
     /// `FOLLOWS_MAX_USER` (7,500): how many people one may follow, before 422.
     var maximumFollowsOfUser = 7_500
     /// `HOME_MERGED_FOLLOWERS` (10,000): how many follow somebody whose posts are merged into their home feeds when they
@@ -34,6 +36,7 @@ struct PhotosConfiguration: Sendable {
     init() {}
 
     init(_ configuration: ConfigReader) throws {
+        hasConversations = configuration.text("CONVERSATIONS_URL") != nil
         maximumFollowsOfUser = try configuration.number("FOLLOWS_MAX_USER", default: 7_500, in: 1...100_000)
         mergedFollowers = try configuration.number("HOME_MERGED_FOLLOWERS", default: 10_000, in: 1...1_000_000_000)
         masksShouting = try configuration.flag("PHOTOS_MASK_SHOUTING")

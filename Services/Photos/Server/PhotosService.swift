@@ -18,6 +18,7 @@ package struct PhotosService: SuiteService {
         Migration(name: "V0006_changes", sql: PackageResources.V0006_changes_sql),
         Migration(name: "V0007_news", sql: PackageResources.V0007_news_sql),
         Migration(name: "V0008_departures", sql: PackageResources.V0008_departures_sql),
+        Migration(name: "V0009_blocks_from_before", sql: PackageResources.V0009_blocks_from_before_sql),
     ]
 
     /// Every read finds its rows by the beginning of an index, whatever the values: a plan made once is as good as one
@@ -59,7 +60,7 @@ package struct PhotosService: SuiteService {
         images = try ImageStock(settings, configuration, people: people, links: links, resources)
         let push = try configuration.text("PUSH_URL").map { _ in PushClient(try resources.neighbours.client("push")) }
         live = try await Live(LiveConfiguration(configuration), people: people, links: links, push: push, resources)
-        circle = Circle(resources, settings, people: people, links: links)
+        circle = try Circle(resources, settings, people: people, links: links)
         let departures = Departures(database: database, links: links, follows: circle.follows)
         events = PeopleNews(people: people, blocks: circle.blocks, departures: departures)
             .heard(by: EventConsumer(database: database, logger: logger, now: resources.now))
@@ -69,7 +70,7 @@ package struct PhotosService: SuiteService {
                 events.background,
                 Periodic("clearing of deleted posts", every: .seconds(1), logger: logger, clearing.clear),
                 Periodic("departure of deleted people", every: .seconds(1), logger: logger, departures.clear),
-            ] + images.upkeep + live.upkeep
+            ] + circle.upkeep + images.upkeep + live.upkeep
     }
 
     package func addRoutes(to routes: SuiteRoutes) {

@@ -70,6 +70,11 @@ struct Blocks: Sendable {
         )
     }
 
+    /// Everybody's, for a service that keeps a copy and begins to.
+    func list(after last: ListedBlock) async throws -> ListedBlocks {
+        ListedBlocks(blocks: try await BlockStore(db: database.reads).all(after: last, limit: Self.keptApartLimit))
+    }
+
     /// Nobody makes the two a conversation meanwhile; the one they have takes no message.
     private func lockDirect(
         of user: User.ID,

@@ -12,6 +12,7 @@ struct BlockRoutes {
         routes.user.put("blocks/:userId", use: add)
         routes.user.delete("blocks/:userId", use: remove)
         routes.neighbour.get("blocks", use: listKeptApart)
+        routes.neighbour.get("blocks/list", use: listAll)
     }
 
     func list(request: Request, context: UserContext) async throws -> Page<Block> {
@@ -31,5 +32,14 @@ struct BlockRoutes {
         guard let user = try request.query("userId") else { throw APIError.missing("userId") }
         let id = User.ID(application: application, user: user)
         return Reply(try await blocks.keptApart(from: id, after: request.query("after")))
+    }
+
+    func listAll(request: Request, context: NeighbourContext) async throws -> Reply<ListedBlocks> {
+        let last = ListedBlock(
+            applicationId: try request.query("application") ?? "",
+            userId: try request.query("userId") ?? "",
+            blockedId: try request.query("blockedId") ?? ""
+        )
+        return Reply(try await blocks.list(after: last))
     }
 }

@@ -81,6 +81,23 @@ struct BlockStore<Executor: PostgresExecutor> {
         )
     }
 
+    /// Everybody's, in the order of the primary key.
+    func all(after last: ListedBlock, limit: Int) async throws -> [ListedBlock] {
+        try await db.all(
+            """
+            SELECT application_id, user_id, blocked_id FROM blocks
+            WHERE (application_id, user_id, blocked_id) > (\(last.applicationId), \(last.userId), \(last.blockedId))
+            ORDER BY application_id, user_id, blocked_id LIMIT \(limit)
+            """
+        ) { row in
+            ListedBlock(
+                applicationId: try row.string("application_id"),
+                userId: try row.string("user_id"),
+                blockedId: try row.string("blocked_id")
+            )
+        }
+    }
+
     /// Those of `others` whom a user has blocked or who have blocked him.
     func keptApart(from user: User.ID, among others: [String]) async throws -> [User.ID] {
         try await db.all(

@@ -22,7 +22,12 @@ struct PeopleNews: Sendable {
             .on(UserUnblocked.self) { block, _, db in
                 try await set(block.applicationId, block.userId, block.blockedId, isBlocked: false, in: db)
             }
-            .on(UserDeleted.self, departures.begin)
+            .on(UserDeleted.self) { deleted, event, db in
+                try await BlockSurveyStore(db: db).note(
+                    User.ID(application: deleted.applicationId, user: deleted.userId)
+                )
+                try await departures.begin(deleted, event, in: db)
+            }
     }
 
     private func set(
@@ -32,8 +37,10 @@ struct PeopleNews: Sendable {
         isBlocked: Bool,
         in db: PostgresTransaction
     ) async throws {
+        let user = User.ID(application: application, user: blocker)
+        try await BlockSurveyStore(db: db).note(user, blocked)
         try await blocks.set(
-            User.ID(application: application, user: blocker),
+            user,
             User.ID(application: application, user: blocked),
             isBlocked: isBlocked,
             in: db
