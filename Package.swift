@@ -319,7 +319,10 @@ let package = Package(
         )
         + tests("ImagesTests", ["ChildProcesses", "ImageWork", "Images", "TestSupport", "image-worker"])
         + tests("LocalPostgresTests", ["ChildProcesses", "LocalPostgres", .logging])
-        + tests("RoostTests", ["ChildProcesses", "ConversationsAPI", "PushAPI", "Wire", "roost"])
+        + tests(
+            "RoostTests",
+            ["Blobs", "ChildProcesses", "ConversationsAPI", "PushAPI", "TestSupport", "Wire", "roost"]
+        )
         + tests(
             "SuiteTests",
             [
@@ -340,9 +343,9 @@ let package = Package(
             "roost",
             path: "Services/Roost",
             [
-                "AuthAPI", "ChildProcesses", "ConversationsAPI", "Credentials", "LocalPostgres", "Postgres", "PushAPI",
-                "ServiceClient", "SocketIOClient", "Wire",
-                .argumentParser, .asyncHTTPClient, .crypto, .httpTypes, .logging, .nioSSL,
+                "AuthAPI", "Blobs", "ChildProcesses", "ConversationsAPI", "Credentials", "LocalPostgres", "Postgres",
+                "PushAPI", "ServiceClient", "SocketIOClient", "Wire",
+                .argumentParser, .asyncHTTPClient, .crypto, .httpTypes, .logging, .nioCore, .nioSSL,
             ]
         )
         // The suite: who may call whom.

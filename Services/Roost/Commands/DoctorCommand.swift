@@ -5,7 +5,7 @@ struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Looks for what is wrong and says what to do about it.",
-        discussion: "Changes nothing. Ends with 1 if something keeps the suite from running."
+        discussion: "Leaves all as it was. Ends with 1 if something keeps the suite from running."
     )
 
     @OptionGroup var options: WorkspaceOptions
@@ -16,8 +16,11 @@ struct DoctorCommand: AsyncParsableCommand {
         let machine = MachineChecks(workspace: workspace, settings: settings)
         let database = DatabaseChecks(workspace: workspace, settings: settings, logger: RoostCommand.logger())
         let services = ServiceChecks(workspace: workspace, settings: settings)
+        let blobs = BlobChecks(workspace: workspace, settings: settings)
         let providers = ProviderChecks(settings: settings)
-        let findings = await machine.findings() + providers.findings() + database.findings() + services.findings()
+        let findings =
+            await machine.findings() + blobs.findings() + providers.findings() + database.findings()
+            + services.findings()
         for finding in findings {
             print(finding.lines)
         }
