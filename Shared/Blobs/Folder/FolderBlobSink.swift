@@ -3,28 +3,19 @@ import NIOCore
 /// Gathers what is written and hands it to the disk a hundred kilobytes at a time.
 final class FolderBlobSink: BlobSink {
     private let file: TemporaryFile
-    private let limit: Int64
     private let blocking: BlockingWork
     private var gathered = ByteBuffer()
-    private var size: Int64 = 0
-    private var detector = MediaTypeDetector()
-    private var isClosed = false
+    private var tally: BlobTally
 
     init(file: TemporaryFile, limit: Int64, blocking: BlockingWork) {
         self.file = file
-        self.limit = limit
         self.blocking = blocking
+        tally = BlobTally(limit: limit)
     }
 
     func write(_ bytes: ByteBuffer) async throws {
         // After the end the descriptor may be another file's.
-        guard !isClosed else { throw BlobError.failed("write to a blob that has ended", code: 0) }
-        guard Int64(bytes.readableBytes) <= limit - size else {
-            isClosed = true
-            throw BlobError.tooLarge(limit: limit)
-        }
-        size += Int64(bytes.readableBytes)
-        detector.feed(bytes)
+        try tally.take(bytes)
         let isLarge = bytes.readableBytes >= BlobLimits.piece
         // What came before goes before it.
         if isLarge || gathered.readableBytes + bytes.readableBytes > BlobLimits.gathered { try await flush() }
@@ -36,15 +27,14 @@ final class FolderBlobSink: BlobSink {
     }
 
     func finish() async throws -> StoredBlob {
-        guard !isClosed else { throw BlobError.tooLarge(limit: limit) }
+        let stored = try tally.end()
         try await flush()
-        isClosed = true
-        return StoredBlob(size: size, mediaType: detector.mediaType)
+        return stored
     }
 
     /// Nothing is written any more.
     func close() {
-        isClosed = true
+        tally.close()
     }
 
     private func flush() async throws {
@@ -57,7 +47,7 @@ final class FolderBlobSink: BlobSink {
         do {
             try await blocking { [file] in try file.append(bytes) }
         } catch {
-            isClosed = true
+            tally.close()
             throw error
         }
     }

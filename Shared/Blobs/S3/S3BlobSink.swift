@@ -8,7 +8,6 @@ final class S3BlobSink: BlobSink {
     private static let maximumParts: Int64 = 10_000
 
     private let key: BlobKey
-    private let limit: Int64
     private let partSize: Int64
     private let connection: S3Connection
     private let blocking: BlockingWork
@@ -16,49 +15,39 @@ final class S3BlobSink: BlobSink {
 
     private var gathered = ByteBuffer()
     private var hash = SHA256()
-    private var detector = MediaTypeDetector()
-    private var size: Int64 = 0
+    private var tally: BlobTally
     /// Of the part that lies in the file and in `gathered`.
     private var length: Int64 = 0
     private var upload: String?
     private var tags: [String] = []
-    private var isClosed = false
     /// Whether the blob may be there, though nobody has said so.
     private var mayBeThere = false
 
     init(key: BlobKey, limit: Int64, connection: S3Connection, file: SpoolFile, blocking: BlockingWork) {
         self.key = key
-        self.limit = limit
         self.connection = connection
         self.file = file
         self.blocking = blocking
+        tally = BlobTally(limit: limit)
         partSize = max(Int64(connection.configuration.partSize), limit / Self.maximumParts + 1)
     }
 
     func write(_ bytes: ByteBuffer) async throws {
-        guard !isClosed else { throw BlobError.failed("write to a blob that has ended", code: 0) }
-        guard Int64(bytes.readableBytes) <= limit - size else {
-            isClosed = true
-            throw BlobError.tooLarge(limit: limit)
-        }
-        size += Int64(bytes.readableBytes)
-        detector.feed(bytes)
+        try tally.take(bytes)
         do {
             try await take(bytes)
         } catch {
-            isClosed = true
+            tally.close()
             throw error
         }
     }
 
     func finish() async throws -> StoredBlob {
-        guard !isClosed else { throw BlobError.tooLarge(limit: limit) }
-        isClosed = true
-        let stored = StoredBlob(size: size, mediaType: detector.mediaType)
+        let stored = try tally.end()
         if let upload {
             try await send()
             mayBeThere = true
-            try await connection.complete(key, upload: upload, tags: tags, size: size)
+            try await connection.complete(key, upload: upload, tags: tags, size: stored.size)
         } else {
             try await flush()
             mayBeThere = true
@@ -69,7 +58,7 @@ final class S3BlobSink: BlobSink {
 
     /// Leaves nothing behind, as far as the store answers; what is left, ``BlobStore/delete(_:)`` removes later.
     func abandon(because error: any Error) async {
-        isClosed = true
+        tally.close()
         // Who is away already is asked once more, and not waited for.
         let isAway = if case .unavailable = error as? BlobError { true } else { false }
         let (key, connection, upload, mayBeThere) = (key, connection, upload, mayBeThere)
@@ -109,7 +98,7 @@ final class S3BlobSink: BlobSink {
     private func begun() async throws -> String {
         if let upload { return upload }
         // What begins as text may end as something else.
-        let type = detector.mediaType == MediaTypeDetector.text ? MediaTypeDetector.unknown : detector.mediaType
+        let type = tally.mediaType == MediaTypeDetector.text ? MediaTypeDetector.unknown : tally.mediaType
         let begun = try await connection.begin(key, mediaType: type)
         upload = begun
         return begun
