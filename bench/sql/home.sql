@@ -79,8 +79,8 @@ CROSS JOIN LATERAL (
         ORDER BY comments.comment_id DESC LIMIT 3
     ) AS latest
 ) AS recent
-WHERE posts.author_id = :reader OR posts.hidden_at IS NULL
+WHERE (posts.author_id = :reader OR posts.hidden_at IS NULL
     AND NOT EXISTS (SELECT FROM blocks WHERE blocker_id = :reader AND blocked_id = posts.author_id)
     AND NOT EXISTS (SELECT FROM blocks WHERE blocker_id = posts.author_id AND blocked_id = :reader)
-    AND posts.application_id = (SELECT application_id FROM people WHERE person_id = :reader)
+    AND posts.application_id = (SELECT application_id FROM people WHERE person_id = :reader))
 ORDER BY asked.place;
