@@ -11,8 +11,13 @@ final class RawReader: ChannelInboundHandler, Sendable {
         var context: ChannelHandlerContext?
         var pieces = CircularBuffer<ByteBuffer>()
         var waiting: EventLoopPromise<ByteBuffer?>?
+        /// Ends the waiting.
+        var alarm: Scheduled<Void>?
         var hasEnded = false
     }
+
+    /// Longer than any test takes: nothing comes any more, and the test is to say so rather than wait for ever.
+    private static let patience = TimeAmount.minutes(2)
 
     private let state: NIOLoopBoundBox<State>
 
@@ -26,8 +31,21 @@ final class RawReader: ChannelInboundHandler, Sendable {
         if state.value.hasEnded { return eventLoop.makeSucceededFuture(nil) }
         let promise = eventLoop.makePromise(of: ByteBuffer?.self)
         state.value.waiting = promise
+        state.value.alarm = eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
+            self.state.value.waiting = nil
+            promise.fail(WireError("nothing came for two minutes"))
+        }
         state.value.context?.read()
         return promise.futureResult
+    }
+
+    /// Gives who waits what he waits for; false where nobody does.
+    private func answer(_ piece: ByteBuffer?) -> Bool {
+        guard let waiting = state.value.waiting else { return false }
+        state.value.waiting = nil
+        state.value.alarm?.cancel()
+        waiting.succeed(piece)
+        return true
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -46,12 +64,7 @@ final class RawReader: ChannelInboundHandler, Sendable {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let piece = Self.unwrapInboundIn(data)
-        if let waiting = state.value.waiting {
-            state.value.waiting = nil
-            waiting.succeed(piece)
-        } else {
-            state.value.pieces.append(piece)
-        }
+        if !answer(piece) { state.value.pieces.append(piece) }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -68,8 +81,7 @@ final class RawReader: ChannelInboundHandler, Sendable {
 
     private func end() {
         state.value.hasEnded = true
-        state.value.waiting?.succeed(nil)
-        state.value.waiting = nil
+        _ = answer(nil)
     }
 }
 
