@@ -24,7 +24,7 @@ import Testing
 
     @Test func anEventIsThereBeforeTheStreamEndsAndNoLimitOfAnswersEndsIt() async throws {
         try await withGateway(
-            settings: { $0.answerTimeout = .milliseconds(50) },
+            settings: { $0.answerTimeout = .milliseconds(500) },
             script: { connection, service in
                 guard try await connection.message()?.target.hasSuffix("/stream") == true else {
                     _ = try await connection.rest()
