@@ -55,7 +55,7 @@ struct PhotosConfiguration: Sendable {
     }
 
     var uploadLimits: UploadLimits {
-        UploadLimits(bytes: Int64(photoLimit), pixels: photoPixels, unused: maximumUnposted)
+        UploadLimits(bytes: Int64(photoLimit), unused: maximumUnposted)
     }
 
     /// What is done to texts before they are kept.

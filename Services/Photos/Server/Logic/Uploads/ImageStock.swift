@@ -26,7 +26,7 @@ struct ImageStock: Sendable {
             people: people,
             blobs: blobs,
             scratch: try configuration.scratchFolder(of: PhotosService.name),
-            workshop: workshop,
+            preparation: ImagePreparation(workshop: workshop, pixels: settings.photoPixels),
             slots: UploadSlots(capacity: settings.maximumUploads, ofUser: settings.maximumUploadsOfUser),
             links: links,
             limits: settings.uploadLimits,

@@ -21,7 +21,7 @@ struct Uploads: Sendable {
     let people: People
     let blobs: any BlobStore
     let scratch: ScratchFolder
-    let workshop: ImageWorkshop
+    let preparation: ImagePreparation
     let slots: UploadSlots
     let links: MediaLinks
     let limits: UploadLimits
@@ -100,7 +100,7 @@ struct Uploads: Sendable {
             if let known = try await database.transaction({ try await known(received, as: id, of: owner, in: $0) }) {
                 return known
             }
-            let prepared = try await prepare(received, in: folder)
+            let prepared = try await preparation.prepare(received, in: folder, of: owner)
             return try await keep(prepared, of: received, as: id, by: owner)
         }
     }
@@ -198,14 +198,6 @@ struct Uploads: Sendable {
         }
     }
 
-    private func prepare(_ image: ReceivedImage, in folder: String) async throws -> PreparedImage {
-        do {
-            return try await workshop.prepare(image.path, into: folder, limits: ImageLimits(pixels: limits.pixels))
-        } catch {
-            throw Self.told(error)
-        }
-    }
-
     /// Removes blobs unless something has them; what fails is left to the sweep.
     func withdraw(_ keys: [BlobKey], of owner: Person.ID) async {
         // A task of its own: that the sender has gone is no reason to leave anything.
@@ -220,29 +212,12 @@ struct Uploads: Sendable {
             }
         }.value
     }
-
-    private static func told(_ error: ImageError) -> any Error {
-        switch error {
-        case .unsupported(let reason):
-            APIError(.unsupportedMediaType, "unsupported_image", "the file \(reason)", field: "file")
-        case .tooManyPixels(let limit):
-            APIError(.unprocessable, "too_many_pixels", "an image may have \(limit) pixels", field: "file")
-        case .tooManyFrames(let limit):
-            APIError(.unprocessable, "too_many_frames", "an animation may have \(limit) frames", field: "file")
-        case .broken(let reason): APIError(.unprocessable, "broken_image", "the file \(reason)", field: "file")
-        case .busy: APIError(.unavailable, "busy", "too many images are being looked at; try again")
-        case .noSpace: BlobError.noSpace
-        case .cancelled: CancellationError()
-        case .failed: error
-        }
-    }
 }
 
 /// How much may be uploaded.
 struct UploadLimits: Sendable {
     /// Of an image as it is sent.
     var bytes: Int64
-    var pixels: Int
     /// Uploads of one person that nothing has.
     var unused: Int
     /// Pieces of an upload.

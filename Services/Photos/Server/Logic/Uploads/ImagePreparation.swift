@@ -1,0 +1,40 @@
+import Blobs
+import Images
+import Wire
+
+/// Has pictures made of what came in, one person's one after another: who sends many that take long keeps the others
+/// waiting for one of them, and not for all.
+struct ImagePreparation: Sendable {
+    let workshop: ImageWorkshop
+    /// The most that an image may have.
+    let pixels: Int
+    let turns = PersonTurns()
+
+    func prepare(_ image: ReceivedImage, in folder: String, of owner: Person.ID) async throws -> PreparedImage {
+        try await turns.take(owner)
+        do {
+            let prepared = try await workshop.prepare(image.path, into: folder, limits: ImageLimits(pixels: pixels))
+            await turns.end(owner)
+            return prepared
+        } catch {
+            await turns.end(owner)
+            throw Self.told(error)
+        }
+    }
+
+    private static func told(_ error: ImageError) -> any Error {
+        switch error {
+        case .unsupported(let reason):
+            APIError(.unsupportedMediaType, "unsupported_image", "the file \(reason)", field: "file")
+        case .tooManyPixels(let limit):
+            APIError(.unprocessable, "too_many_pixels", "an image may have \(limit) pixels", field: "file")
+        case .tooManyFrames(let limit):
+            APIError(.unprocessable, "too_many_frames", "an animation may have \(limit) frames", field: "file")
+        case .broken(let reason): APIError(.unprocessable, "broken_image", "the file \(reason)", field: "file")
+        case .busy: APIError(.unavailable, "busy", "too many images are being looked at; try again")
+        case .noSpace: BlobError.noSpace
+        case .cancelled: CancellationError()
+        case .failed: error
+        }
+    }
+}
