@@ -1,0 +1,107 @@
+import Foundation
+public import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Hands mails to a mail server, as a program that submits them does (RFC 6409): a connection for each.
+public struct SMTPClient: Sendable {
+    private let configuration: SMTPConfiguration
+    private let tls: NIOSSLContext
+    private let group: any EventLoopGroup
+
+    /// - Parameters:
+    ///   - configuration: which server, and how.
+    ///   - group: what carries the connections; the process's own where none is given.
+    /// - Throws: `SMTPConfiguration.Malformed` where certificates cannot be read.
+    public init(_ configuration: SMTPConfiguration, group: (any EventLoopGroup)? = nil) throws {
+        var settings = TLSConfiguration.makeClientConfiguration()
+        settings.minimumTLSVersion = .tlsv12
+        do {
+            if let trusted = configuration.trustedCA {
+                let certificates = try NIOSSLCertificate.fromPEMBytes(Array(trusted.utf8))
+                settings.additionalTrustRoots = [.certificates(certificates)]
+            }
+            tls = try NIOSSLContext(configuration: settings)
+        } catch {
+            throw SMTPConfiguration.Malformed(description: "trusts certificates that cannot be read")
+        }
+        self.configuration = configuration
+        self.group = group ?? MultiThreadedEventLoopGroup.singleton
+    }
+
+    /// Hands a mail over; returns when the server has taken it.
+    ///
+    /// - Throws: `SMTPError`; `isPermanent` says whether it is worth another try, which goes best by the same
+    ///   `messageID`, since after `unknownOutcome` the mail may be there already.
+    public func send(_ message: MailMessage) async throws {
+        let connection = try await SMTPConnection.open(configuration, tls: tls, on: group)
+        do {
+            let offer = try await begin(connection)
+            try await hand(message, over: connection, offer)
+        } catch {
+            await connection.close()
+            throw error
+        }
+        await connection.close()
+    }
+
+    /// Greets, encrypts and signs in.
+    private func begin(_ connection: SMTPConnection) async throws -> SMTPOffer {
+        try Self.require(try await connection.reply(), 220, at: .greeting)
+        var offer = try await hello(connection)
+        if configuration.encryption == .startTLS {
+            guard offer.startTLS else { throw SMTPError.insecure("it offers no STARTTLS") }
+            try Self.require(try await connection.command("STARTTLS"), 220, at: .encryption)
+            try await connection.encrypt(by: tls)
+            // Only what is said in private counts.
+            offer = try await hello(connection)
+        }
+        if let login = configuration.login { try await signIn(login, on: connection, offer) }
+        return offer
+    }
+
+    private func hello(_ connection: SMTPConnection) async throws -> SMTPOffer {
+        let name = configuration.clientName ?? connection.addressLiteral
+        let reply = try await connection.command("EHLO \(name)")
+        try Self.require(reply, 250, at: .hello)
+        return SMTPOffer(reply)
+    }
+
+    private func signIn(
+        _ login: SMTPConfiguration.Login,
+        on connection: SMTPConnection,
+        _ offer: SMTPOffer
+    ) async throws {
+        func base64(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
+        if offer.authentication.contains("PLAIN") {
+            // RFC 4616.
+            let secret = base64("\0\(login.username)\0\(login.password)")
+            try Self.require(try await connection.command("AUTH PLAIN \(secret)"), 235, at: .authentication)
+        } else if offer.authentication.contains("LOGIN") {
+            try Self.require(try await connection.command("AUTH LOGIN"), 334, at: .authentication)
+            try Self.require(try await connection.command(base64(login.username)), 334, at: .authentication)
+            try Self.require(try await connection.command(base64(login.password)), 235, at: .authentication)
+        } else {
+            throw SMTPError.noAuthentication
+        }
+    }
+
+    private func hand(_ message: MailMessage, over connection: SMTPConnection, _ offer: SMTPOffer) async throws {
+        guard !message.needsUTF8 || offer.utf8 else { throw SMTPError.unsupportedAddress }
+        let bytes = message.encoded
+        if let limit = offer.maximumSize, bytes.count > limit { throw SMTPError.tooLarge(limit: limit) }
+        let size = offer.maximumSize == nil ? "" : " SIZE=\(bytes.count)"
+        let utf8 = message.needsUTF8 ? " SMTPUTF8" : ""
+        let sender = "MAIL FROM:<\(message.from.text)>\(size)\(utf8)"
+        try Self.require(try await connection.command(sender), 250, at: .sender)
+        let receiver = try await connection.command("RCPT TO:<\(message.to.text)>")
+        // 251 and 252: it will see to it.
+        guard (250...252).contains(receiver.code) else { throw SMTPError.refused(receiver, at: .recipient) }
+        try Self.require(try await connection.command("DATA"), 354, at: .content)
+        try Self.require(try await connection.content(bytes), 250, at: .content)
+    }
+
+    private static func require(_ reply: SMTPReply, _ code: Int, at step: SMTPError.Step) throws {
+        guard reply.code == code else { throw SMTPError.refused(reply, at: step) }
+    }
+}

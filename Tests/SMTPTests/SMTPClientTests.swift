@@ -1,0 +1,199 @@
+import Foundation
+import NIOCore
+import SMTP
+import Testing
+
+/// Against aiosmtpd, which others have written.
+@Suite(.timeLimit(.minutes(10))) struct SMTPClientTests {
+    @Test(arguments: [("starttls", "smtp"), ("implicit", "smtps")])
+    func aMailArrivesAsItWasMeant(mode: String, scheme: String) async throws {
+        try await MailServer.run(mode) { server in
+            let text = "Grüße von 🐔\n.\n..\nA line of \(String(repeating: "very ", count: 300))many words\n"
+            let client = try server.client("\(scheme)://ana:open%20sesame@localhost:\(server.port)")
+
+            try await client.send(
+                MailServer.message(subject: "Grüße 🐔, \"ganz\" herzlich", text: text, html: "<p>Gr\u{FC}\u{DF}e</p>\n")
+            )
+
+            let mail = try await server.mail()
+            #expect(mail.isEncrypted && mail.isSignedIn)
+            #expect(mail.sender == "no-reply@example.org" && mail.receivers == ["bo@example.net"])
+            #expect(mail.subject == "Grüße 🐔, \"ganz\" herzlich")
+            #expect(mail.from == "Roost, the \"social\" one" && mail.to == "bo@example.net")
+            #expect(mail.text.replacing("\r\n", with: "\n").trimmed == text.trimmed)
+            #expect(mail.html?.contains("Grüße") == true)
+            #expect(mail.messageID == "<one@example.org>" && mail.date == "2026-11-22T09:05:00+00:00")
+            #expect(mail.headers.contains("Auto-Submitted"))
+            #expect(mail.defects.isEmpty && mail.isASCII && mail.longest <= 78)
+        }
+    }
+
+    @Test func anAddressBeyondASCIIIsWrittenTo() async throws {
+        try await MailServer.run("clear") { server in
+            let client = try server.client("smtp://127.0.0.1:\(server.port)?tls=none")
+            try await client.send(MailServer.message(to: "jörg@bücher.example"))
+            #expect(try await server.mail().receivers == ["jörg@bücher.example"])
+        }
+    }
+
+    @Test func nobodyOfThatNameIsForGoodAndLaterIsNot() async throws {
+        try await MailServer.run("clear") { server in
+            let client = try server.client("smtp://127.0.0.1:\(server.port)?tls=none")
+            for (receiver, code, isPermanent) in [("nobody", 550, true), ("later", 451, false)] {
+                let error = await failure { try await client.send(MailServer.message(to: "\(receiver)@example.net")) }
+                guard case .refused(let reply, at: .recipient) = error else {
+                    Issue.record("\(String(describing: error))")
+                    continue
+                }
+                #expect(reply.code == code)
+                #expect(error?.isPermanent == isPermanent)
+            }
+            #expect(try server.mails.isEmpty)
+        }
+    }
+
+    @Test func aWrongPasswordIsNotAboutTheMail() async throws {
+        try await MailServer.run("starttls") { server in
+            let client = try server.client("smtp://ana:wrong@localhost:\(server.port)")
+            let error = await failure { try await client.send(MailServer.message()) }
+            guard case .refused(_, at: .authentication) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(error?.isPermanent == false)
+        }
+    }
+
+    @Test(arguments: [("starttls", "smtp"), ("implicit", "smtps")])
+    func aCertificateThatNobodySignedIsNotBelieved(mode: String, scheme: String) async throws {
+        try await MailServer.run(mode) { server in
+            let url = "\(scheme)://ana:open%20sesame@localhost:\(server.port)"
+            let client = try server.client(url, trusting: false)
+            let error = await failure { try await client.send(MailServer.message()) }
+            #expect(error == .insecure("the handshake failed"))
+            #expect(try server.mails.isEmpty)
+        }
+    }
+}
+
+/// Against servers that err, or are somebody else.
+@Suite(.timeLimit(.minutes(2))) struct SMTPFaultTests {
+    typealias Turn = ScriptedServer.Turn
+
+    private func failure(
+        of turns: [Turn],
+        greeting: String = "220 here\r\n",
+        url: String = "smtp://127.0.0.1",
+        to receiver: String = "bo@example.net"
+    ) async throws -> (error: SMTPError?, heard: [String]) {
+        var result: (SMTPError?, [String]) = (nil, [])
+        try await ScriptedServer.run(greeting: greeting, turns) { server, port in
+            var configuration = try SMTPConfiguration(url: url)
+            configuration.port = port
+            configuration.replyTimeout = .milliseconds(500)
+            configuration.contentTimeout = .milliseconds(500)
+            let client = try SMTPClient(configuration)
+            let message = try MailServer.message(to: receiver)
+            result.0 = await SMTPTests.failure { try await client.send(message) }
+            result.1 = server.heard
+        }
+        return result
+    }
+
+    private static let clear = "smtp://127.0.0.1?tls=none"
+    private static let willing = [
+        Turn("EHLO", "250-here\r\n250 SIZE 100000\r\n"), Turn("MAIL", "250 ok\r\n"), Turn("RCPT", "250 ok\r\n"),
+        Turn("DATA", "354 go on\r\n"),
+    ]
+
+    /// The offer may have been taken out on the way.
+    @Test func nothingIsSaidWhereEncryptionIsNotOffered() async throws {
+        let (error, heard) = try await failure(of: [Turn("EHLO", "250 here\r\n")])
+        #expect(error == .insecure("it offers no STARTTLS"))
+        #expect(heard.allSatisfy { $0.hasPrefix("EHLO") || $0 == "QUIT" })
+    }
+
+    /// CVE-2011-0411: what somebody put behind the 220 would count as said in private.
+    @Test func whatIsSaidBeforeEncryptionBeginsEndsIt() async throws {
+        let injected = "220 go on\r\n250-injected\r\n250 AUTH PLAIN\r\n"
+        let (error, heard) = try await failure(
+            of: [Turn("EHLO", "250-here\r\n250 STARTTLS\r\n"), Turn("STARTTLS", injected)],
+            url: "smtp://ana:secret@127.0.0.1"
+        )
+        guard case .insecure = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(!heard.contains { $0.hasPrefix("AUTH") })
+    }
+
+    @Test(arguments: ["HTTP/1.1 400 Bad Request\r\n", "999 what\r\n", "2\r\n", "220-one\r\n221 two\r\n", "220+x\r\n"])
+    func whatIsNoMailServerIsTold(_ greeting: String) async throws {
+        let (error, _) = try await failure(of: [], greeting: greeting, url: Self.clear)
+        #expect(error == .notSMTP)
+    }
+
+    @Test func aLineWithoutEndIsNotGathered() async throws {
+        let endless = "220 " + String(repeating: "x", count: 5_000)
+        let (error, _) = try await failure(of: [], greeting: endless, url: Self.clear)
+        #expect(error == .notSMTP)
+    }
+
+    @Test func silenceEndsInTime() async throws {
+        let (error, _) = try await failure(of: [], url: Self.clear)
+        #expect(error == .unreachable("no answer in time"))
+    }
+
+    @Test(arguments: ["", "421 going down\r\n"])
+    func aServerThatGoesIsAskedAgainLater(_ farewell: String) async throws {
+        let (error, _) = try await failure(
+            of: [Turn("EHLO", "250 here\r\n"), Turn("MAIL", farewell)],
+            url: Self.clear
+        )
+        #expect(error?.isPermanent == false)
+    }
+
+    @Test func whetherAMailWasTakenMayStayUnknown() async throws {
+        for end in [[], [Turn(".", "")]] {
+            let (error, heard) = try await failure(of: Self.willing + end, url: Self.clear)
+            #expect(error == .unknownOutcome)
+            #expect(heard.contains("."))
+        }
+    }
+
+    @Test func aMailThatIsTooLargeIsNotSent() async throws {
+        let (error, heard) = try await failure(of: [Turn("EHLO", "250-here\r\n250 SIZE 100\r\n")], url: Self.clear)
+        #expect(error == .tooLarge(limit: 100))
+        #expect(!heard.contains { $0.hasPrefix("MAIL") })
+    }
+
+    @Test func anAddressBeyondASCIINeedsAServerThatTakesIt() async throws {
+        let (error, heard) = try await failure(of: Self.willing, url: Self.clear, to: "jörg@example.net")
+        #expect(error == .unsupportedAddress)
+        #expect(!heard.contains { $0.hasPrefix("MAIL") })
+    }
+
+    @Test func nobodyThereIsTold() async throws {
+        var configuration = SMTPConfiguration(host: "127.0.0.1", port: 1, encryption: .none)
+        configuration.connectTimeout = .seconds(2)
+        let client = try SMTPClient(configuration)
+        let error = await SMTPTests.failure { try await client.send(MailServer.message()) }
+        guard case .unreachable = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+}
+
+func failure(_ body: () async throws -> Void) async -> SMTPError? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error as? SMTPError
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String { trimmingCharacters(in: .whitespacesAndNewlines) }
+}

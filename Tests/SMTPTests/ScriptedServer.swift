@@ -1,0 +1,81 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A mail server that says what it is told to, whatever it hears: one that errs, or is somebody else.
+final class ScriptedServer: Sendable {
+    /// What is said when a line comes that begins like this; each is used once.
+    struct Turn: Sendable {
+        var line: String
+        var answer: String
+
+        init(_ line: String, _ answer: String) {
+            self.line = line
+            self.answer = answer
+        }
+    }
+
+    /// What it heard, a line each.
+    var heard: [String] { state.withLock { $0 } }
+    private let state = Mutex<[String]>([])
+
+    /// Says `greeting`, and then what its turns say; closes the connection where they are at their end.
+    static func run(
+        greeting: String = "220 here\r\n",
+        _ turns: [Turn],
+        _ body: (ScriptedServer, Int) async throws -> Void
+    ) async throws {
+        let server = ScriptedServer()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Speaker(server, greeting, turns))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0)
+            .get()
+        do {
+            try await body(server, channel.localAddress?.port ?? 0)
+        } catch {
+            try await channel.close()
+            throw error
+        }
+        try await channel.close()
+    }
+
+    fileprivate func hear(_ line: String) { state.withLock { $0.append(line) } }
+}
+
+private final class Speaker: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let server: ScriptedServer
+    private let greeting: String
+    private var turns: [ScriptedServer.Turn]
+    private var text = ""
+
+    init(_ server: ScriptedServer, _ greeting: String, _ turns: [ScriptedServer.Turn]) {
+        self.server = server
+        self.greeting = greeting
+        self.turns = turns
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(string: greeting)), promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        text += String(buffer: Self.unwrapInboundIn(data))
+        // One character in Swift.
+        while let end = text.firstIndex(of: "\r\n") {
+            let line = String(text[..<end])
+            text = String(text[text.index(after: end)...])
+            server.hear(line)
+            guard let turn = turns.first, line.hasPrefix(turn.line) else { continue }
+            turns.removeFirst()
+            guard !turn.answer.isEmpty else { return context.close(promise: nil) }
+            context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(string: turn.answer)), promise: nil)
+        }
+    }
+}

@@ -1,0 +1,219 @@
+import COSE
+import Crypto
+import CryptoExtras
+import Foundation
+import TestSupport
+import Testing
+import WebAuthn
+
+@Suite struct RelyingPartyTests {
+    private static let challenge = "dGhlIGNoYWxsZW5nZSBvZiB0aGUgdGVzdA"
+    private static let rsa = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
+    private let party = RelyingParty(id: "localhost", origins: ["http://localhost:8080", "android:apk-key-hash:x"])
+
+    private func known(_ authenticator: SoftAuthenticator) -> RelyingParty.KnownCredential {
+        RelyingParty.KnownCredential(
+            id: authenticator.id,
+            publicKey: Data(authenticator.publicKey.encoded),
+            signCount: authenticator.signCount,
+            userHandle: Data("ada".utf8)
+        )
+    }
+
+    private func register(_ authenticator: SoftAuthenticator, to challenge: String = Self.challenge) -> WebAuthnError? {
+        failure { try party.register(authenticator.create(challenge), challenge: Self.challenge) }
+    }
+
+    private func authenticate(
+        _ authenticator: SoftAuthenticator,
+        to challenge: String = Self.challenge,
+        by credential: RelyingParty.KnownCredential? = nil
+    ) -> WebAuthnError? {
+        failure {
+            try party.authenticate(
+                authenticator.get(challenge),
+                challenge: Self.challenge,
+                by: credential ?? known(authenticator)
+            )
+        }
+    }
+
+    private func failure<Value>(_ body: () throws -> Value) -> WebAuthnError? {
+        do {
+            _ = try body()
+            return nil
+        } catch {
+            return error as? WebAuthnError
+        }
+    }
+
+    @Test func whatWasMadeSignsIn() throws {
+        let keys: [SoftAuthenticator.Key] = [
+            .es256(P256.Signing.PrivateKey()), .edDSA(Curve25519.Signing.PrivateKey()), .rs256(try Self.rsa.get()),
+        ]
+        for (key, format) in keys.flatMap({ key in ["none", "packed"].map { (key, $0) } }) {
+            var authenticator = SoftAuthenticator(key: key)
+            authenticator.format = format
+            authenticator.userHandle = Data("ada".utf8)
+            authenticator.flags |= SoftAuthenticator.Flag.backupEligible | SoftAuthenticator.Flag.backedUp
+
+            let answer = try authenticator.create(Self.challenge)
+            #expect(try answer.claimedChallenge == Self.challenge)
+            let made = try party.register(answer, challenge: Self.challenge)
+
+            #expect(made.id == authenticator.id && made.publicKey == Data(authenticator.publicKey.encoded))
+            #expect(made.isBackupEligible && made.isBackedUp && made.transports == ["internal", "hybrid"])
+            let credential = RelyingParty.KnownCredential(
+                id: made.id,
+                publicKey: made.publicKey,
+                signCount: made.signCount,
+                userHandle: Data("ada".utf8)
+            )
+            let answered = try authenticator.get(Self.challenge)
+            let seen = try party.authenticate(answered, challenge: Self.challenge, by: credential)
+            #expect(seen.signCount == 0 && seen.isBackedUp)
+        }
+    }
+
+    /// As `toJSON()` writes it, with what browsers add.
+    @Test func theBrowsersJSONIsRead() throws {
+        let answer = try SoftAuthenticator().create(Self.challenge)
+        var object = try #require(JSONSerialization.jsonObject(with: JSONEncoder().encode(answer)) as? [String: Any])
+        object["authenticatorAttachment"] = "platform"
+        object["clientExtensionResults"] = ["credProps": ["rk": true]]
+        let text = try JSONSerialization.data(withJSONObject: object)
+        #expect(try JSONDecoder().decode(RegistrationResponse.self, from: text) == answer)
+
+        object["rawId"] = "not+base64url="
+        let wrong = try JSONSerialization.data(withJSONObject: object)
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(RegistrationResponse.self, from: wrong) }
+    }
+
+    @Test func anAnswerIsForThisCeremonyHere() {
+        var other = SoftAuthenticator()
+        other.origin = "https://localhost.example.org"
+        #expect(register(other) == .wrongOrigin && authenticate(other) == .wrongOrigin)
+        other.origin = "http://localhost:8080/"
+        #expect(register(other) == .wrongOrigin)
+        other.origin = "android:apk-key-hash:x"
+        #expect(register(other) == nil && authenticate(other) == nil)
+        other.crossOrigin = true
+        #expect(register(other) == .wrongOrigin && authenticate(other) == .wrongOrigin)
+        other.crossOrigin = false
+        #expect(register(other) == nil)
+
+        let good = SoftAuthenticator()
+        #expect(register(good, to: "YW5vdGhlcg") == .wrongChallenge && authenticate(good, to: "") == .wrongChallenge)
+        var swapped = good
+        swapped.ceremony = "webauthn.get"
+        #expect(register(swapped) == .wrongCeremony)
+        swapped.ceremony = "webauthn.create"
+        #expect(authenticate(swapped) == .wrongCeremony)
+        var foreign = SoftAuthenticator(relyingParty: "example.org")
+        foreign.origin = good.origin
+        #expect(register(foreign) == .wrongRelyingParty && authenticate(foreign) == .wrongRelyingParty)
+    }
+
+    @Test func somebodyMustBeThereAndShowThatItIsHe() {
+        var authenticator = SoftAuthenticator()
+        authenticator.flags = SoftAuthenticator.Flag.verified
+        #expect(register(authenticator) == .userNotPresent && authenticate(authenticator) == .userNotPresent)
+        authenticator.flags = SoftAuthenticator.Flag.present
+        #expect(register(authenticator) == .userNotVerified && authenticate(authenticator) == .userNotVerified)
+    }
+
+    @Test func authenticatorDataIsReadToItsEnd() throws {
+        let malformed = WebAuthnError.malformed("authenticatorData")
+        var authenticator = SoftAuthenticator()
+        authenticator.tail = Data([0])
+        #expect(register(authenticator) == malformed && authenticate(authenticator) == malformed)
+        authenticator.flags |= SoftAuthenticator.Flag.extensions
+        #expect(authenticate(authenticator) == malformed)
+        authenticator.tail = Data(CBORValue.map([.text("credProtect"): CBORValue(2)]).encoded)
+        #expect(register(authenticator) == nil && authenticate(authenticator) == nil)
+        authenticator.tail.append(0)
+        #expect(authenticate(authenticator) == malformed)
+
+        var copied = SoftAuthenticator()
+        copied.flags |= SoftAuthenticator.Flag.backedUp
+        #expect(authenticate(copied) == malformed)
+        let whole = Data(SHA256.hash(data: Data("localhost".utf8))) + Data([0x45, 0, 0, 0, 0])
+        for length in 0..<whole.count {
+            #expect(throws: WebAuthnError.self) { try AuthenticatorData(whole.prefix(length)) }
+        }
+        // It says that a credential follows, and none does; one whose length is more than there is.
+        #expect(throws: WebAuthnError.self) { try AuthenticatorData(whole) }
+        #expect(throws: WebAuthnError.self) { try AuthenticatorData(whole + Data(count: 16) + Data([255, 255, 1])) }
+        #expect(throws: WebAuthnError.self) { try AuthenticatorData(whole + Data(count: 16) + Data([0, 0, 0xA0])) }
+    }
+
+    @Test func attestationIsNoneOrTheCredentialsOwn() throws {
+        var authenticator = SoftAuthenticator()
+        for format in ["fido-u2f", "tpm", "apple", ""] {
+            authenticator.format = format
+            #expect(register(authenticator) == .attestation)
+        }
+        authenticator.format = "none"
+        authenticator.statement = [.text("sig"): .bytes(Data())]
+        #expect(register(authenticator) == .attestation)
+
+        authenticator.format = "packed"
+        let signature = try authenticator.sign(Data("something else".utf8))
+        authenticator.statement = [.text("alg"): CBORValue(-7), .text("sig"): .bytes(signature)]
+        #expect(register(authenticator) == .attestation)
+        authenticator.statement = [.text("alg"): CBORValue(-8), .text("sig"): .bytes(signature)]
+        #expect(register(authenticator) == .attestation)
+        authenticator.statement = [.text("alg"): CBORValue(-7), .text("x5c"): .array([.bytes(Data())])]
+        #expect(register(authenticator) == .attestation)
+    }
+
+    @Test func aCredentialIsItsOwnersAndItself() throws {
+        let (ada, eve) = (SoftAuthenticator(), SoftAuthenticator())
+        #expect(authenticate(eve, by: known(ada)) == .wrongCredential)
+        var stolen = eve
+        stolen.id = ada.id
+        #expect(authenticate(stolen, by: known(ada)) == .wrongSignature)
+        var foreign = ada
+        foreign.userHandle = Data("eve".utf8)
+        #expect(authenticate(foreign, by: known(ada)) == .wrongCredential)
+
+        var answer = try ada.create(Self.challenge)
+        func error() -> WebAuthnError? { failure { try party.register(answer, challenge: Self.challenge) } }
+        answer.id = Base64URLBytes(eve.id)
+        #expect(error() == .malformed("id"))
+        answer.rawId = Base64URLBytes(eve.id)
+        #expect(error() == .wrongCredential)
+        answer.type = "password"
+        #expect(error() == .malformed("id"))
+    }
+
+    @Test func eachPartIsUnderTheSignature() throws {
+        let ada = SoftAuthenticator()
+        let good = try ada.get(Self.challenge)
+        func error(of answer: AuthenticationResponse) -> WebAuthnError? {
+            failure { try party.authenticate(answer, challenge: Self.challenge, by: known(ada)) }
+        }
+        var answer = good
+        answer.response.authenticatorData.bytes[36] ^= 1
+        #expect(error(of: answer) == .wrongSignature)
+        answer = good
+        answer.response.clientDataJSON.bytes.append(contentsOf: " ".utf8)
+        #expect(error(of: answer) == .wrongSignature)
+        answer = good
+        answer.response.signature.bytes = Data()
+        #expect(error(of: answer) == .wrongSignature)
+        answer.response.clientDataJSON.bytes = Data("{}".utf8)
+        #expect(error(of: answer) == .malformed("clientDataJSON"))
+    }
+
+    @Test func aCounterThatDoesNotGoOnMeansThereAreTwo() {
+        var authenticator = SoftAuthenticator()
+        authenticator.signCount = 7
+        let before = known(authenticator)
+        let counts: [(UInt32, WebAuthnError?)] = [(8, nil), (700, nil), (7, .cloned), (6, .cloned), (0, .cloned)]
+        for (count, error) in counts {
+            authenticator.signCount = count
+            #expect(authenticate(authenticator, by: before) == error, "\(count)")
+        }
+    }
+}
