@@ -1,0 +1,133 @@
+/// An item's name: `network:nativeId`.
+///
+/// The native id is whatever its connector needs to find it again, always text: many networks' numbers exceed 2^53.
+package struct ItemID: Hashable, Sendable, CustomStringConvertible {
+    package let network: Network
+    package let native: String
+
+    package init(_ network: Network, _ native: String) {
+        self.network = network
+        self.native = native
+    }
+
+    /// Nil for what is no `network:nativeId`.
+    package init?(_ text: String) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[1].isEmpty, let network = Network(named: String(parts[0])) else { return nil }
+        self.init(network, String(parts[1]))
+    }
+
+    package var description: String { "\(network.rawValue):\(native)" }
+}
+
+extension ItemID: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let id = ItemID(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not network:nativeId")
+        }
+        self = id
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+/// Who wrote something, as his network knows him.
+package struct ItemAuthor: Codable, Hashable, Sendable {
+    package var id: String
+    /// What people call him; his user name where he has given no other.
+    package var name: String
+    /// Without an @ before it.
+    package var username: String?
+    package var avatarUrl: String?
+    package var url: String?
+
+    package init(id: String, name: String, username: String? = nil, avatarUrl: String? = nil, url: String? = nil) {
+        self.id = id
+        self.name = name
+        self.username = username
+        self.avatarUrl = avatarUrl
+        self.url = url
+    }
+}
+
+/// A picture, film or sound of an item.
+package struct ItemMedia: Codable, Hashable, Sendable {
+    package enum Kind: String, Codable, Sendable { case photo, video, gif, audio, link, other }
+
+    package var kind: Kind
+    package var url: String
+    package var thumbnailUrl: String?
+    /// In pixels.
+    package var width: Int?
+    package var height: Int?
+    /// In seconds.
+    package var duration: Double?
+    package var alt: String?
+
+    package init(
+        kind: Kind,
+        url: String,
+        thumbnailUrl: String? = nil,
+        width: Int? = nil,
+        height: Int? = nil,
+        duration: Double? = nil,
+        alt: String? = nil
+    ) {
+        self.kind = kind
+        self.url = url
+        self.thumbnailUrl = thumbnailUrl
+        self.width = width
+        self.height = height
+        self.duration = duration
+        self.alt = alt
+    }
+}
+
+/// Where something was written, or is about; a network may know a name alone.
+package struct ItemLocation: Codable, Hashable, Sendable {
+    /// In degrees, WGS 84.
+    package var latitude: Double?
+    package var longitude: Double?
+    package var name: String?
+
+    package init(latitude: Double? = nil, longitude: Double? = nil, name: String? = nil) {
+        self.latitude = latitude
+        self.longitude = longitude
+        self.name = name
+    }
+}
+
+/// What a network counts; null is what it does not tell.
+package struct ItemStats: Codable, Hashable, Sendable {
+    package var likes: Int?
+    package var comments: Int?
+    package var reposts: Int?
+    package var views: Int?
+
+    package init(likes: Int? = nil, comments: Int? = nil, reposts: Int? = nil, views: Int? = nil) {
+        self.likes = likes
+        self.comments = comments
+        self.reposts = reposts
+        self.views = views
+    }
+}
+
+/// Another thing that an item names.
+package struct ItemReference: Codable, Hashable, Sendable {
+    package var id: ItemID
+    package var url: String?
+    package var author: ItemAuthor?
+    /// As much of it as the network sends along.
+    package var text: String?
+
+    package init(id: ItemID, url: String? = nil, author: ItemAuthor? = nil, text: String? = nil) {
+        self.id = id
+        self.url = url
+        self.author = author
+        self.text = text
+    }
+}

@@ -1,0 +1,51 @@
+import PushAPI
+import ServiceHost
+import ServiceLifecycle
+
+/// Broadcasts, put together: the poller, what is shown of what it finds, and whom one follows.
+struct Broadcasting: Sendable {
+    private let routes: BroadcastRoutes
+    let background: [any Service]
+
+    init(
+        _ resources: ServiceResources,
+        source: BroadcastSource?,
+        sources: Sources,
+        asking: Asking
+    ) throws {
+        let (database, logger, now) = (resources.database, resources.logger, resources.now)
+        let push = try resources.neighbours.client("push")
+        let imports = FollowImports(
+            sources: sources,
+            asking: asking,
+            push: SubscriptionsClient(push),
+            database: database,
+            logger: logger,
+            now: now
+        )
+        routes = BroadcastRoutes(
+            lists: BroadcastLists(isPolled: source != nil, database: database, push: push, logger: logger, now: now),
+            imports: imports
+        )
+        var work: [any Service] = [
+            Periodic("import of follows", every: .seconds(60), logger: logger, imports.runDue)
+        ]
+        if let source {
+            let poll = BroadcastPoll(
+                source: source,
+                database: database,
+                events: resources.events,
+                logger: logger,
+                now: now
+            )
+            work += [
+                // Far shorter than a round, so that the time of a round is the one that is agreed on.
+                Periodic("poll of broadcasts", every: .milliseconds(250), logger: logger, poll.round),
+                Periodic("sweep of broadcasts", every: .seconds(3_600), logger: logger, poll.sweep),
+            ]
+        }
+        background = work
+    }
+
+    func add(to routes: SuiteRoutes) { self.routes.add(to: routes) }
+}

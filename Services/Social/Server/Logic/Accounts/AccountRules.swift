@@ -1,0 +1,75 @@
+import Foundation
+import ServiceHost
+import SocialAPI
+import Wire
+
+/// What an account that a client gives must be like.
+struct AccountRules: Sendable {
+    /// Of a token, in characters.
+    private static let maximumToken = 8_192
+
+    let hosts: OutsideHosts
+    let now: @Sendable () -> Date
+
+    /// The account that a draft describes.
+    ///
+    /// - Throws: `invalid`, naming the field after `prefix`.
+    func account(
+        _ draft: LinkDraft,
+        on network: Network,
+        of user: User.ID,
+        field prefix: String = ""
+    ) throws
+        -> NetworkAccount
+    {
+        let texts = [
+            ("access_token", draft.accessToken), ("access_token_secret", draft.accessTokenSecret),
+            ("id", draft.id), ("refresh_token", draft.refreshToken),
+        ]
+        for (name, text) in texts { try Self.check(text, prefix + name) }
+        guard !draft.accessToken.isEmpty else { throw APIError.missing(prefix + "access_token") }
+        return NetworkAccount(
+            owner: user,
+            id: Self.nonEmpty(draft.id),
+            tokens: NetworkTokens(
+                access: draft.accessToken,
+                secret: Self.nonEmpty(draft.accessTokenSecret),
+                refresh: Self.nonEmpty(draft.refreshToken),
+                expiresAt: draft.expiresIn.map { now().addingTimeInterval(min(max($0, 0), 3_153_600_000)) }
+            ),
+            instance: try instance(draft.instance, on: network, field: prefix + "instance")
+        )
+    }
+
+    /// Where an account lives, as `https://mastodon.example`; nil on networks of one place.
+    func instance(_ text: String?, on network: Network, field: String) throws -> String? {
+        guard let text = Self.nonEmpty(text) else {
+            guard network != .mastodon else { throw APIError.missing(field) }
+            return nil
+        }
+        guard [.mastodon, .bluesky].contains(network) else { return nil }
+        guard text.utf8.count <= 512, let origin = HTTPOrigin(text.contains("://") ? text : "https://\(text)") else {
+            throw APIError.invalid(field, "an instance is given like mastodon.example")
+        }
+        guard hosts.mayBe(origin) else {
+            throw APIError.invalid(field, "an instance is a public host, reached over https")
+        }
+        return origin.url
+    }
+
+    /// What somebody says that his account is called.
+    func id(_ text: String?, field: String) throws -> String? {
+        try Self.check(text, field)
+        return Self.nonEmpty(text)
+    }
+
+    private static func nonEmpty(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// Whatever goes into a header of HTTP: printable ASCII.
+    private static func check(_ text: String?, _ field: String) throws {
+        guard let text else { return }
+        guard text.utf8.count <= maximumToken, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+            throw APIError.invalid(field, "\"\(field)\" has at most \(maximumToken) printable characters of ASCII")
+        }
+    }
+}

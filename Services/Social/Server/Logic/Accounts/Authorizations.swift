@@ -1,0 +1,172 @@
+import Credentials
+import Crypto
+import Foundation
+import Postgres
+import ServiceHost
+import SocialAPI
+import Wire
+
+/// Links accounts by the networks' own consent pages (OAuth).
+///
+/// What comes back is kept until the session that began asks for it with a one-time code: who is sent a link by somebody
+/// else and agrees links nothing to that other one.
+struct Authorizations: Sendable {
+    /// How long one may be away at a network, in seconds.
+    private static let patience: TimeInterval = 600
+    /// How many of one person may be under way.
+    private static let maximum = 20
+
+    /// What is remembered of somebody who is away, and then of what he came back with.
+    private struct Kept: Codable {
+        var request: AuthorizationRequest
+        var authorization: Authorization
+        var query: [String: String]?
+    }
+
+    let database: PostgresPool
+    let vault: Vault
+    let linking: Linking
+    /// `SOCIAL_REDIRECT_URLS`: where one may be sent back to.
+    let redirectURLs: [String]
+    let publicURL: String
+    let now: @Sendable () -> Date
+
+    /// Where somebody goes to agree.
+    func begin(
+        _ draft: AuthorizationDraft,
+        on network: Network,
+        by identity: Identity
+    ) async throws -> AuthorizationPage {
+        guard redirectURLs.contains(draft.redirectUrl) else {
+            throw APIError.invalid(
+                "redirectUrl",
+                "the address is not among SOCIAL_REDIRECT_URLS",
+                code: "unregistered_url"
+            )
+        }
+        let connector = try oauth(network)
+        let store = AuthorizationStore(db: database)
+        guard try await store.count(of: identity.user, now: now()) < Self.maximum else {
+            throw APIError(.rateLimited, "too_many_authorizations", "finish those under way first", retryAfter: 600)
+        }
+        let state = Self.random()
+        let request = AuthorizationRequest(
+            callback: callback(of: network),
+            state: state,
+            verifier: Self.random(),
+            instance: try linking.rules.instance(draft.instance, on: network, field: "instance"),
+            id: try linking.rules.id(draft.id, field: "id")
+        )
+        let authorization: Authorization
+        do {
+            authorization = try await within(.seconds(10)) { try await connector.authorize(request) }
+        } catch {
+            throw Linking.refusal(NetworkError(error, isWrite: false), of: network)
+        }
+        let hash = Self.hash(state)
+        let kept = Kept(request: request, authorization: authorization)
+        try await store.insert(
+            AuthorizationRecord(
+                stateHash: hash,
+                user: identity.user,
+                session: identity.session,
+                network: network,
+                redirectURL: draft.redirectUrl,
+                kept: try vault.seal(kept, of: identity.user, state: hash),
+                endsAt: now().addingTimeInterval(Self.patience)
+            )
+        )
+        return AuthorizationPage(url: authorization.url)
+    }
+
+    /// Somebody is back: where he goes on, with a one-time code or with what went wrong.
+    func back(from network: Network, with query: [String: String]) async throws -> String {
+        let store = AuthorizationStore(db: database)
+        guard let state = query["state"], case let hash = Self.hash(state),
+            let record = try await store.waiting(hash, on: network, now: now())
+        else { throw APIError.invalid("state", "nobody is awaited with this state", code: "unknown_state") }
+        guard query["error"] == nil, query["denied"] == nil else {
+            return Self.adding(["error": "access_denied", "network": network.rawValue], to: record.redirectURL)
+        }
+        var kept: Kept = try vault.open(record.kept, of: record.user, state: hash)
+        kept.query = query
+        let code = Self.random()
+        let sealed = try vault.seal(kept, of: record.user, state: hash)
+        guard try await store.keep(sealed, codeHash: Self.hash(code), of: hash) else {
+            throw APIError.invalid("state", "nobody is awaited with this state", code: "unknown_state")
+        }
+        return Self.adding(["code": code, "network": network.rawValue], to: record.redirectURL)
+    }
+
+    /// Links what a code stands for; only the session that began has any use of it, and once.
+    func complete(_ code: String, on network: Network, by identity: Identity) async throws -> NetworkStatus {
+        let connector = try oauth(network)
+        let record = try await AuthorizationStore(db: database).take(
+            codeHash: Self.hash(code),
+            of: identity.user,
+            session: identity.session,
+            on: network,
+            now: now()
+        )
+        guard let record else { throw APIError.invalid("code", "the code is not this session's", code: "invalid_code") }
+        let kept: Kept = try vault.open(record.kept, of: record.user, state: record.stateHash)
+        let account: AuthorizedAccount
+        do {
+            account = try await within(.seconds(10)) {
+                try await connector.complete(kept.query ?? [:], of: kept.authorization, for: kept.request)
+            }
+        } catch {
+            throw Linking.refusal(NetworkError(error, isWrite: false), of: network)
+        }
+        return try await linking.keep(
+            NetworkAccount(
+                owner: identity.user,
+                id: account.id,
+                username: account.username,
+                tokens: account.tokens,
+                instance: kept.request.instance,
+                details: account.details
+            ),
+            by: connector
+        )
+    }
+
+    /// What a network is told of this deployment that asks for it.
+    ///
+    /// - Throws: `notFound` where no network does.
+    func document(of network: Network) throws -> JSONValue {
+        let connector = linking.connectors[network] as? any OAuthConnector
+        do {
+            if let document = try connector?.clientDocument(callback: callback(of: network)) { return document }
+        } catch is NetworkError {
+            // No server could ask for it here.
+        }
+        throw APIError(.notFound, "no_document", "\(network.rawValue) knows nobody by a document")
+    }
+
+    private func callback(of network: Network) -> String { "\(publicURL)/networks/\(network.rawValue)/callback" }
+
+    /// Forgets who did not come back.
+    func sweep() async throws {
+        try await AuthorizationStore(db: database).delete(endedBefore: now())
+    }
+
+    private func oauth(_ network: Network) throws -> any OAuthConnector {
+        guard let connector = try linking.linkable(network) as? any OAuthConnector else {
+            throw APIError(.unprocessable, "no_authorization", "\(network.rawValue) is linked by its tokens alone")
+        }
+        return connector
+    }
+
+    /// 43 characters that nobody guesses.
+    private static func random() -> String {
+        Base64URL.encode(SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) })
+    }
+
+    private static func hash(_ text: String) -> Data { Data(SHA256.hash(data: Data(text.utf8))) }
+
+    private static func adding(_ parameters: KeyValuePairs<String, String>, to url: String) -> String {
+        let query = parameters.map { "\($0)=\($1)" }.joined(separator: "&")
+        return url + (url.contains("?") ? "&" : "?") + query
+    }
+}

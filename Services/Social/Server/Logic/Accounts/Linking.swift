@@ -1,0 +1,151 @@
+import Foundation
+import Logging
+import Postgres
+import ServiceHost
+import SocialAPI
+import Wire
+
+/// Links people's accounts to them, and unlinks them.
+struct Linking: Sendable {
+    /// Of an account's id on its network, in bytes: more than any has, and than an index takes.
+    private static let maximumID = 1_024
+
+    let database: PostgresPool
+    let vault: Vault
+    let connectors: Connectors
+    let rules: AccountRules
+    let asking: Asking
+    let looking: Looking
+    let logger: Logger
+    let now: @Sendable () -> Date
+
+    /// Every network, linked or not, with what can be done there.
+    func list(of user: User.ID) async throws -> Page<NetworkStatus> {
+        let records = try await AccountStore(db: database).all(of: user)
+        return Page(
+            Network.allCases.map { network in status(of: network, records.first { $0.network == network }, of: user) }
+        )
+    }
+
+    /// Links the account that the tokens are of, once the network has said whose they are.
+    ///
+    /// - Throws: `unprocessable` for tokens that the network does not take; `unavailable` while it does not answer.
+    func link(_ draft: LinkDraft, to network: Network, for user: User.ID) async throws -> NetworkStatus {
+        let connector = try linkable(network)
+        return try await keep(rules.account(draft, on: network, of: user), by: connector)
+    }
+
+    /// Asks whose the account is and keeps it.
+    func keep(_ account: NetworkAccount, by connector: any Connector) async throws -> NetworkStatus {
+        var account = account
+        var source = Source(connector: connector, account: account)
+        let identity: NetworkIdentity
+        do {
+            identity = try await asking.ask(&source, within: .seconds(10)) { try await $0.identify($1) }
+        } catch {
+            throw Self.refusal(NetworkError(error, isWrite: false), of: connector.network)
+        }
+        if let id = account.id, id != identity.id {
+            throw APIError(.unprocessable, "another_account", "the tokens are another account's", field: "id")
+        }
+        guard 1...Self.maximumID ~= identity.id.utf8.count else {
+            let reason = "it does not say whose the account is"
+            throw Self.refusal(NetworkError(.invalid, reason), of: connector.network)
+        }
+        account.take(identity)
+        let record = AccountRecord(
+            user: account.owner,
+            network: connector.network,
+            nativeID: account.id,
+            username: account.username,
+            instance: account.instance,
+            details: account.details,
+            tokens: try vault.seal(account.tokens, of: account.owner, on: connector.network),
+            expiresAt: account.tokens.expiresAt,
+            state: .linked,
+            linkedAt: now()
+        )
+        let able = connector.abilities(of: account).able
+        // Together: what is unlinked in between takes its watches along.
+        try await database.transaction { db in
+            try await AccountStore(db: db).link(record)
+            try await looking.begin(record, able: able, in: db)
+        }
+        await subscribe(account, by: connector)
+        return status(of: connector.network, record, of: account.owner)
+    }
+
+    /// Forgets an account, and has its network forget the tokens where it can be told to.
+    func unlink(_ network: Network, of user: User.ID) async throws -> NetworkStatus {
+        let connector = try linkable(network)
+        if let record = try await AccountStore(db: database).unlink(network, of: user) {
+            await leave(record, by: connector)
+        }
+        return status(of: network, nil, of: user)
+    }
+
+    /// Gone here in any case: that the network could not be told is noted, and ends with the tokens.
+    private func leave(_ record: AccountRecord, by connector: any Connector) async {
+        do {
+            let account = NetworkAccount(
+                owner: record.user,
+                id: record.nativeID,
+                username: record.username,
+                tokens: try vault.open(record.tokens, of: record.user, on: record.network),
+                instance: record.instance,
+                details: record.details
+            )
+            await unsubscribe(account, by: connector)
+            try await within(.seconds(3)) { try await connector.revoke(account) }
+        } catch {
+            note("tokens could not be revoked", record.network, error)
+        }
+    }
+
+    /// - Throws: `unprocessable` for a network that nobody links.
+    func linkable(_ network: Network) throws -> any Connector {
+        guard network != .roost else {
+            throw APIError(.unprocessable, "always_linked", "roost is the suite itself, and always linked")
+        }
+        guard let connector = connectors[network] else {
+            throw APIError(.unprocessable, "not_available", "\(network.rawValue) is not available here")
+        }
+        return connector
+    }
+
+    private func status(of network: Network, _ record: AccountRecord?, of user: User.ID) -> NetworkStatus {
+        // What an account can do may depend on what is known of it, and never on its tokens.
+        let account = NetworkAccount(
+            owner: user,
+            id: record?.nativeID ?? (network == .roost ? user.user : nil),
+            username: record?.username,
+            tokens: NetworkTokens(access: ""),
+            instance: record?.instance,
+            details: record?.details ?? [:]
+        )
+        let missing = Dictionary(uniqueKeysWithValues: Capability.allCases.map { ($0, "not available here") })
+        let abilities = connectors[network]?.abilities(of: account) ?? Abilities(able: [], reasons: missing)
+        let isLinked = record != nil || network == .roost
+        return NetworkStatus(
+            network: network,
+            linked: isLinked,
+            state: record?.state ?? (isLinked ? .linked : nil),
+            id: account.id,
+            username: record?.username,
+            instance: record?.instance,
+            capabilities: Capabilities(abilities.able),
+            limits: abilities.limits,
+            reasons: abilities.reasons.filter { !abilities.able.contains($0.key) }
+        )
+    }
+
+    /// What somebody who links is told of a network's refusal.
+    static func refusal(_ error: NetworkError, of network: Network) -> APIError {
+        switch error.kind {
+        case .transient, .unknownOutcome: .unavailable(network.rawValue, retryAfter: 5)
+        case .rateLimited:
+            APIError(.rateLimited, "network_busy", "\(network.rawValue) has had enough for now", retryAfter: 60)
+        default: APIError(.unprocessable, "refused_by_network", "\(network.rawValue) says: \(error.reason)")
+        }
+    }
+}

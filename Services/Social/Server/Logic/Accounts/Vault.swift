@@ -1,0 +1,43 @@
+import Foundation
+import ServiceHost
+import SocialAPI
+import Wire
+
+/// Seals what networks gave for people, so that neither the database nor a row copied to another owner opens it.
+struct Vault: Sendable {
+    let sealer: Sealer
+
+    var currentKeyID: String { sealer.currentKeyID }
+
+    func seal(_ tokens: NetworkTokens, of user: User.ID, on network: Network) throws -> Sealer.Sealed {
+        try sealer.seal(WireJSON.encoder().encode(tokens), for: Self.owner("accounts", user, network))
+    }
+
+    func open(_ sealed: Sealer.Sealed, of user: User.ID, on network: Network) throws -> NetworkTokens {
+        let bytes = try sealer.open(sealed, for: Self.owner("accounts", user, network))
+        return try WireJSON.decoder().decode(NetworkTokens.self, from: bytes)
+    }
+
+    /// Seals what is to be remembered of somebody who was sent to a network.
+    func seal(_ kept: some Encodable, of user: User.ID, state: Data) throws -> Sealer.Sealed {
+        try sealer.seal(WireJSON.encoder().encode(kept), for: Self.owner("authorizations", user, state))
+    }
+
+    func open<Kept: Decodable>(_ sealed: Sealer.Sealed, of user: User.ID, state: Data) throws -> Kept {
+        let bytes = try sealer.open(sealed, for: Self.owner("authorizations", user, state))
+        return try WireJSON.decoder().decode(Kept.self, from: bytes)
+    }
+
+    private static func owner(_ table: String, _ user: User.ID, _ network: Network) -> String {
+        name([table, network.rawValue, user.application, user.user])
+    }
+
+    private static func owner(_ table: String, _ user: User.ID, _ state: Data) -> String {
+        name([table, Base64URL.encode(state), user.application, user.user])
+    }
+
+    /// Each part after its length, so that no two owners have one name.
+    private static func name(_ parts: [String]) -> String {
+        parts.map { "\($0.utf8.count):\($0)" }.joined(separator: "/")
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import Logging
+import Postgres
+import PushAPI
+import ServiceClient
+import SocialAPI
+import Wire
+
+/// What people get to see of broadcasts.
+struct BroadcastLists: Sendable {
+    /// The most that a list has.
+    private static let limit = 500
+    /// After so many seconds without an answer nobody knows what is live.
+    private static let staleness: TimeInterval = 60
+    /// The most favourites that a list looks at.
+    private static let favouritePages = 50
+
+    /// Whether there is anybody to ask what is live.
+    let isPolled: Bool
+    let database: PostgresPool
+    /// Nil where nobody keeps favourites.
+    let push: ServiceClient?
+    let logger: Logger
+    let now: @Sendable () -> Date
+
+    /// Favourites first, and then by watchers.
+    ///
+    /// - Throws: `unavailable` where it is not known what is live.
+    func live(for asker: Asker) async throws -> Page<Broadcast> {
+        guard isPolled else { return Page([]) }
+        let store = BroadcastStore(db: database.reads)
+        guard let answered = try await store.answeredAt(), now().timeIntervalSince(answered) <= Self.staleness else {
+            throw APIError.unavailable("Reddit's list of broadcasts")
+        }
+        let all = try await store.live(limit: Self.limit)
+        // Favourites are looked for only where there is something to mark.
+        guard !all.isEmpty, let favourites = await favourites(of: asker) else { return Page(all) }
+        let marked = all.map { $0.marked(by: favourites) }
+        return Page(marked.filter { $0.favourite == true } + marked.filter { $0.favourite != true })
+    }
+
+    func one(_ id: String, for asker: Asker) async throws -> Broadcast {
+        let name = id.hasPrefix("t3_") ? id : "t3_\(id)"
+        guard let broadcast = try await BroadcastStore(db: database.reads).find(name) else {
+            throw APIError(.notFound, "broadcast_not_found", "no such broadcast")
+        }
+        guard let broadcaster = broadcast.broadcaster, let push else { return broadcast }
+        var shown = broadcast
+        do {
+            _ = try await PreferencesClient(push.asking(as: asker.credential)).subscription(broadcaster)
+            shown.favourite = true
+        } catch let error as APIError where error.kind == .notFound {
+            shown.favourite = false
+        } catch let error as APIError {
+            note(error)
+        }
+        return shown
+    }
+
+    /// Those that are known of old, and those that were seen.
+    func communities() async throws -> Page<BroadcastCommunity> {
+        let seen = try await BroadcastCommunityStore(db: database.reads).all()
+        let names = Set(seen.map { NameFolding.fold($0.name) })
+        let others = Self.known.filter { !names.contains(NameFolding.fold($0)) }.map { BroadcastCommunity(name: $0) }
+        return Page((seen + others).sorted { NameFolding.fold($0.name) < NameFolding.fold($1.name) })
+    }
+
+    /// The folded names of somebody's favourites; nil where push does not answer, for a list is better than none.
+    private func favourites(of asker: Asker) async -> Set<String>? {
+        guard let push else { return nil }
+        let client = PreferencesClient(push.asking(as: asker.credential))
+        var names: Set<String> = []
+        var cursor: String?
+        do {
+            for _ in 0..<Self.favouritePages {
+                let page = try await client.subscriptions(limit: 100, cursor: cursor)
+                names.formUnion(page.things.map { NameFolding.fold($0.broadcaster) })
+                cursor = page.next
+                guard cursor != nil else { break }
+            }
+            return names
+        } catch {
+            note(error)
+            return nil
+        }
+    }
+
+    private func note(_ error: any Error) {
+        logger.notice("favourites not known", metadata: ["error": "\(error)"])
+    }
+
+    /// Reddit's list of 2021 (its wiki, r/pan); what else there is, is seen.
+    private static let known = [
+        "AnimalsOnReddit", "distantsocializing", "GlamourSchool", "HeadlineWorthy", "lgbt", "pan", "readwithme",
+        "RedditInTheKitchen", "RedditMasterClasses", "RedditSessions", "RedditSets", "RedditSweats", "ShortCircuit",
+        "TableTopLive", "TalentShow", "TheArtistStudio", "TheGamerLounge", "TheYouShow", "WhereInTheWorld",
+    ]
+}
+
+extension Broadcast {
+    fileprivate func marked(by favourites: Set<String>) -> Broadcast {
+        var marked = self
+        marked.favourite = broadcaster.map { favourites.contains(NameFolding.fold($0)) } ?? false
+        return marked
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import SocialAPI
+import Wire
+
+/// Asks Reddit what is live: `GET /broadcasts` of `strapi.reddit.com` (seed rpan), without anybody's token.
+struct BroadcastSource: Sendable {
+    /// Why there is no list.
+    struct Failure: Error {
+        let reason: String
+    }
+
+    /// `RPAN_URL`, without a slash at the end.
+    let baseURL: String
+    let http: any NetworkHTTP
+    /// How long an answer may take; shorter than the time between two.
+    var patience: Duration = .seconds(4)
+
+    /// All that is on the list; none that cannot be read.
+    func live() async throws -> [Broadcast] {
+        var request = NetworkRequest(.get, "\(baseURL)/broadcasts?page_size=100")
+        request.headers[.cacheControl] = "no-cache"
+        request.headers[.accept] = "application/json"
+        request.headers[.userAgent] = "server:org.example.roost:1 (broadcasts)"
+        request.timeout = patience
+        let response = try await http.send(request)
+        guard response.status == 200 else { throw Failure(reason: "status \(response.status)") }
+        let answer: JSONValue
+        do {
+            answer = try JSONText.parse(response.body.readableBytesView, repairing: true)
+        } catch {
+            throw Failure(reason: "not JSON")
+        }
+        // What is wrong is said in the body, with status 200.
+        guard answer["status"]?.text == "success", case .array(let items)? = answer["data"] else {
+            throw Failure(reason: answer["data"]?.text ?? answer["status"]?.text ?? "no list")
+        }
+        return items.compactMap { Broadcast(strapi: $0) }
+    }
+}
+
+extension Broadcast {
+    /// Reads an entry: snake_case outside, camelCase inside of `post`.
+    ///
+    /// Nil for one without id or stream. Numbers come as whole ones and as floats.
+    init?(strapi item: JSONValue) {
+        guard let post = item["post"], let stream = item["stream"], let id = post["id"]?.text,
+            1...64 ~= id.utf8.count
+        else { return nil }
+        let subreddit = post["subreddit"]
+        self.init(
+            id: id,
+            streamId: stream["stream_id"]?.text ?? id,
+            broadcaster: post["authorInfo"]?["name"]?.text.flatMap { $0.isEmpty || $0 == "[deleted]" ? nil : $0 },
+            title: post["title"]?.text ?? "",
+            url: post["url"]?.text ?? item["share_link"]?.text ?? "",
+            community: subreddit?["name"]?.text ?? "",
+            communityIcon: subreddit?["styles"]?["icon"]?.link ?? subreddit?["styles"]?["legacyIcon"]?["url"]?.link,
+            watchers: Int(clamping: Int32(clamping: item["continuous_watchers"]?.count ?? 0)),
+            upvotes: item["upvotes"]?.count ?? 0,
+            downvotes: item["downvotes"]?.count ?? 0,
+            commentCount: post["commentCount"]?.count ?? 0,
+            startedAt: stream["publish_at"]?.epoch,
+            remaining: max(0, item["estimated_remaining_time"]?.double ?? 0),
+            hlsUrl: stream["hls_url"]?.link,
+            thumbnail: stream["thumbnail"]?.link,
+            state: stream["state"]?.text == State.ended.rawValue ? .ended : .live
+        )
+    }
+}

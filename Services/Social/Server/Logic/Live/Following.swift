@@ -1,0 +1,78 @@
+import Logging
+import ServiceHost
+import ServiceLifecycle
+import SocialAPI
+import Synchronization
+import Wire
+
+/// Holds a connection open to networks that tell by themselves, for each account of somebody who listens here.
+///
+/// Who does not listen is told by looking; what is heard both ways is written down once.
+final class Following: Service {
+    /// How many accounts are followed at once.
+    private static let maximum = 1_000
+    /// Pauses between two attempts, in milliseconds.
+    private static let shortest = 500
+    private static let longest = 60_000
+
+    private let sources: Sources
+    private let journal: Journal
+    private let listeners: StreamListeners
+    private let logger: Logger
+    /// By the account's key.
+    private let followed = Mutex<[String: Task<Void, Never>]>([:])
+
+    init(sources: Sources, journal: Journal, listeners: StreamListeners, logger: Logger) {
+        self.sources = sources
+        self.journal = journal
+        self.listeners = listeners
+        self.logger = logger
+    }
+
+    func run() async throws {
+        let round = Periodic("following of networks", every: .seconds(1), logger: logger, follow)
+        await round.run()
+        for task in followed.withLock({ Array($0.values) }) { task.cancel() }
+    }
+
+    /// Begins to follow who has come, and leaves who has gone.
+    private func follow() async throws {
+        var wanted: [String: Source] = [:]
+        for user in listeners.users where wanted.count < Self.maximum {
+            for source in try await sources.all(for: Asker(user: user)) {
+                guard source.connector is any StreamingConnector, source.record?.state == .linked else { continue }
+                wanted[source.key] = source
+            }
+        }
+        let known = Set(wanted.keys)
+        followed.withLock { followed in
+            for (key, task) in followed where !known.contains(key) {
+                task.cancel()
+                followed[key] = nil
+            }
+            for (key, source) in wanted where followed[key] == nil {
+                followed[key] = Task { await self.follow(source) }
+            }
+        }
+    }
+
+    private func follow(_ source: Source) async {
+        guard let connector = source.connector as? any StreamingConnector else { return }
+        var pause = Self.shortest
+        while !Task.isCancelled {
+            do {
+                for try await event in try await connector.events(as: source.account) {
+                    let key = WatchKey(user: source.account.owner, network: source.network, list: event.list)
+                    try await journal.take(event.change, of: key)
+                    pause = Self.shortest
+                }
+            } catch {
+                let reason = NetworkError(error, isWrite: false).reason
+                logger.debug("a stream of a network ended", metadata: ["reason": "\(reason)"])
+            }
+            // Cancelled in its sleep it is at an end, and the condition above says so.
+            try? await Task.sleep(for: .milliseconds(pause + .random(in: 0...pause / 2)))
+            pause = min(pause * 2, Self.longest)
+        }
+    }
+}

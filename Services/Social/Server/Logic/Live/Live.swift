@@ -1,0 +1,104 @@
+import Credentials
+import Foundation
+import Logging
+import Postgres
+import PushAPI
+import ServiceHost
+import ServiceLifecycle
+import Wire
+
+/// Tells people what changes on their networks: those who listen at once, those who are away through push.
+struct Live: Sendable {
+    let settings: LiveConfiguration
+    let looking: Looking
+    let webhooks: Webhooks
+    private let listeners: StreamListeners
+    private let handOvers: HandOvers?
+    private let following: Following
+    private let database: PostgresPool
+    private let now: @Sendable () -> Date
+    private let hasEnded: @Sendable (_ session: String) -> Bool
+    private let logger: Logger
+
+    // Where there is no push, nobody is told what happens while he is away.
+    init(
+        _ settings: LiveConfiguration,
+        sources: Sources,
+        asking: Asking,
+        identities: Identities,
+        push: PushClient?,
+        _ resources: ServiceResources
+    ) {
+        self.settings = settings
+        (database, logger, now) = (resources.database, resources.logger, resources.now)
+        let listeners = StreamListeners(capacity: settings.maximumStreams, ofUser: settings.maximumStreamsOfUser)
+        self.listeners = listeners
+        let handOvers = push.map { push in
+            let telling = PushTelling(
+                database: resources.database,
+                push: push,
+                logger: resources.logger,
+                now: resources.now
+            )
+            return HandOvers(to: "push", [telling.round], logger: resources.logger)
+        }
+        self.handOvers = handOvers
+        let journal = Journal(database: database, tellsPush: push != nil, now: now) { user in
+            listeners.wake(user)
+            handOvers?.ring()
+        }
+        looking = Looking(
+            database: database,
+            sources: sources,
+            asking: asking,
+            identities: identities,
+            journal: journal,
+            budgets: settings.looks,
+            logger: logger,
+            now: now
+        )
+        webhooks = Webhooks(database: database, connectors: sources.connectors, journal: journal, now: now)
+        following = Following(sources: sources, journal: journal, listeners: listeners, logger: logger)
+        hasEnded = resources.credentials.hasEnded
+        resources.credentials.onRevocation { [weak listeners] in listeners?.end(session: $0) }
+    }
+
+    var upkeep: [any Service] {
+        let silence = settings.heartbeat
+        return [
+            following,
+            Periodic("look for what others wrote down", every: .seconds(1), logger: logger, listen),
+            Periodic("heartbeat of streams", every: silence, logger: logger) { [listeners] in listeners.beat() },
+            Periodic("sweep of changes", every: .seconds(60), logger: logger, sweep),
+        ] + looking.upkeep + (handOvers?.upkeep ?? [])
+    }
+
+    /// A stream for somebody signed in, from the event on that he says he had last.
+    ///
+    /// - Throws: `invalid` for what no stream has ever said; `unavailable` where there are as many streams as there may be.
+    func stream(for identity: Identity, after lastEvent: String?) async throws -> SocialStream {
+        let place = try lastEvent.flatMap { $0.isEmpty ? nil : $0 }.map { text in
+            guard let place = SocialStream.place(text) else {
+                throw APIError.invalid("Last-Event-ID", "no event of a stream has this id", code: "invalid_event_id")
+            }
+            return place
+        }
+        let listener = try listeners.add(identity.user, session: identity.session)
+        // One that ended before it was here to be ended.
+        if hasEnded(identity.session) { listener.end() }
+        try await WatchStore(db: database).hurry(identity.user, now: now(), pause: Looking.pause)
+        return SocialStream(listener, after: place, database: database) { [listeners] in listeners.remove(listener) }
+    }
+
+    /// What other instances have written down for those who listen here.
+    private func listen() async throws {
+        let users = listeners.users
+        guard !users.isEmpty else { return }
+        listeners.wake(try await JournalStore(db: database).lastPlaces(of: users))
+    }
+
+    private func sweep() async throws {
+        try await JournalStore(db: database).delete(before: now().addingTimeInterval(-settings.retention))
+        try await webhooks.sweep()
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import Logging
+import Metrics
+import Postgres
+import ServiceHost
+import ServiceLifecycle
+import SocialAPI
+import Wire
+
+/// Looks at people's lists for what networks do not tell by themselves.
+///
+/// Fifteen seconds is the aim (seed comblie), the budget of each network's application key the law: it is counted in the
+/// database, for all instances together. A list where nothing happens is looked at less and less often.
+struct Looking: Sendable {
+    /// Seconds from one look to the next, and at most.
+    static let pause = 15.0
+    private static let longestPause = 900.0
+    /// How long one look may take, in seconds; after that another instance may take it up.
+    private static let claim = 60.0
+
+    let database: PostgresPool
+    let sources: Sources
+    let asking: Asking
+    let identities: Identities
+    let journal: Journal
+    /// `SOCIAL_LOOKS_HOUR`: looks an hour of each network's key.
+    let budgets: [Network: Double]
+    let logger: Logger
+    let now: @Sendable () -> Date
+
+    private static let looks = Counter(label: "roost_social_looks_total")
+
+    /// One for each network, so that one that hangs holds up no other.
+    var upkeep: [any Service] {
+        sources.connectors.all.map(\.network).filter { $0 != .roost }.map { network in
+            LookRounds(of: network, logger: logger, claim: claim, look: look)
+        }
+    }
+
+    /// Takes up what is due of a network, as far as its budget goes.
+    private func claim(_ network: Network, limit: Int) async throws -> [ClaimedWatch] {
+        guard try await WatchStore(db: database).isDue(network, now: now()) else { return [] }
+        let end = now().addingTimeInterval(Self.claim)
+        let claimed = try await database.transaction { db in
+            let store = WatchStore(db: db)
+            let left = try await store.budget(of: network, filledBy: budgets[network] ?? 600, now: now())
+            guard left >= 1 else { return [ClaimedWatch]() }
+            let claimed = try await store.claim(network, now: now(), until: end, limit: min(limit, Int(left)))
+            try await store.spend(claimed.count, of: network)
+            return claimed
+        }
+        Self.looks.increment(by: claimed.count)
+        return claimed
+    }
+
+    private func look(_ claimed: ClaimedWatch) async {
+        do {
+            guard var source = try await source(of: claimed.key) else { return }
+            try await identities.complete(&source, asking, within: .seconds(10))
+            let list = claimed.key.list
+            let page = try await asking.ask(&source, within: .seconds(10)) { connector, account in
+                try await list.page(PageRequest(limit: 40), of: connector, as: account)
+            }
+            let hasNews = try await take(page.items.map(\.item), of: claimed)
+            try await putOff(claimed, hasNews: hasNews, free: page.budget?.share(at: now()))
+        } catch {
+            await failed(error, claimed)
+        }
+    }
+
+    /// Whether anything is new; mostly nothing is, and then there is nothing to write down.
+    private func take(_ page: [Item], of claimed: ClaimedWatch) async throws -> Bool {
+        var watch = claimed.watch
+        let changes = try watch.take(page, of: claimed.key)
+        guard !changes.isEmpty || watch.seen != claimed.watch.seen || !claimed.watch.isBegun else { return false }
+        return try await journal.take(page, of: claimed.key) > 0
+    }
+
+    private func source(of key: WatchKey) async throws -> Source? {
+        try await AccountStore(db: database).account(of: key.user, on: key.network).flatMap(sources.source(of:))
+    }
+
+    private func putOff(_ claimed: ClaimedWatch, hasNews: Bool, for least: Double = 0, free: Date? = nil) async throws {
+        let pause = hasNews ? Self.pause : min(max(claimed.watch.pause * 1.5, Self.pause), Self.longestPause)
+        // Spread, so that those who were linked together are not looked at together for ever.
+        let due = now().addingTimeInterval(max(pause, least) * Double.random(in: 0.9...1.1))
+        try await WatchStore(db: database).put(off: claimed, until: max(due, free ?? due), free: free, pause: pause)
+    }
+
+    private func failed(_ error: any Error, _ claimed: ClaimedWatch) async {
+        let error = NetworkError(error, isWrite: false)
+        let wait: Double =
+            switch error.kind {
+            case .rateLimited(let until): until.map { min($0.timeIntervalSince(now()), 3_600) } ?? 300
+            // What only the person can help is looked at again when he has: linking begins anew.
+            case .auth, .permission, .unsupported: 3_600
+            default: 60
+            }
+        // In vain where the database is away: then the claim ends by itself.
+        try? await putOff(claimed, hasNews: false, for: wait, free: now().addingTimeInterval(wait))
+        logger.debug(
+            "a list could not be looked at",
+            metadata: ["network": "\(claimed.key.network)", "reason": "\(error.reason)"]
+        )
+    }
+
+    /// Has an account's lists looked at from now on; of those that cannot be, the network tells by itself at most.
+    func begin(_ record: AccountRecord, able: Set<Capability>, in db: PostgresTransaction) async throws {
+        for list in NetworkEvent.List.allCases {
+            let key = WatchKey(user: record.user, network: record.network, list: list)
+            let due = able.contains(list.capability) ? now() : nil
+            try await WatchStore(db: db).begin(key, at: due, pause: Self.pause)
+        }
+    }
+}
+
+extension Budget {
+    /// From when on another look takes no more than half of what is left of somebody's own limit: the rest is for himself.
+    fileprivate func share(at now: Date) -> Date? {
+        guard scope == .account, let resetAt, resetAt > now else { return nil }
+        let looks = (remaining / 2).rounded(.down)
+        return looks < 1 ? resetAt : now.addingTimeInterval(resetAt.timeIntervalSince(now) / looks)
+    }
+}
+
+extension NetworkEvent.List: CaseIterable {
+    static let allCases: [NetworkEvent.List] = [.feed, .messages, .notifications]
+
+    var capability: Capability {
+        switch self {
+        case .feed: .feed
+        case .messages: .messages
+        case .notifications: .notifications
+        }
+    }
+
+    /// Its newest page: of messages, the threads.
+    func page(
+        _ request: PageRequest,
+        of connector: any Connector,
+        as account: NetworkAccount
+    ) async throws -> NetworkPage {
+        switch self {
+        case .feed: try await connector.feed(request, as: account)
+        case .messages: try await connector.threads(request, as: account)
+        case .notifications: try await connector.notifications(request, as: account)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Crypto
+import Foundation
+import Logging
+import Postgres
+import PushAPI
+import ServiceHost
+import SocialAPI
+import Wire
+
+/// Tells push what is new for people, at least once; push knows each by its id.
+struct PushTelling: Sendable {
+    /// So much of a text is told, in Unicode scalars.
+    private static let characters = 300
+    /// And so much of a name: a network may give any.
+    private static let nameCharacters = 100
+    /// How long one instance has for a batch, in seconds.
+    private static let claim: TimeInterval = 60
+
+    let database: PostgresPool
+    let push: PushClient
+    let logger: Logger
+    let now: @Sendable () -> Date
+
+    func round() async throws -> HandOvers.Outcome {
+        let store = JournalStore(db: database)
+        let end = now().addingTimeInterval(Self.claim)
+        let claimed = try await store.claimUntold(now: now(), until: end, limit: PushClient.maximumNotifications)
+        guard !claimed.isEmpty else { return .nothing }
+        do {
+            try await push.notify(claimed.map(Self.request))
+        } catch let error as APIError where error.isAbsence {
+            try await store.settle(claimed, isTold: false)
+            return .away
+        } catch let error as APIError {
+            logger.error("push does not want what is new on networks", metadata: ["code": "\(error.code)"])
+        }
+        try await store.settle(claimed, isTold: true)
+        return .done
+    }
+
+    private static func request(_ placed: JournalStore<PostgresPool>.Placed) -> NotificationRequest {
+        let (change, network) = (placed.change, placed.change.id.network.rawValue)
+        let item = change.item
+        let body = cut(item?.text ?? "", to: characters)
+        return NotificationRequest(
+            id: "social:\(Self.hash(of: placed.user)):\(placed.place)",
+            applicationId: placed.user.application,
+            kind: .social,
+            recipients: [NotificationRequest.Recipient(userId: placed.user.user)],
+            title: [item.flatMap(Self.name), network].compactMap { $0 }.joined(separator: " · "),
+            body: body.isEmpty ? "Something new on \(network)" : body,
+            data: .object([
+                "type": .string("social"), "network": .string(network), "list": .string(change.list.rawValue),
+                "id": .string(change.id.description),
+            ]),
+            collapseKey: change.list == .feed ? "social-\(network)-feed" : nil,
+            priority: change.list == .feed ? .low : .normal
+        )
+    }
+
+    private static func name(of item: Item) -> String? { item.author.map { cut($0.name, to: nameCharacters) } }
+
+    private static func cut(_ text: String, to limit: Int) -> String {
+        text.unicodeScalars.count > limit ? String(text.unicodeScalars.prefix(limit)) + "…" : text
+    }
+
+    /// Of one length, however long the name is: push takes an id of 200 bytes.
+    private static func hash(of user: User.ID) -> String {
+        Base64URL.encode(Data(SHA256.hash(data: Data(user.user.utf8))).prefix(16))
+    }
+}

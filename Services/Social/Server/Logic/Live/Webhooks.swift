@@ -1,0 +1,68 @@
+import Crypto
+import Foundation
+import NIOCore
+import Postgres
+import SocialAPI
+import Wire
+
+/// Takes what networks tell us by calling: signed, fresh, and each delivery once.
+struct Webhooks: Sendable {
+    /// How long a network goes on telling the same, in seconds: Meta for 36 hours, and some for clocks.
+    private static let memory: TimeInterval = 2 * 86_400
+
+    let database: PostgresPool
+    let connectors: Connectors
+    let journal: Journal
+    let now: @Sendable () -> Date
+
+    /// Answers a network that asks whether we are who it was told.
+    func greet(_ network: Network, _ query: [String: String]) throws -> WebhookGreeting {
+        let connector = try connector(of: network)
+        return try Self.telling { try connector.handshake(query) }
+    }
+
+    /// Takes a delivery; one that comes again is answered as the first was and does nothing.
+    func take(_ delivery: WebhookDelivery, from network: Network) async throws {
+        let connector = try connector(of: network)
+        let heard = try Self.telling { try connector.events(of: delivery) }
+        if let at = heard.at, abs(at.timeIntervalSince(now())) > Self.memory {
+            throw APIError(.forbidden, "stale_delivery", "the delivery is too old")
+        }
+        let store = WebhookStore(db: database)
+        let proof = heard.id.map { Data("id \($0)".utf8) } ?? Data(delivery.body.readableBytesView)
+        let hash = Data(SHA256.hash(data: proof))
+        guard try await !store.contains(hash, of: network) else { return }
+        for event in heard.events { try await take(event, from: network) }
+        // Only now, so that what a crash breaks off is told again; the journal knows what it has of it.
+        try await store.insert(hash, of: network, now: now())
+    }
+
+    private func take(_ event: NetworkEvent, from network: Network) async throws {
+        for user in try await WebhookStore(db: database).owners(of: event.account, on: network) {
+            try await journal.take(event.change, of: WatchKey(user: user, network: network, list: event.list))
+        }
+    }
+
+    func sweep() async throws {
+        try await WebhookStore(db: database).delete(takenBefore: now().addingTimeInterval(-Self.memory))
+    }
+
+    private func connector(of network: Network) throws -> any WebhookConnector {
+        guard let connector = connectors[network] as? any WebhookConnector else {
+            throw APIError(.notFound, "no_webhooks", "\(network.rawValue) does not call here")
+        }
+        return connector
+    }
+
+    private static func telling<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            let error = NetworkError(error, isWrite: false)
+            guard error.kind == .permission || error.kind == .auth else {
+                throw APIError(.invalid, "malformed_delivery", error.reason)
+            }
+            throw APIError(.forbidden, "unsigned_delivery", error.reason)
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import Logging
+import Postgres
+import ServiceHost
+import SocialAPI
+import Wire
+
+/// Posts for later: kept with their files, and posted by whichever instance finds their time come.
+struct Schedule: Sendable {
+    /// How many one person may have waiting.
+    private static let maximum = 100
+    /// How many bytes their files may have.
+    private static let maximumBytes = 268_435_456
+    /// How far ahead, in seconds: a year.
+    private static let horizon: TimeInterval = 31_622_400
+    /// How long one instance has for a post, in seconds, and for how long it is tried.
+    private static let claim: TimeInterval = 60
+    private static let stubbornness: TimeInterval = 3_600
+    /// How long it can be found out what became of a post, in seconds.
+    private static let memory: TimeInterval = 2 * 86_400
+
+    let database: PostgresPool
+    let posting: Posting
+    let cursors: CursorSigner
+    let logger: Logger
+    let now: @Sendable () -> Date
+
+    func add(_ draft: FeedDraft, _ content: PostContent, for asker: Asker, at: Date) async throws -> ScheduledPost {
+        guard at > now(), at < now().addingTimeInterval(Self.horizon) else {
+            throw APIError.invalid("at", "a post for later is for a time to come, within a year")
+        }
+        // Said now rather than then, as far as it can be known; accounts that came along with the request are gone then.
+        _ = try await posting.somewhere(draft, content, for: Asker(user: asker.user))
+        let waiting = try await PostStore(db: database).waiting(of: asker.user)
+        guard waiting.posts < Self.maximum else {
+            throw APIError(.unprocessable, "too_many_scheduled", "at most \(Self.maximum) posts may wait")
+        }
+        guard waiting.bytes + content.bytes <= Self.maximumBytes else {
+            let maximum = Self.maximumBytes >> 20
+            throw APIError(.unprocessable, "too_many_scheduled", "files of posts that wait have at most \(maximum) MB")
+        }
+        let record = PostRecord(
+            id: UUID(),
+            user: asker.user,
+            draft: draft,
+            createdAt: now(),
+            dueAt: at,
+            isScheduled: true
+        )
+        try await database.transaction { db in
+            _ = try await PostStore(db: db).insert(record, expiry: .distantPast)
+            try await MediaStore(db: db).insert(content, of: record.id)
+        }
+        return Self.described(record, [])
+    }
+
+    func list(of user: User.ID, limit: Int, cursor: String?) async throws -> Page<ScheduledPost> {
+        let position = try cursor.map {
+            try cursors.position($0, of: "social/scheduled", for: user, as: ScheduledPosition.self)
+        }
+        var posts = try await PostStore(db: database).scheduled(of: user, after: position, limit: limit + 1)
+        let hasMore = posts.count > limit
+        posts = Array(posts.prefix(limit))
+        let deliveries = try await DeliveryStore(db: database).all(of: posts.map(\.id))
+        let next = hasMore ? posts.last.map { ScheduledPosition(at: $0.dueAt, id: $0.id) } : nil
+        return Page(
+            posts.map { post in Self.described(post, deliveries.filter { $0.post == post.id }) },
+            next: try next.map { try cursors.sign($0, of: "social/scheduled", for: user) }
+        )
+    }
+
+    func cancel(_ id: String, of user: User.ID) async throws {
+        guard let id = UUID(uuidString: id), try await PostStore(db: database).cancel(id, of: user, now: now()) else {
+            throw APIError(.notFound, "no_such_post", "no such post waits")
+        }
+    }
+
+    /// Posts what is due.
+    func round() async throws {
+        let store = PostStore(db: database)
+        while true {
+            let end = now().addingTimeInterval(Self.claim)
+            let due = try await store.claimDue(now: now(), until: end, limit: 8)
+            guard !due.isEmpty else { return }
+            await withTaskGroup(of: Void.self) { tasks in
+                for post in due { tasks.addTask { await self.post(post) } }
+            }
+        }
+    }
+
+    /// One that fails in passing is tried again when its claim ends.
+    private func post(_ post: PostRecord) async {
+        do {
+            let content = try await content(of: post)
+            let plan = try await posting.plan(post.draft, content, for: Asker(user: post.user))
+            let results = try await posting.carryOut(plan, content, post)
+            let isPassing = results.values.contains { [409, 429, 503].contains($0.code) }
+            guard isPassing, now().timeIntervalSince(post.dueAt) < Self.stubbornness else {
+                try await keep(plan.refused, of: post)
+                return try await PostStore(db: database).finish(post.id)
+            }
+        } catch let error as APIError where error.kind.status < 500 {
+            logger.notice("a post for later could not be posted", metadata: ["reason": "\(error.code)"])
+            // Silence: it comes again when the claim ends.
+            try? await PostStore(db: database).finish(post.id)
+        } catch {
+            logger.warning("a post for later failed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func content(of post: PostRecord) async throws -> PostContent {
+        let media = try await MediaStore(db: database).media(of: post.id)
+        return PostContent(
+            text: post.draft.text ?? "",
+            photo: media["photo"],
+            video: media["video"],
+            location: post.draft.location.map {
+                ItemLocation(latitude: $0.latitude, longitude: $0.longitude, name: $0.name)
+            }
+        )
+    }
+
+    /// Notes what networks did not take, so that it can be read beside what they did.
+    private func keep(_ refused: [String: PostResult], of post: PostRecord) async throws {
+        let store = DeliveryStore(db: database)
+        for (name, result) in refused {
+            guard let network = Network(named: name) else { continue }
+            let delivery = try await store.begin(post.id, on: network, now: now())
+            _ = try await store.move(delivery, from: delivery.state, to: .done, result: result, now: now())
+        }
+    }
+
+    /// Forgets posts of long ago.
+    func sweep() async throws {
+        try await PostStore(db: database).delete(dueBefore: now().addingTimeInterval(-Self.memory))
+    }
+
+    private static func described(_ post: PostRecord, _ deliveries: [DeliveryRecord]) -> ScheduledPost {
+        let results = deliveries.compactMap { delivery in
+            delivery.result.map { (post.draft.name(of: delivery.network), $0) }
+        }
+        return ScheduledPost(
+            id: post.id,
+            at: post.dueAt,
+            state: post.isDone ? .done : .waiting,
+            text: post.draft.text,
+            networks: post.draft.networks ?? [],
+            results: post.isDone ? Dictionary(uniqueKeysWithValues: results) : nil
+        )
+    }
+}

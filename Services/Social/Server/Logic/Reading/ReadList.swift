@@ -1,0 +1,41 @@
+import SocialAPI
+
+/// A list that networks have.
+enum ReadList: Hashable, Sendable {
+    case feed, notifications, threads
+    case messages(network: Network, thread: String)
+
+    /// As cursors and the kept pages know it.
+    var name: String {
+        switch self {
+        case .feed: "social/feed"
+        case .notifications: "social/notifications"
+        case .threads: "social/threads"
+        case .messages(let network, let thread): "social/messages/\(network.rawValue)/\(thread)"
+        }
+    }
+
+    var capability: Capability {
+        switch self {
+        case .feed: .feed
+        case .notifications: .notifications
+        case .threads, .messages: .messages
+        }
+    }
+
+    /// Whether the newest stands last in an answer (seed comblie: most recent to the bottom).
+    var isNewestLast: Bool { capability == .messages }
+
+    func page(
+        _ request: PageRequest,
+        of connector: any Connector,
+        as account: NetworkAccount
+    ) async throws -> NetworkPage {
+        switch self {
+        case .feed: try await connector.feed(request, as: account)
+        case .notifications: try await connector.notifications(request, as: account)
+        case .threads: try await connector.threads(request, as: account)
+        case .messages(_, let thread): try await connector.messages(of: thread, request, as: account)
+        }
+    }
+}

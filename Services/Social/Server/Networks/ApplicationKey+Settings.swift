@@ -1,0 +1,60 @@
+import Configuration
+import ServiceHost
+import SocialAPI
+
+extension ApplicationKey {
+    /// What one network's connector can be told beside its address and key, by the rest of the settings' names.
+    ///
+    /// - Throws: `SettingError` for what is none of a setting's values.
+    static func others(of network: Network, _ configuration: ConfigReader) throws -> [String: String] {
+        let settings: [String: String?] =
+            switch network {
+            case .facebook:
+                [
+                    "API": try one(of: ["pages", "personal"], configuration.text("FACEBOOK_API"), "FACEBOOK_API"),
+                    "VERSION": configuration.text("FACEBOOK_VERSION"),
+                    "VERIFY_TOKEN": configuration.text("FACEBOOK_VERIFY_TOKEN"),
+                ]
+            case .instagram:
+                [
+                    "API": try one(of: ["graph", "v1"], configuration.text("INSTAGRAM_API"), "INSTAGRAM_API"),
+                    "VERSION": configuration.text("INSTAGRAM_VERSION"),
+                    "VERIFY_TOKEN": configuration.text("INSTAGRAM_VERIFY_TOKEN"),
+                ]
+            case .twitter: ["API": try one(of: ["1.1", "2"], configuration.text("TWITTER_API"), "TWITTER_API")]
+            case .tumblr: ["API": try one(of: ["1", "2"], configuration.text("TUMBLR_API"), "TUMBLR_API")]
+            default: [:]
+            }
+        return settings.compactMapValues { $0 }
+    }
+
+    private static func one(of values: [String], _ value: String?, _ name: String) throws -> String? {
+        guard let value, !values.contains(value) else { return value }
+        throw SettingError(name, "is \"\(value)\"; it must be \(values.joined(separator: " or "))")
+    }
+
+    /// Where a connector asks: most networks have more than one host, and none is asked elsewhere.
+    func places(of network: Network) -> [String] {
+        let siblings: [String] =
+            switch network {
+            case .facebook:
+                [place("VIDEO_URL", where: FacebookConnector.standard, "https://graph-video.facebook.com")]
+            case .twitter: [place("UPLOAD_URL", where: TwitterConnector.standard, "https://upload.twitter.com")]
+            case .instagram: [place("TOKEN_URL", where: InstagramConnector.standard, "https://api.instagram.com")]
+            case .vine: [place("MEDIA_URL", where: VineConnector.standard, "https://media.vineapp.com")]
+            case .tumblr: [place("WWW_URL", where: TumblrConnector.standard, "https://www.tumblr.com")]
+            case .reddit:
+                [
+                    place("WWW_URL", where: RedditConnector.standard, "https://www.reddit.com"),
+                    // Where it lends a place for photos.
+                    place(
+                        "MEDIA_URL",
+                        where: RedditConnector.standard,
+                        "https://reddit-uploaded-media.s3-accelerate.amazonaws.com"
+                    ),
+                ]
+            case .mastodon, .bluesky, .roost: []
+            }
+        return [baseURL] + siblings
+    }
+}

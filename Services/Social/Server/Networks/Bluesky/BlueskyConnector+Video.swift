@@ -1,0 +1,49 @@
+import Foundation
+import HTTPTypes
+import OAuth1
+import Wire
+
+extension BlueskyConnector {
+    private var videoService: String { key.place("VIDEO_URL", where: Self.standard, "https://video.bsky.app") }
+
+    /// Films go to a service of their own, which works on them and has the PDS keep them.
+    ///
+    /// It is asked with tokens that the PDS makes for it, each for one kind of call.
+    func sendVideo(_ video: OutgoingMedia, named key: UUID, _ account: NetworkAccount) async throws -> JSONValue {
+        let host = URL(string: pds(account))?.host() ?? ""
+        let sending = try await serviceToken("did:web:\(host)", "com.atproto.repo.uploadBlob", account)
+        let place = "\(videoService)/xrpc/app.bsky.video.uploadVideo"
+            .adding(["did": account.id, "name": "\(key.uuidString.lowercased()).mp4"])
+        var request = NetworkRequest(.post, place, body: video.bytes)
+        request.headers[.contentType] = video.type
+        let (job, _) = try await calls.json(request.bearing(sending))
+        if let blob = Self.done(job) { return blob }
+        guard let id = (job["jobStatus"] ?? job)["jobId"]?.filled else {
+            throw NetworkError(.transient, "the video service does not say what it does")
+        }
+        let look = "\(videoService)/xrpc/app.bsky.video.getJobStatus".adding(["jobId": id])
+        return try await untilDone(60, pausing: pause) {
+            let (status, _) = try await calls.json(.get(look))
+            if status["jobStatus"]?["state"]?.text == "JOB_STATE_FAILED" {
+                let reason = status["jobStatus"]?["error"]?.text ?? "the video was not taken"
+                throw NetworkError(.invalid, NetworkError.oneLine(reason), code: "JOB_STATE_FAILED")
+            }
+            return Self.done(status)
+        }
+    }
+
+    private static func done(_ json: JSONValue) -> JSONValue? {
+        let status = json["jobStatus"] ?? json
+        return status["state"]?.text == "JOB_STATE_COMPLETED" ? status["blob"] : nil
+    }
+
+    private func serviceToken(_ audience: String, _ method: String, _ account: NetworkAccount) async throws -> String {
+        let (json, _) = try await read(
+            "com.atproto.server.getServiceAuth",
+            ["aud": audience, "lxm": method],
+            account
+        )
+        guard let token = json["token"]?.filled else { throw NetworkError(.transient, "the PDS gives no token") }
+        return token
+    }
+}

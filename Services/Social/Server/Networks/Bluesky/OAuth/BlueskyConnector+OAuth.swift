@@ -1,0 +1,137 @@
+import Foundation
+import OAuth1
+import SocialAPI
+import Wire
+
+/// The AT Protocol's OAuth: requests that are pushed before anybody is sent to a page, and tokens that are bound to a key.
+extension BlueskyConnector: OAuthConnector {
+    private var directory: BlueskyDirectory {
+        BlueskyDirectory(
+            calls: calls,
+            resolver: key.baseURL,
+            register: key.place("PLC_URL", where: Self.standard, "https://plc.directory")
+        )
+    }
+
+    func clientDocument(callback: String) throws -> JSONValue? { try BlueskyClient(callback: callback, key).metadata }
+
+    func authorize(_ request: AuthorizationRequest) async throws -> Authorization {
+        let client = try BlueskyClient(callback: request.callback, key)
+        let identity = try await identity(request)
+        let server = try await directory.server(of: identity?.pds ?? request.instance ?? key.baseURL)
+        let bound = DPoPKey()
+        let form = [FormField]([
+            "response_type": "code", "redirect_uri": request.callback, "scope": BlueskyClient.scopes,
+            "state": request.state, "code_challenge": OAuth2.challenge(request.verifier),
+            "code_challenge_method": "S256", "login_hint": identity?.handle ?? identity?.did,
+        ])
+        let named = try client.fields(for: server.issuer, now: calls.now())
+        let (pushed, _) = try await calls(by: bound).json(.form(server.pushing, named + form))
+        guard let place = pushed["request_uri"]?.filled else {
+            throw NetworkError(.transient, "the account's server does not keep the request")
+        }
+        let kept = ["key": bound.text, "issuer": server.issuer, "did": identity?.did].compactMapValues { $0 }
+        return Authorization(url: server.page.adding(["client_id": client.id, "request_uri": place]), kept: kept)
+    }
+
+    private func identity(_ request: AuthorizationRequest) async throws -> BlueskyIdentity? {
+        guard let id = request.id else { return nil }
+        return try await directory.identity(of: id)
+    }
+
+    /// Whose account it is says the token's answer, and that this server may say so says the account's own document: else
+    /// any server could grant access to any account.
+    func complete(
+        _ query: [String: String],
+        of authorization: Authorization,
+        for request: AuthorizationRequest
+    ) async throws -> AuthorizedAccount {
+        let code = try OAuth2.code(query)
+        guard let issuer = authorization.kept["issuer"], query["iss"] == issuer,
+            let bound = authorization.kept["key"].flatMap(DPoPKey.init(text:))
+        else { throw NetworkError(.permission, "another server than the account's has answered", code: "iss") }
+        let client = try BlueskyClient(callback: request.callback, key)
+        let server = try await directory.server(issuer: issuer)
+        let form = [FormField]([
+            "grant_type": "authorization_code", "code": code, "redirect_uri": request.callback,
+            "code_verifier": request.verifier,
+        ])
+        let (json, _) = try await calls(by: bound)
+            .json(.form(server.tokens, try client.fields(for: issuer, now: calls.now()) + form))
+        guard let did = json["sub"]?.filled, authorization.kept["did"].map({ $0 == did }) ?? true else {
+            throw NetworkError(.permission, "access was granted to another account", code: "sub")
+        }
+        let identity = try await directory.identity(of: did)
+        guard try await directory.server(of: identity.pds).issuer == issuer else {
+            throw NetworkError(.permission, "the server may not grant access to this account", code: "iss")
+        }
+        var tokens = try Self.tokens(granted: json, now: calls.now())
+        tokens.others = ["dpop": bound.text]
+        let details = [
+            "pds": identity.pds, "issuer": issuer, "tokens": server.tokens, "revocation": server.revocation,
+            "callback": request.callback, "scope": json["scope"]?.text ?? "",
+        ]
+        return AuthorizedAccount(
+            tokens: tokens,
+            id: did,
+            username: identity.handle,
+            details: details.compactMapValues { $0 }
+        )
+    }
+
+    // MARK: Accounts that were linked so
+
+    /// Asks for an account: with its key where its tokens are bound to one.
+    func calls(of account: NetworkAccount) -> NetworkCalls {
+        Self.key(of: account).map { calls(by: $0, token: account.tokens.access) } ?? calls
+    }
+
+    static func key(of account: NetworkAccount) -> DPoPKey? {
+        account.tokens.others?["dpop"].flatMap(DPoPKey.init(text:))
+    }
+
+    /// What follows tokens that are bound to a key, which stays the same.
+    func renewed(_ account: NetworkAccount, _ bound: DPoPKey) async throws -> NetworkTokens {
+        guard let refresh = account.tokens.refresh else {
+            throw NetworkError(.auth, "the grant is over", code: "invalid_grant")
+        }
+        let (json, _) = try await tell(
+            account,
+            bound,
+            at: "tokens",
+            ["grant_type": "refresh_token", "refresh_token": refresh]
+        )
+        return try Self.tokens(granted: json, now: calls.now())
+    }
+
+    func revoke(_ account: NetworkAccount, _ bound: DPoPKey) async throws {
+        guard account.details["revocation"] != nil else { return }
+        _ = try await tell(account, bound, at: "revocation", ["token": account.tokens.refresh ?? account.tokens.access])
+    }
+
+    private func tell(
+        _ account: NetworkAccount,
+        _ bound: DPoPKey,
+        at place: String,
+        _ form: KeyValuePairs<String, String?>
+    ) async throws -> (json: JSONValue, budget: Budget?) {
+        guard let url = account.details[place], let issuer = account.details["issuer"],
+            let callback = account.details["callback"]
+        else { throw NetworkError(.auth, "nobody knows who granted access", code: "invalid_grant") }
+        let client = try BlueskyClient(callback: callback, key)
+        let named = try client.fields(for: issuer, now: calls.now())
+        let answer = try await calls(by: bound).ask(.form(url, named + [FormField](form)))
+        return (answer.json ?? .null, answer.budget)
+    }
+
+    private func calls(by bound: DPoPKey, token: String? = nil) -> NetworkCalls {
+        calls.over(DPoPHTTP(http: calls.http, key: bound, token: token, nonces: nonces, now: calls.now))
+    }
+
+    private static func tokens(granted json: JSONValue, now: Date) throws -> NetworkTokens {
+        guard json["token_type"]?.text?.lowercased() == "dpop" else {
+            throw NetworkError(.transient, "the account's server gives tokens that are bound to no key")
+        }
+        return try NetworkTokens(oauth: json, now: now)
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import SocialAPI
+import Wire
+
+/// Facebook's Graph: a page's own feed and conversations, as apps of today are allowed; or, where `FACEBOOK_API` is
+/// `personal`, the home, inbox and notifications that a person had until 2015, which a stand-in still has.
+struct FacebookConnector: Connector {
+    let network = Network.facebook
+    let key: ApplicationKey
+    let graph: MetaGraph
+    let pause: Pause
+    let isPersonal: Bool
+
+    static let standard = "https://graph.facebook.com"
+
+    init(_ parts: ConnectorParts, pause: @escaping Pause = { try await Task.sleep(for: $0) }) {
+        key = parts.key
+        isPersonal = parts.key.others["API"] == "personal"
+        graph = MetaGraph(parts, version: isPersonal ? "v2.3" : "v24.0")
+        self.pause = pause
+    }
+
+    /// A person's token leads to his pages: the first, or the one that was named, is what is linked, by its own token.
+    func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
+        var token = account.tokens
+        if !isPersonal, let longer = try await extended(token) { token = longer }
+        let (me, _) = try await graph.read("me", ["fields": "id,name"], token.access)
+        guard let id = me["id"]?.identifier else { throw NetworkError(.transient, "Facebook does not say who it is") }
+        let name = me["name"]?.filled
+        guard !isPersonal else { return NetworkIdentity(id: id, username: name, name: name, tokens: token) }
+        guard let page = try await page(account.id, token.access) else {
+            // The token is a page's own already.
+            return NetworkIdentity(id: id, username: name, name: name, tokens: token)
+        }
+        return NetworkIdentity(
+            id: page["id"]?.identifier ?? id,
+            username: page["name"]?.filled,
+            name: page["name"]?.filled,
+            details: ["person": id],
+            // Made of a person's long-lived token it has no end.
+            tokens: NetworkTokens(access: page["access_token"]?.filled ?? token.access)
+        )
+    }
+
+    private func page(_ wanted: String?, _ token: String) async throws -> JSONValue? {
+        do {
+            let (json, _) = try await graph.read("me/accounts", ["fields": "id,name,access_token,tasks"], token)
+            let pages = json["data"].list
+            return pages.first { $0["id"]?.identifier == wanted } ?? pages.first
+        } catch let error as NetworkError where [.invalid, .notFound, .permission, .unsupported].contains(error.kind) {
+            // Pages have no pages.
+            return nil
+        }
+    }
+
+    func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let path = isPersonal ? "me/home" : "\(me(account))/feed"
+        let fields = isPersonal ? FacebookItems.homeFields : FacebookItems.pageFields
+        let (json, budget) = try await graph.list(path, ["limit": page.limit(100)], fields, page, account.tokens.access)
+        let shapes = FacebookItems(page: page)
+        return try lists(json, page, budget) { shapes.post($0).map { NetworkItem($0) } }
+    }
+
+    func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        guard isPersonal else { throw NetworkError.unsupported("pages have no list of notifications") }
+        let query: KeyValuePairs = ["include_read": Optional("true"), "limit": page.limit(100)]
+        let (json, budget) = try await graph.list("me/notifications", query, nil, page, account.tokens.access)
+        let shapes = FacebookItems(page: page)
+        return try lists(json, page, budget) { shapes.notification($0).map { NetworkItem($0) } }
+    }
+
+    func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let shapes = FacebookItems(page: page)
+        if isPersonal {
+            let limit = ["limit": page.limit(100)] as KeyValuePairs<String, String?>
+            let (json, budget) = try await graph.list("me/inbox", limit, nil, page, account.tokens.access)
+            return try lists(json, page, budget) { shapes.inboxThread($0, of: account).map { NetworkItem($0) } }
+        }
+        let query: KeyValuePairs = ["platform": Optional("messenger"), "limit": page.limit(100)]
+        let fields = "id,updated_time,snippet,unread_count,message_count,participants,can_reply,link"
+        let path = "\(me(account))/conversations"
+        let (json, budget) = try await graph.list(path, query, fields, page, account.tokens.access)
+        return try lists(json, page, budget) { shapes.conversation($0, of: account).map { NetworkItem($0) } }
+    }
+
+    func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let shapes = FacebookItems(page: page)
+        let edge = isPersonal ? "comments" : "messages"
+        let fields = isPersonal ? nil : "id,created_time,from,to,message,attachments"
+        let (json, budget) = try await graph.list(
+            "\(thread.asSegment)/\(edge)",
+            ["limit": page.limit(isPersonal ? 100 : 20)],
+            fields,
+            page,
+            account.tokens.access
+        )
+        var messages = try lists(json, page, budget) { shapes.message($0, in: thread).map { NetworkItem($0) } }
+        // Comments came with the oldest first, and their next pages led to older ones all the same.
+        messages.items.sort { $0.item.createdAt > $1.item.createdAt }
+        return messages
+    }
+
+    private func lists(
+        _ json: JSONValue,
+        _ page: PageRequest,
+        _ budget: Budget?,
+        _ item: (JSONValue) -> NetworkItem?
+    ) throws -> NetworkPage {
+        guard case .array(let values)? = json["data"] else {
+            throw NetworkError(.transient, "Facebook's answer is no list", budget: budget)
+        }
+        return NetworkPage(values.compactMap(item), next: try graph.next(json, after: page), budget: budget)
+    }
+
+    func me(_ account: NetworkAccount) -> String { account.id?.asSegment ?? "me" }
+}

@@ -1,0 +1,191 @@
+import Foundation
+import SocialAPI
+import Wire
+
+extension InstagramConnector {
+    private static let limits = PostLimits(
+        text: 2_200,
+        textUnit: .characters,
+        photos: 10,
+        photoBytes: 8_388_608,
+        photoTypes: ["image/jpeg"],
+        videoBytes: 104_857_600,
+        videoTypes: ["video/mp4", "video/quicktime"],
+        reply: 1_000,
+        needsMedia: true
+    )
+
+    func abilities(of account: NetworkAccount) -> Abilities {
+        let favorite = "a favourite is what is called a like here"
+        if isFirst {
+            let noPosts = "Instagram's API of that time posted nothing"
+            return Abilities(
+                able: [.feed, .notifications, .like],
+                limits: Self.limits,
+                reasons: [
+                    .messages: "Instagram had no messages", .reply: "Instagram had no messages", .text: noPosts,
+                    .photo: noPosts, .video: noPosts, .location: noPosts, .favorite: favorite,
+                ]
+            )
+        }
+        return Abilities(
+            able: [.feed, .messages, .photo, .video, .reply],
+            limits: Self.limits,
+            reasons: [
+                .text: "a post on Instagram is a photo or a video", .favorite: favorite,
+                .notifications: "Instagram tells of what happens by webhooks alone",
+                .location: "Instagram takes places of its own alone", .like: "Instagram's API sends no likes",
+            ]
+        )
+    }
+
+    private struct Prepared: Codable { var container: String }
+
+    /// A container of what Instagram fetches from us itself, made and worked on; it lives for a day.
+    func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost? {
+        guard !isFirst else { throw NetworkError.unsupported("Instagram's API of that time posted nothing") }
+        try Self.limits.check(post)
+        if !post.photos.isEmpty, post.video != nil {
+            throw NetworkError(.invalid, "a post has photos or a video, not both", code: "mixed_media")
+        }
+        for photo in post.photos {
+            guard let width = photo.width, let height = photo.height, width > 0, height > 0 else { continue }
+            guard (0.8...1.91).contains(Double(width) / Double(height)) else {
+                throw NetworkError(.invalid, "a photo is between 4:5 and 1.91:1", code: "photo_aspect")
+            }
+        }
+        let container: String
+        if post.photos.count > 1 {
+            var children: [String] = []
+            for photo in post.photos {
+                children.append(
+                    try await made(
+                        ["image_url": try Self.address(photo), "is_carousel_item": "true", "alt_text": photo.alt],
+                        account
+                    )
+                )
+            }
+            let joined = children.joined(separator: ",")
+            container = try await made(["media_type": "CAROUSEL", "children": joined, "caption": post.text], account)
+        } else if let video = post.video {
+            container = try await made(
+                ["media_type": "REELS", "video_url": try Self.address(video), "caption": post.text],
+                account
+            )
+        } else if let photo = post.photos.first {
+            container = try await made(
+                ["image_url": try Self.address(photo), "caption": post.text, "alt_text": photo.alt],
+                account
+            )
+        } else {
+            return nil
+        }
+        try await finish(container, account)
+        return try NetworkCursor(Prepared(container: container))
+    }
+
+    func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> Posted {
+        guard let container = try prepared?.read(as: Prepared.self).container else {
+            throw NetworkError(.invalid, "a post needs a photo or a video", code: "media_missing")
+        }
+        let (json, budget) = try await graph.write(
+            "\(me(account))/media_publish",
+            ["creation_id": container],
+            account.tokens.access
+        )
+        return Posted(id: try json.madeID("id"), budget: budget)
+    }
+
+    /// The container says itself whether it was published; which medium it became, one's latest do.
+    func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> Posted? {
+        guard let container = try prepared?.read(as: Prepared.self).container else { return nil }
+        let (status, _) = try await graph.read(
+            container.asSegment,
+            ["fields": "status_code,status"],
+            account.tokens.access
+        )
+        guard status["status_code"]?.text == "PUBLISHED" else { return nil }
+        let page = try await feed(PageRequest(limit: 10), as: account)
+        let item = page.items.map(\.item).first {
+            $0.text == post.text && $0.createdAt >= post.createdAt.addingTimeInterval(-60)
+        }
+        return Posted(id: item?.id.native, url: item?.url, budget: page.budget)
+    }
+
+    func reply(_ reply: NetworkReply, as account: NetworkAccount) async throws -> Posted {
+        guard !isFirst else { throw NetworkError.unsupported("Instagram had no messages") }
+        try Self.limits.check(reply)
+        let (thread, _) = try await graph.read(
+            reply.thread.asSegment,
+            ["fields": "participants"],
+            account.tokens.access
+        )
+        let people = (thread["participants"]?["data"]).list.compactMap { $0["id"]?.identifier }
+        guard let other = people.first(where: { $0 != account.id }) else {
+            throw NetworkError(.notFound, "there is nobody in the thread")
+        }
+        let body: JSONValue = .object([
+            "recipient": .object(["id": .string(other)]), "message": .object(["text": .string(reply.text)]),
+        ])
+        let url = "\(graph.base)/me/messages".adding(graph.proof(of: account.tokens.access))
+        let (json, budget) = try await graph.write(try .json(url, body), account.tokens.access)
+        return Posted(id: try json.madeID("message_id"), budget: budget)
+    }
+
+    func find(_ reply: NetworkReply, as account: NetworkAccount) async throws -> Posted? {
+        let page = try await messages(of: reply.thread, PageRequest(), as: account)
+        let item = page.items.map(\.item).first {
+            $0.author?.id == account.id && $0.text == reply.text
+                && $0.createdAt >= reply.createdAt.addingTimeInterval(-60)
+        }
+        return item.map { Posted(id: $0.id.native, budget: page.budget) }
+    }
+
+    func like(_ id: String, as account: NetworkAccount) async throws -> Posted {
+        guard isFirst else { throw NetworkError.unsupported("Instagram's API sends no likes") }
+        let (_, budget) = try await write("/media/\(id.asSegment)/likes", account)
+        return Posted(id: id, budget: budget)
+    }
+
+    // MARK: -
+
+    private func me(_ account: NetworkAccount) -> String { account.id?.asSegment ?? "me" }
+
+    private static func address(_ media: OutgoingMedia) throws -> String {
+        guard let url = media.url else {
+            throw NetworkError(
+                .invalid,
+                "Instagram fetches media itself, and cannot reach ours",
+                code: "media_unreachable"
+            )
+        }
+        return url
+    }
+
+    private func made(_ fields: KeyValuePairs<String, String?>, _ account: NetworkAccount) async throws -> String {
+        let (json, _) = try await graph.write("\(me(account))/media", fields, account.tokens.access, isSeen: false)
+        guard let id = json["id"]?.identifier else {
+            throw NetworkError(.transient, "Instagram does not say what it made")
+        }
+        return id
+    }
+
+    /// At first often: pictures take a moment, films a minute or more.
+    private func finish(_ container: String, _ account: NetworkAccount) async throws {
+        let pauses: (Int) -> Duration = { .seconds(min(1 << min($0, 4), 15)) }
+        _ = try await untilDone(24, pausing: pause, pauses) { () -> Bool? in
+            let (json, _) = try await graph.read(
+                container.asSegment,
+                ["fields": "status_code,status"],
+                account.tokens.access
+            )
+            switch json["status_code"]?.text {
+            case "FINISHED", "PUBLISHED": return true
+            case "ERROR", "EXPIRED":
+                let reason = NetworkError.oneLine(json["status"]?.text ?? "the media were not taken")
+                throw NetworkError(.invalid, reason, code: json["status_code"]?.text)
+            default: return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import HTTPTypes
+import SocialAPI
+import Wire
+
+/// Mastodon, and what speaks its API: Pleroma, Akkoma, GoToSocial, Pixelfed, Friendica.
+///
+/// Every account names its own instance, which is somebody's word: it is reached through a guarded `NetworkHTTP`. What an
+/// instance allows in a post is asked when the account is linked, and remembered in its details.
+struct MastodonConnector: Connector {
+    let network = Network.mastodon
+    let calls: NetworkCalls
+    let pause: Pause
+
+    init(_ parts: ConnectorParts, pause: @escaping Pause = { try await Task.sleep(for: $0) }) {
+        calls = NetworkCalls(parts, Self.manners)
+        self.pause = pause
+    }
+
+    /// Where in a list: everything older than a status, a conversation's last status, or a notification.
+    private struct Position: Codable { var before: String }
+
+    func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
+        let (me, _) = try await calls.json(request(.get(at("/api/v1/accounts/verify_credentials", account)), account))
+        guard let id = me["id"]?.identifier else {
+            throw NetworkError(.transient, "the instance does not say who it is")
+        }
+        let instance = try? await calls.json(.get(at("/api/v2/instance", account)))  // else the usual limits count
+        return NetworkIdentity(
+            id: id,
+            username: me["acct"]?.text ?? me["username"]?.text,
+            name: me["display_name"]?.filled,
+            details: instance.map { MastodonLimits.details($0.json) } ?? [:]
+        )
+    }
+
+    func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let shapes = MastodonItems(page: page)
+        return try await list("/api/v1/timelines/home", page, 40, account) { shapes.post($0) }
+    }
+
+    func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let shapes = MastodonItems(page: page)
+        return try await list("/api/v1/conversations", page, 40, account) { shapes.thread($0).map { NetworkItem($0) } }
+    }
+
+    func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let shapes = MastodonItems(page: page)
+        return try await list("/api/v1/notifications", page, 80, account) { json in
+            shapes.notification(json).map { NetworkItem($0) }
+        }
+    }
+
+    /// A thread is known by any status in it: the instance gives all the others around it, at once.
+    func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let before = try page.position(Position.self)?.before
+        let (statuses, budget) = try await conversation(thread, account)
+        let older = statuses.filter { status in before.map { Self.isOlder(status, than: $0) } ?? true }
+        let shapes = MastodonItems(page: page)
+        let shown = older.prefix(max(page.limit, 1))
+        let next = shown.count < older.count ? shown.last?["id"]?.identifier : nil
+        return NetworkPage(
+            shown.compactMap { shapes.message($0, in: thread).map { NetworkItem($0) } },
+            next: try next.map { try NetworkCursor(Position(before: $0)) },
+            budget: budget
+        )
+    }
+
+    func like(_ id: String, as account: NetworkAccount) async throws -> Posted {
+        let path = at("/api/v1/statuses/\(id.asSegment)/favourite", account)
+        let (status, budget) = try await calls.json(request(.form(path, [:]), account), isSeen: true)
+        return Posted(id: id, url: status["url"]?.link, budget: budget)
+    }
+}
+
+extension MastodonConnector {
+    /// Of one list, with what is in `Link` for the next page: only its `max_id`, so no address is ever followed.
+    private func list(
+        _ path: String,
+        _ page: PageRequest,
+        _ most: Int,
+        _ account: NetworkAccount,
+        _ item: (JSONValue) -> NetworkItem?
+    ) async throws -> NetworkPage {
+        let position = try page.position(Position.self)
+        let url = at(path, account).adding(["limit": page.limit(most), "max_id": position?.before])
+        let answer = try await calls.ask(request(.get(url), account))
+        // What is there would look like all there is.
+        guard answer.status != 206 else {
+            throw NetworkError(.transient, "the instance is making the list anew", code: "206", budget: answer.budget)
+        }
+        guard case .array(let values) = answer.json else {
+            throw NetworkError(.transient, "the instance's answer is no list", budget: answer.budget)
+        }
+        let next = answer.header("link").flatMap { LinkHeader($0)["next"] }.flatMap {
+            LinkHeader.value("max_id", in: $0)
+        }
+        let place = ListPlace.next(next, after: position?.before, isEmpty: values.isEmpty)
+        return NetworkPage(
+            values.compactMap(item),
+            next: try place.map { try NetworkCursor(Position(before: $0)) },
+            budget: answer.budget
+        )
+    }
+
+    /// The direct statuses around one, the newest first.
+    func conversation(_ id: String, _ account: NetworkAccount) async throws -> (statuses: [JSONValue], budget: Budget?)
+    {
+        let path = at("/api/v1/statuses/\(id.asSegment)", account)
+        async let around = calls.json(request(.get("\(path)/context"), account))
+        async let status = calls.json(request(.get(path), account))
+        let (context, budget) = try await around
+        let all = context["ancestors"].list + [try await status.json] + context["descendants"].list
+        return (
+            all.filter { $0["visibility"]?.text == "direct" }.sorted {
+                Self.isOlder($1, than: $0["id"]?.identifier ?? "")
+            },
+            budget
+        )
+    }
+
+    /// Ids are numbers that grow, as text.
+    static func isOlder(_ status: JSONValue, than id: String) -> Bool {
+        let own = status["id"]?.identifier ?? ""
+        return own.utf8.count == id.utf8.count ? own < id : own.utf8.count < id.utf8.count
+    }
+
+    func at(_ path: String, _ account: NetworkAccount) -> String { (account.instance ?? "") + path }
+
+    func request(_ request: NetworkRequest, _ account: NetworkAccount) -> NetworkRequest {
+        request.bearing(account.tokens.access)
+    }
+
+    /// Texts of errors are in the account's language: classes come of the status alone.
+    static let manners = NetworkManners(
+        budget: { answer, _ in
+            answer.budget(
+                .account,
+                limit: "x-ratelimit-limit",
+                remaining: "x-ratelimit-remaining",
+                reset: "x-ratelimit-reset",
+                as: NetworkTime.date
+            )
+        },
+        refusal: { answer in .told(answer, answer.json?["error"]?.text) }
+    )
+}

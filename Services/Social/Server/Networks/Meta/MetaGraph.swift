@@ -1,0 +1,166 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import OAuth1
+import SocialAPI
+import Wire
+
+/// The Graph of Meta, which Facebook and today's Instagram share: versions in paths, errors by number, next pages by
+/// address.
+struct MetaGraph: Sendable {
+    let calls: NetworkCalls
+    let key: ApplicationKey
+    /// With the version, as `https://graph.facebook.com/v24.0`.
+    let base: String
+
+    init(_ parts: ConnectorParts, version: String) {
+        calls = NetworkCalls(parts, Self.manners)
+        key = parts.key
+        base = "\(parts.key.baseURL)/\(parts.key.others["VERSION"] ?? version)"
+    }
+
+    func read(
+        _ path: String,
+        _ query: KeyValuePairs<String, String?>,
+        _ token: String
+    ) async throws -> (json: JSONValue, budget: Budget?) {
+        try await calls.json(.get("\(base)/\(path)".adding(query).adding(proof(of: token))).bearing(token))
+    }
+
+    func write(
+        _ path: String,
+        _ fields: KeyValuePairs<String, String?>,
+        _ token: String,
+        isSeen: Bool = true
+    ) async throws -> (json: JSONValue, budget: Budget?) {
+        try await write(.form("\(base)/\(path)".adding(proof(of: token)), fields), token, isSeen: isSeen)
+    }
+
+    func write(
+        _ request: NetworkRequest,
+        _ token: String,
+        isSeen: Bool = true
+    ) async throws -> (json: JSONValue, budget: Budget?) {
+        try await calls.json(request.bearing(token), isSeen: isSeen)
+    }
+
+    /// Proves that the application itself asks, so that a stolen token is worth nothing elsewhere.
+    func proof(of token: String) -> [FormField] {
+        guard let secret = key.secret, !secret.isEmpty else { return [] }
+        return [FormField("appsecret_proof", Signatures.sha256(Data(token.utf8), key: secret))]
+    }
+
+    // MARK: Webhooks
+
+    /// Lets the application be told of some fields of an account.
+    func subscribe(_ account: String, to fields: String, _ token: String) async throws {
+        _ = try await write("\(account)/subscribed_apps", ["subscribed_fields": fields], token, isSeen: false)
+    }
+
+    func unsubscribe(_ account: String, _ token: String) async throws {
+        let url = "\(base)/\(account)/subscribed_apps".adding(proof(of: token))
+        _ = try await write(NetworkRequest(.delete, url), token, isSeen: false)
+    }
+
+    // MARK: Pages
+
+    /// A next page's address, without what is secret in it and what we know ourselves.
+    private struct Position: Codable { var next: String }
+
+    /// A list and its next page, which is followed to the word, but only to where the network is.
+    func list(
+        _ path: String,
+        _ query: KeyValuePairs<String, String?>,
+        _ fields: String?,
+        _ page: PageRequest,
+        _ token: String
+    ) async throws -> (json: JSONValue, budget: Budget?) {
+        let url: String
+        if let position = try page.position(Position.self) {
+            guard calls.http.mayAsk(position.next) else {
+                throw NetworkError(.invalid, "the next page is not on the network's own host")
+            }
+            url = position.next
+        } else {
+            url = "\(base)/\(path)".adding(query)
+        }
+        let asked = url.adding(["fields": fields]).adding(proof(of: token))
+        return try await calls.json(.get(asked).bearing(token))
+    }
+
+    /// Where a list goes on; a page without anything on it may have a next.
+    func next(_ list: JSONValue, after page: PageRequest) throws -> NetworkCursor? {
+        guard let next = list["paging"]?["next"]?.link, calls.http.mayAsk(next), let mark = next.firstIndex(of: "?")
+        else { return nil }
+        let query = FormField.parse(next[next.index(after: mark)...])
+            .filter { !["access_token", "appsecret_proof", "fields"].contains($0.name) }
+        let address = String(next[..<mark]).adding(query)
+        // A cursor has room for so much.
+        guard address.utf8.count <= 900 else { throw NetworkError(.transient, "the next page's address is too long") }
+        let asked = try page.position(Position.self)?.next
+        return try ListPlace.next(address, after: asked, isEmpty: list["data"].list.isEmpty)
+            .map { try NetworkCursor(Position(next: $0)) }
+    }
+
+    // MARK: Refusals
+
+    /// Percentages, of which the highest counts; of businesses with the minutes until it goes on.
+    static let manners = NetworkManners(
+        budget: { answer, now in
+            if let business = answer.header("x-business-use-case-usage").flatMap(parsed) {
+                let uses = business.fields.values.flatMap(\.list)
+                if let most = uses.max(by: { share($0) < share($1) }) {
+                    let minutes = most["estimated_time_to_regain_access"]?.double.flatMap { $0 > 0 ? $0 : nil }
+                    return Budget(
+                        scope: .account,
+                        limit: 100,
+                        remaining: max(0, 100 - share(most)),
+                        resetAt: minutes.map { now.addingTimeInterval(min($0, 44_640) * 60) }
+                    )
+                }
+            }
+            let usage = (answer.header("x-app-usage") ?? answer.header("x-page-usage")).flatMap(parsed)
+            return usage.map { Budget(scope: .application, limit: 100, remaining: max(0, 100 - share($0))) }
+        },
+        refusal: { answer in
+            guard let error = answer.json?["error"], error["code"] != nil || error["message"] != nil else { return nil }
+            let code = error["code"]?.count ?? 0
+            let subcode = error["error_subcode"]?.count ?? 0
+            return Refusal(
+                kind: kind(code, subcode, isTransient: error["is_transient"]?.flag ?? false, answer.status),
+                reason: error["error_user_msg"]?.filled ?? error["message"]?.text,
+                code: subcode == 0 ? String(code) : "\(code)/\(subcode)",
+                // Where nobody says when, the window of an hour is waited for.
+                wait: isLimit(code) && answer.budget?.resetAt == nil ? 3_600 : nil
+            )
+        }
+    )
+
+    private static func isLimit(_ code: Int) -> Bool {
+        [4, 17, 32, 613].contains(code) || 80_000...80_014 ~= code
+    }
+
+    private static func kind(_ code: Int, _ subcode: Int, isTransient: Bool, _ status: Int) -> NetworkError.Class {
+        switch (code, subcode) {
+        case (_, 1_363_047), (_, 1_609_010), (_, 2_207_003), (_, 2_207_052), (_, 2_207_053): .transient
+        case (_, 1_390_008), (_, 2_207_042): .rateLimited(until: nil)
+        case (_, 1_346_003), (_, 1_366_046), (_, 1_366_051), (_, 1_609_008): .invalid
+        case (_, 1_404_006), (_, 1_404_078), (_, 2_207_050), (_, 2_207_051): .permission
+        case (_, 2_018_278): .permission
+        case (1, _), (2, _): .transient
+        case _ where isLimit(code): .rateLimited(until: nil)
+        case (102, _), (190, _): .auth
+        case (10, _), (200...299, _), (368, _): .permission
+        case (100, 33), (803, _): .notFound
+        case (3, _), (12, _), (2635, _): .unsupported
+        case (100, _), (506, _): .invalid
+        default: isTransient ? .transient : Refusal.by(status: status, isWrite: false).kind
+        }
+    }
+
+    private static func parsed(_ text: String) -> JSONValue? { try? JSONText.parse(text.utf8) }  // else it says nothing
+
+    private static func share(_ usage: JSONValue) -> Double {
+        ["call_count", "total_time", "total_cputime"].compactMap { usage[$0]?.double }.max() ?? 0
+    }
+}

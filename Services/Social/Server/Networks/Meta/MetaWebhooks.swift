@@ -1,0 +1,68 @@
+import Foundation
+import NIOCore
+import SocialAPI
+import Wire
+
+/// Deliveries of Meta's webhooks: the question at the beginning, and codes over the body as it came.
+enum MetaWebhooks {
+    /// `hub.challenge`, to who knows the token that was agreed.
+    static func handshake(_ query: [String: String], _ key: ApplicationKey) throws -> WebhookGreeting {
+        guard let token = key.others["VERIFY_TOKEN"], !token.isEmpty, query["hub.mode"] == "subscribe",
+            Signatures.isSame(query["hub.verify_token"] ?? "", token)
+        else { throw NetworkError(.permission, "the verify token is not ours", code: "verify_token") }
+        guard let challenge = query["hub.challenge"], challenge.utf8.count <= 1_024 else {
+            throw NetworkError(.invalid, "there is no challenge", code: "hub.challenge")
+        }
+        return WebhookGreeting(body: challenge)
+    }
+
+    /// The JSON of a delivery whose `X-Hub-Signature-256` (or, of 2015, `X-Hub-Signature`) is good.
+    static func body(of delivery: WebhookDelivery, _ key: ApplicationKey) throws -> JSONValue {
+        let body = Data(delivery.body.readableBytesView)
+        guard let secret = key.secret, !secret.isEmpty else {
+            throw NetworkError(.permission, "no secret is set for this network", code: "signature")
+        }
+        let isSigned: Bool
+        if let given = delivery.headers["x-hub-signature-256"] {
+            isSigned = Signatures.isSame(given, "sha256=\(Signatures.sha256(body, key: secret))")
+        } else {
+            let given = delivery.headers["x-hub-signature"] ?? ""
+            let code = Signatures.sha1(body, key: secret)
+            isSigned = Signatures.isSame(given, "sha1=\(code)") || Signatures.isSame(given, code)
+        }
+        guard isSigned else {
+            throw NetworkError(.permission, "the delivery is not signed by the network", code: "signature")
+        }
+        guard let json = try? JSONText.parse(body, repairing: true) else {
+            throw NetworkError(.invalid, "the delivery is no JSON")
+        }
+        return json
+    }
+
+    /// A messenger's message, of Facebook's pages and of Instagram alike; what we said ourselves comes back as an echo.
+    static func message(_ json: JSONValue, to account: String, of network: Network) -> NetworkEvent? {
+        guard let sender = json["sender"]?["id"]?.identifier, let message = json["message"],
+            let id = message["mid"]?.filled, let time = json["timestamp"]?.epochMilliseconds,
+            let recipient = json["recipient"]?["id"]?.identifier
+        else { return nil }
+        let item = Item(
+            id: ItemID(network, id),
+            kind: .message,
+            author: ItemAuthor(id: sender, name: sender),
+            text: message["text"]?.text ?? "",
+            media: message["attachments"].list.compactMap { attachment in
+                attachment["payload"]?["url"]?.link.map { url in
+                    let kinds: [String: ItemMedia.Kind] = ["image": .photo, "video": .video, "audio": .audio]
+                    return ItemMedia(kind: kinds[attachment["type"]?.text ?? ""] ?? .other, url: url)
+                }
+            },
+            createdAt: time,
+            // Deliveries name people, not conversations.
+            thread: sender == account ? recipient : sender
+        )
+        if message["is_deleted"]?.flag == true {
+            return NetworkEvent(account: account, list: .messages, change: .deleted(id))
+        }
+        return NetworkEvent(account: account, list: .messages, change: .created(NetworkItem(item)))
+    }
+}

@@ -1,0 +1,209 @@
+import Foundation
+import HTTPTypes
+import OAuth1
+import SocialAPI
+import Wire
+
+/// Reddit's Data API: the front page, the inbox, posts to one's own profile, votes, and whom one follows.
+struct RedditConnector: Connector, FollowsConnector {
+    let network = Network.reddit
+    let key: ApplicationKey
+    let calls: NetworkCalls
+
+    static let standard = "https://oauth.reddit.com"
+    /// Reddit slows down who does not say what he is.
+    private static let agent = "server:roost:1 (social backend)"
+
+    init(_ parts: ConnectorParts) {
+        key = parts.key
+        calls = NetworkCalls(parts, Self.manners)
+    }
+
+    /// A listing goes on after a thing's full name; `count` is how many came before it.
+    private struct Position: Codable {
+        var after: String
+        var count: Int
+    }
+
+    func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
+        let (me, _) = try await read("/api/v1/me", [:], account)
+        guard let name = me["name"]?.filled else { throw NetworkError(.transient, "Reddit does not say who it is") }
+        let id = me["id"]?.filled.map { "t2_\($0)" } ?? name
+        return NetworkIdentity(id: id, username: name, name: me["subreddit"]?["title"]?.filled)
+    }
+
+    func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let shapes = RedditItems(page: page, me: account.username)
+        // By time: the front page's own order is not one that can be merged.
+        return try await list("/new", page, account) { shapes.post($0).map { NetworkItem($0) } }
+    }
+
+    func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let shapes = RedditItems(page: page, me: account.username)
+        return try await list("/message/messages", page, account, ["mark": "false"]) {
+            shapes.thread($0).map { NetworkItem($0) }
+        }
+    }
+
+    /// All of a thread is in one answer.
+    func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let (json, budget) = try await conversation(thread, account)
+        let shapes = RedditItems(page: page, me: account.username)
+        let position = try page.position(Position.self)
+        let all = shapes.messages(json, in: thread)
+        let rest =
+            position.flatMap { position in all.firstIndex { $0.id.native == position.after } }
+            .map { all[($0 + 1)...] } ?? (position == nil ? all[...] : [])
+        let shown = rest.prefix(max(page.limit, 1))
+        let next = shown.count < rest.count ? shown.last : nil
+        return NetworkPage(
+            shown.map { NetworkItem($0) },
+            next: try next.map { try NetworkCursor(Position(after: $0.id.native, count: 0)) },
+            budget: budget
+        )
+    }
+
+    func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let shapes = RedditItems(page: page, me: account.username)
+        return try await list("/message/inbox", page, account, ["mark": "false"]) {
+            shapes.notification($0).map { NetworkItem($0) }
+        }
+    }
+
+    /// The accounts that somebody follows: subreddits that are people, without the communities.
+    ///
+    /// Those without a picture are left out, as deleted ones have none.
+    func follows(_ page: PageRequest, as account: NetworkAccount) async throws -> FollowsPage {
+        let position = try page.position(Position.self)
+        let (json, budget) = try await listing("/subreddits/mine/subscriber", page, position, account, [:])
+        let people = (json["data"]?["children"]).list.compactMap { child -> FollowsPage.Person? in
+            guard let data = child["data"], data["subreddit_type"]?.text == "user",
+                let name = data["display_name"]?.text, name.hasPrefix("u_"), name.count > 2,
+                let icon = data["icon_img"]?.link
+            else { return nil }
+            return FollowsPage.Person(username: String(name.dropFirst(2)), iconUrl: PlainText.unescaped(icon))
+        }
+        return FollowsPage(people: people, next: try Self.next(json, position), budget: budget)
+    }
+}
+
+extension RedditConnector {
+    private func list(
+        _ path: String,
+        _ page: PageRequest,
+        _ account: NetworkAccount,
+        _ fields: [String: String] = [:],
+        _ item: (JSONValue) -> NetworkItem?
+    ) async throws -> NetworkPage {
+        let position = try page.position(Position.self)
+        let (json, budget) = try await listing(path, page, position, account, fields)
+        guard case .array(let children)? = json["data"]?["children"] else {
+            throw NetworkError(.transient, "Reddit's answer is no listing", budget: budget)
+        }
+        return NetworkPage(children.compactMap(item), next: try Self.next(json, position), budget: budget)
+    }
+
+    private func listing(
+        _ path: String,
+        _ page: PageRequest,
+        _ position: Position?,
+        _ account: NetworkAccount,
+        _ fields: [String: String]
+    ) async throws -> (json: JSONValue, budget: Budget?) {
+        var query = fields
+        query["limit"] = page.limit(100)
+        query["after"] = position?.after
+        query["count"] = position.map { String($0.count) }
+        return try await read(path, query, account)
+    }
+
+    private static func next(_ json: JSONValue, _ position: Position?) throws -> NetworkCursor? {
+        let count = (json["data"]?["children"]).list.count
+        let named = json["data"]?["after"]?.filled
+        guard let after = ListPlace.next(named, after: position?.after, isEmpty: count == 0) else { return nil }
+        return try NetworkCursor(Position(after: after, count: (position?.count ?? 0) + count))
+    }
+
+    /// A thread of private messages, by the full name of its first.
+    func conversation(_ thread: String, _ account: NetworkAccount) async throws -> (json: JSONValue, budget: Budget?) {
+        let id = thread.hasPrefix("t4_") ? String(thread.dropFirst(3)) : thread
+        let (json, budget) = try await read("/message/messages/\(id.asSegment)", ["mark": "false"], account)
+        guard let first = (json["data"]?["children"]).list.first else {
+            throw NetworkError(.notFound, "there is no such thread", budget: budget)
+        }
+        return (first, budget)
+    }
+
+    func read(
+        _ path: String,
+        _ query: [String: String],
+        _ account: NetworkAccount
+    ) async throws -> (json: JSONValue, budget: Budget?) {
+        var fields = query
+        // Else `<`, `>` and `&` are escaped, in addresses too.
+        fields["raw_json"] = "1"
+        let url = (key.baseURL + path).adding(fields.sorted { $0.key < $1.key }.map { FormField($0.key, $0.value) })
+        return try await calls.json(signed(NetworkRequest(.get, url), account))
+    }
+
+    func signed(_ request: NetworkRequest, _ account: NetworkAccount) -> NetworkRequest {
+        Self.named(request.bearing(account.tokens.access))
+    }
+
+    static func named(_ request: NetworkRequest) -> NetworkRequest { request.with("User-Agent", agent) }
+
+    /// Refusals of forms are successes with errors in them; one for being too fast comes as a page of HTML.
+    static let manners = NetworkManners(
+        budget: { answer, now in
+            var budget = answer.budget(
+                .account,
+                limit: "",
+                remaining: "x-ratelimit-remaining",
+                reset: "x-ratelimit-reset",
+                as: { Double($0).map { now.addingTimeInterval($0) } }
+            )
+            let used = answer.header("x-ratelimit-used").flatMap(Double.init)
+            if let used, let remaining = budget?.remaining { budget?.limit = remaining + used }
+            return budget
+        },
+        refusal: { answer in
+            if let error = (answer.json?["json"]?["errors"]).list.first {
+                return refusal(error, waiting: answer.json?["json"]?["ratelimit"]?.double)
+            }
+            // Of tokens: success and an error's name.
+            if let code = answer.json?["error"]?.text { return .granting(code, answer.json?["message"]?.text) }
+            // `message` is the status in words.
+            let said = answer.json?["explanation"]?.filled ?? answer.json?["message"]?.text
+            return .told(answer, said, code: answer.json?["reason"]?.text)
+        }
+    )
+
+    /// `[name, what it says, field]`.
+    private static func refusal(_ error: JSONValue, waiting seconds: Double?) -> Refusal {
+        let code = error.list.first?.text ?? ""
+        let said = error.list.dropFirst().first?.text
+        let kind: NetworkError.Class =
+            switch code {
+            case "RATELIMIT": .rateLimited(until: nil)
+            case "USER_REQUIRED": .auth
+            case "SUBREDDIT_NOTALLOWED", "USER_BLOCKED", "NOT_WHITELISTED_BY_USER_MESSAGE": .permission
+            case "DELETED_COMMENT", "DELETED_LINK", "THREAD_LOCKED", "SUBREDDIT_NOEXIST": .notFound
+            default: .invalid
+            }
+        return Refusal(kind: kind, reason: said, code: code, wait: kind == .rateLimited(until: nil) ? seconds : nil)
+    }
+}
+
+extension Refusal {
+    /// What a token endpoint refuses with (RFC 6749, section 5.2).
+    static func granting(_ code: String, _ reason: String?) -> Refusal {
+        let kind: NetworkError.Class =
+            switch code {
+            case "invalid_grant", "invalid_token", "access_denied": .auth
+            case "invalid_client", "unauthorized_client": .permission
+            case "temporarily_unavailable", "server_error": .transient
+            default: .invalid
+            }
+        return Refusal(kind: kind, reason: reason, code: code)
+    }
+}

@@ -1,0 +1,181 @@
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import NIOCore
+import PhotosAPI
+import ServiceClient
+import SocialAPI
+import Wire
+
+/// The suite's own photos and conversations, as one of the networks.
+///
+/// They are asked in the name of who asks, by the credential that he came with: what he may not see there he does not see
+/// here. Where he is not there himself, in work in the background, there is none, and nothing can be read.
+struct RoostConnector: Connector {
+    let network = Network.roost
+    let photos: ServiceClient
+    let conversations: ServiceClient
+
+    /// Both services know what was done already: posts by the key of their order, messages by their `clientMessageId`.
+    var repeatsSafely: Bool { true }
+
+    private static let limits = PostLimits(
+        text: 1_999,
+        textUnit: .characters,
+        photos: 10,
+        photoBytes: 20_971_520,
+        photoTypes: ["image/jpeg", "image/png", "image/gif", "image/webp"],
+        reply: 65_536,
+        needsMedia: true
+    )
+
+    func abilities(of account: NetworkAccount) -> Abilities {
+        Abilities(
+            able: [.feed, .messages, .photo, .text, .like, .reply],
+            limits: Self.limits,
+            reasons: [
+                .notifications: "the suite notifies by push", .video: "photos has no videos",
+                .location: "photos' posts have no location", .favorite: "a favourite is what is called a like here",
+            ]
+        )
+    }
+
+    func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
+        let profile = try await told { try await PhotosClient(asking(photos, account)).me() }
+        return NetworkIdentity(id: profile.userId, name: profile.fullName)
+    }
+
+    private struct Position: Codable { var cursor: String }
+
+    func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let cursor = try page.position(Position.self)?.cursor
+        let posts = try await told {
+            try await PhotosClient(asking(photos, account)).home(limit: min(max(page.limit, 1), 100), cursor: cursor)
+        }
+        return NetworkPage(
+            posts.things.map { NetworkItem(RoostItems.post($0, page)) },
+            next: try posts.next.map { try NetworkCursor(Position(cursor: $0)) }
+        )
+    }
+
+    func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let cursor = try page.position(Position.self)?.cursor
+        let found = try await told {
+            try await ConversationsClient(asking(conversations, account))
+                .list(limit: min(max(page.limit, 1), 100), cursor: cursor)
+        }
+        return NetworkPage(
+            found.things.compactMap { RoostItems.thread($0, of: account, page).map { NetworkItem($0) } },
+            next: try found.next.map { try NetworkCursor(Position(cursor: $0)) }
+        )
+    }
+
+    private struct Place: Codable { var before: Int64 }
+
+    func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let limit = min(max(page.limit, 1), 100)
+        var query = [("count", String(limit))]
+        if let place = try page.position(Place.self) { query.append(("beforeSeq", String(place.before))) }
+        let said = try await told {
+            try await ConversationsClient(asking(conversations, account)).messages(thread, query: query)
+        }
+        let lowest = said.map(\.seq).min()
+        let next = said.count == limit ? lowest.flatMap { $0 > 1 ? $0 : nil } : nil
+        return NetworkPage(
+            said.sorted { $0.seq > $1.seq }.compactMap {
+                RoostItems.message($0, in: thread, page).map { NetworkItem($0) }
+            },
+            next: try next.map { try NetworkCursor(Place(before: $0)) }
+        )
+    }
+}
+
+extension RoostConnector {
+    /// The uploads of a post's photos, and what is said of each.
+    private struct Prepared: Codable {
+        var images: [ImageDraft]
+    }
+
+    /// Those that were not brought to photos before are sent there now; an upload lasts for a day.
+    func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost? {
+        try Self.limits.check(post)
+        var images: [ImageDraft] = []
+        for photo in post.photos {
+            var upload = photo.upload
+            if upload == nil {
+                upload = try await told {
+                    let bytes = Data(photo.bytes.readableBytesView)
+                    return try await orders.upload(bytes, as: photo.type, for: account.owner).uploadId
+                }
+            }
+            if let upload { images.append(ImageDraft(uploadId: upload, alt: photo.alt)) }
+        }
+        return try NetworkCursor(Prepared(images: images))
+    }
+
+    /// Ordered by us, who know whose post it is: he may have asked long ago, and have no credential here any more.
+    func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> Posted {
+        guard let images = try prepared?.read(as: Prepared.self).images else {
+            throw NetworkError(.invalid, "a post needs a photo or a video", code: "media_missing")
+        }
+        let order = PostOrder(for: account.owner, key: post.key, PostDraft(text: post.text, images: images))
+        return Posted(id: try await told(isSeen: true) { try await orders.order(order).postId })
+    }
+
+    func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> Posted? {
+        do {
+            return Posted(id: try await told { try await orders.find(post.key, of: account.owner).postId })
+        } catch let error as NetworkError where error.kind == .notFound {
+            return nil
+        }
+    }
+
+    func reply(_ reply: NetworkReply, as account: NetworkAccount) async throws -> Posted {
+        try Self.limits.check(reply)
+        let draft = MessageDraft(data: reply.text, clientMessageId: reply.key.uuidString.lowercased())
+        let message = try await told(isSeen: true) {
+            try await ConversationsClient(asking(conversations, account)).send(draft, to: reply.thread)
+        }
+        return Posted(id: RoostItems.id(of: message))
+    }
+
+    func find(_ reply: NetworkReply, as account: NetworkAccount) async throws -> Posted? {
+        try await self.reply(reply, as: account)
+    }
+
+    func like(_ id: String, as account: NetworkAccount) async throws -> Posted {
+        _ = try await told(isSeen: true) { try await PhotosClient(asking(photos, account)).like(id) }
+        return Posted(id: id)
+    }
+
+    // MARK: -
+
+    private var orders: PostOrdersClient { PostOrdersClient(photos) }
+
+    private func asking(_ service: ServiceClient, _ account: NetworkAccount) throws -> ServiceClient {
+        guard !account.tokens.access.isEmpty else {
+            throw NetworkError(.auth, "nobody is there to ask for", code: "no_credential")
+        }
+        return service.asking(as: account.tokens.access)
+    }
+
+    /// With the services' errors in the networks' classes.
+    private func told<Answer>(isSeen: Bool = false, _ call: () async throws -> Answer) async throws -> Answer {
+        do {
+            return try await call()
+        } catch let error as APIError {
+            let kind: NetworkError.Class =
+                switch error.kind {
+                case .unauthenticated: .auth
+                case .forbidden: .permission
+                case .notFound, .gone: .notFound
+                case .rateLimited: .rateLimited(until: nil)
+                // The answer says nothing of what was done.
+                case .timedOut, .internal, .badGateway, .unavailable, .gatewayTimeout, .insufficientStorage:
+                    isSeen ? .unknownOutcome : .transient
+                default: .invalid
+                }
+            throw NetworkError(kind, error.message, code: error.code)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import HTTPTypes
+import Multipart
+import NIOCore
+import SocialAPI
+import Wire
+
+/// Media on their way: photos whole, films in pieces and then worked on.
+extension TwitterConnector {
+    private static let piece = 4_194_304
+
+    private func uploads(_ account: NetworkAccount) -> String {
+        isSecond(account)
+            ? "\(key.baseURL)/2/media/upload"
+            : "\(key.place("UPLOAD_URL", where: Self.standard, "https://upload.twitter.com"))/1.1/media/upload.json"
+    }
+
+    func send(_ media: OutgoingMedia, _ account: NetworkAccount) async throws -> String {
+        let kind = media.type == "image/gif" ? "tweet_gif" : "tweet_image"
+        var form = MultipartForm()
+        form.add("media_category", kind)
+        form.add("media", fileName: media.fileName, contentType: media.type, media.bytes)
+        let (json, _) = try await ask(.multipart(uploads(account), form), account)
+        let id = try mediaID(json, account)
+        if let alt = media.alt, !alt.isEmpty { try await describe(id, alt, account) }
+        return id
+    }
+
+    func sendInPieces(_ media: OutgoingMedia, _ account: NetworkAccount) async throws -> String {
+        let isSecond = isSecond(account)
+        let url = uploads(account)
+        let size = String(media.bytes.readableBytes)
+        let begun: JSONValue
+        if isSecond {
+            let body: JSONValue = .object([
+                "media_type": .string(media.type), "total_bytes": .integer(Int64(media.bytes.readableBytes)),
+                "media_category": .string("tweet_video"),
+            ])
+            begun = try await ask(try .json("\(url)/initialize", body), account).json
+        } else {
+            begun = try await ask(
+                form: url,
+                ["command": "INIT", "total_bytes": size, "media_type": media.type, "media_category": "tweet_video"],
+                account
+            ).json
+        }
+        let id = try mediaID(begun, account)
+        var rest = media.bytes
+        var index = 0
+        while let piece = rest.readSlice(length: min(Self.piece, rest.readableBytes)), piece.readableBytes > 0 {
+            var form = MultipartForm()
+            if !isSecond {
+                form.add("command", "APPEND")
+                form.add("media_id", id)
+            }
+            form.add("segment_index", String(index))
+            form.add("media", fileName: media.fileName, contentType: media.type, piece)
+            let place = isSecond ? "\(url)/\(id.asSegment)/append" : url
+            // What is appended is answered by nothing at all.
+            _ = try await calls.ask(try signed(.multipart(place, form), account))
+            index += 1
+        }
+        let finished =
+            isSecond
+            ? try await ask(NetworkRequest(.post, "\(url)/\(id.asSegment)/finalize"), account).json
+            : try await ask(form: url, ["command": "FINALIZE", "media_id": id], account).json
+        try await work(finished, id, account)
+        return id
+    }
+
+    /// Waits as long as the network says it takes.
+    private func work(_ finished: JSONValue, _ id: String, _ account: NetworkAccount) async throws {
+        var latest = finished
+        _ = try await untilDone(60, pausing: { _ in }) { () -> Bool? in
+            guard let info = (latest["data"] ?? latest)["processing_info"] else { return true }
+            switch info["state"]?.text {
+            case "succeeded": return true
+            case "failed":
+                let reason = info["error"]?["message"]?.text ?? "the video was not taken"
+                throw NetworkError(.invalid, NetworkError.oneLine(reason), code: info["error"]?["name"]?.text)
+            default: break
+            }
+            try await pause(.seconds(min(max(info["check_after_secs"]?.double ?? 1, 0.5), 30)))
+            let look = uploads(account).adding(["command": "STATUS", "media_id": id])
+            latest = try await ask(.get(look), account).json
+            return nil
+        }
+    }
+
+    private func mediaID(_ json: JSONValue, _ account: NetworkAccount) throws -> String {
+        let id = isSecond(account) ? json["data"]?["id"]?.identifier : json["media_id_string"]?.identifier
+        guard let id else { throw NetworkError(.transient, "the network does not say what it keeps") }
+        return id
+    }
+
+    /// For who cannot see it.
+    private func describe(_ id: String, _ alt: String, _ account: NetworkAccount) async throws {
+        let text: JSONValue = .object(["text": .string(String(alt.prefix(1_000)))])
+        let (url, body): (String, JSONValue) =
+            isSecond(account)
+            ? (
+                "\(key.baseURL)/2/media/metadata",
+                .object(["id": .string(id), "metadata": .object(["alt_text": text])])
+            )
+            : (
+                "\(uploads(account).replacing("/media/upload.json", with: ""))/media/metadata/create.json",
+                .object(["media_id": .string(id), "alt_text": text])
+            )
+        do {
+            _ = try await calls.ask(try signed(.json(url, body), account))
+        } catch let error as NetworkError where error.kind != .auth {
+            // A picture without its description is better than none.
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import HTTPTypes
+import SocialAPI
+import Wire
+
+/// Vine, which ended in 2017: its API as clients knew it, for whoever stands in for it.
+///
+/// The access token is a session's key, `{userId}-{uuid}`. An id beside it may be an e-mail address: then the token is a
+/// password, of which a session is made, and which is not kept.
+struct VineConnector: Connector {
+    let network = Network.vine
+    let key: ApplicationKey
+    let calls: NetworkCalls
+
+    static let standard = "https://api.vineapp.com"
+
+    init(_ parts: ConnectorParts) {
+        key = parts.key
+        calls = NetworkCalls(parts, Self.manners)
+    }
+
+    /// The anchor pins the list, so that what is new does not shift its pages.
+    private struct Position: Codable {
+        var page: Int
+        var anchor: String
+    }
+
+    func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
+        if let email = account.id, email.contains("@") {
+            let form: KeyValuePairs<String, String?> = [
+                "username": email, "password": account.tokens.access,
+                "deviceToken": String(repeating: "0", count: 64),
+            ]
+            let (json, _) = try await calls.json(Self.named(.form("\(key.baseURL)/users/authenticate", form)))
+            guard let data = json["data"], let id = data["userId"]?.identifier, let session = data["key"]?.filled else {
+                throw NetworkError(.transient, "Vine opens no session")
+            }
+            return NetworkIdentity(id: id, username: data["username"]?.text, tokens: NetworkTokens(access: session))
+        }
+        let (json, _) = try await read("/users/me", account)
+        guard let id = json["data"]?["userId"]?.identifier else {
+            throw NetworkError(.transient, "Vine does not say who it is")
+        }
+        return NetworkIdentity(id: id, username: json["data"]?["username"]?.text)
+    }
+
+    func revoke(_ account: NetworkAccount) async throws {
+        _ = try await calls.ask(signed(NetworkRequest(.delete, "\(key.baseURL)/users/authenticate"), account))
+    }
+
+    func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let shapes = VineItems(page: page)
+        return try await list("/timelines/graph", page, account) { shapes.post($0) }
+    }
+
+    func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        let shapes = VineItems(page: page)
+        return try await list("/users/\(try me(account))/notifications", page, account) {
+            shapes.notification($0).map { NetworkItem($0) }
+        }
+    }
+
+    private func list(
+        _ path: String,
+        _ page: PageRequest,
+        _ account: NetworkAccount,
+        _ item: (JSONValue) -> NetworkItem?
+    ) async throws -> NetworkPage {
+        let position = try page.position(Position.self)
+        let query: KeyValuePairs = [
+            "page": position.map { String($0.page) }, "anchor": position?.anchor, "size": page.limit(50),
+        ]
+        let (json, budget) = try await read(path.adding(query), account)
+        guard let data = json["data"], case .array(let records)? = data["records"] else {
+            throw NetworkError(.transient, "Vine's answer is no list", budget: budget)
+        }
+        let anchor = data["anchorStr"]?.identifier ?? data["anchor"]?.identifier ?? position?.anchor
+        // A page with nothing on it may be asked for again; no page leads back.
+        let least = (position?.page ?? 1) + (records.isEmpty ? 0 : 1)
+        let number = data["nextPage"]?.count.flatMap { $0 >= least ? $0 : nil }
+        return NetworkPage(
+            records.compactMap(item),
+            next: try number.map { try NetworkCursor(Position(page: $0, anchor: anchor ?? "")) },
+            budget: budget
+        )
+    }
+
+    func me(_ account: NetworkAccount) throws -> String {
+        // A session's key begins with whose it is.
+        let id = account.id ?? account.tokens.access.split(separator: "-").first.map(String.init)
+        guard let id, !id.isEmpty else { throw NetworkError(.invalid, "the account's id is not known") }
+        return id.asSegment
+    }
+}
+
+extension VineConnector {
+    func read(_ path: String, _ account: NetworkAccount) async throws -> (json: JSONValue, budget: Budget?) {
+        try await calls.json(signed(.get(key.baseURL + path), account))
+    }
+
+    func signed(_ request: NetworkRequest, _ account: NetworkAccount) -> NetworkRequest {
+        Self.named(request).with("vine-session-id", account.tokens.access)
+    }
+
+    /// As its own client called itself; it answers no others.
+    static func named(_ request: NetworkRequest) -> NetworkRequest {
+        request.with("User-Agent", "iphone/172 (iPad; iOS 7.0.4; Scale/2.00)").with("X-Vine-Client", "ios/2.5.1")
+            .with("Accept-Language", "en;q=1")
+    }
+
+    /// Its limits are published nowhere; 420 is their end.
+    static let manners = NetworkManners(
+        refusal: { answer in
+            guard let json = answer.json else {
+                return answer.status == 420 ? Refusal(kind: .rateLimited(until: nil), wait: 60) : nil
+            }
+            guard !answer.isSuccess || json["success"]?.flag == false else { return nil }
+            let code = json["code"]?.identifier
+            let kind: NetworkError.Class? =
+                switch (code, answer.status) {
+                case (_, 420): .rateLimited(until: nil)
+                case ("101", _), ("103", _): .auth
+                case ("900", _): .notFound
+                case ("4", _): .permission
+                default: nil
+                }
+            let said = json["error"]?.filled
+            if let kind { return Refusal(kind: kind, reason: said, code: code, wait: answer.status == 420 ? 60 : nil) }
+            return answer.isSuccess
+                ? Refusal(kind: .invalid, reason: said, code: code) : .told(answer, said, code: code)
+        }
+    )
+}

@@ -1,0 +1,140 @@
+import AsyncHTTPClient
+import Foundation
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import ServiceHost
+
+/// HTTP to networks over async-http-client.
+struct OutsideHTTP: NetworkHTTP {
+    /// Where it may go.
+    enum Reach: Sendable {
+        /// What the operator has set: those origins, wherever they are.
+        case listed(Set<HTTPOrigin>)
+        /// What users name: public hosts over https, and what the operator allows.
+        case given(OutsideHosts)
+    }
+
+    /// A body of more than this many bytes has more time.
+    private static let largeBody = 1_048_576
+
+    let reach: Reach
+    let connections: OutsideConnections
+
+    func mayAsk(_ url: String) -> Bool { HTTPOrigin(url).map(mayAsk) ?? false }
+
+    private func mayAsk(_ origin: HTTPOrigin) -> Bool {
+        switch reach {
+        case .listed(let origins): origins.contains(origin)
+        case .given(let hosts): hosts.mayBe(origin)
+        }
+    }
+
+    func send(_ request: NetworkRequest) async throws -> NetworkResponse {
+        let limit = request.timeout ?? Self.timeout(of: request)
+        return try await Self.telling {
+            try await within(limit) {
+                let response = try await execute(request, limit)
+                let body = try await response.body.collect(upTo: request.maximumBody)
+                return NetworkResponse(
+                    status: Int(response.status.code),
+                    headers: Self.fields(response.headers),
+                    body: body
+                )
+            }
+        }
+    }
+
+    func open(_ request: NetworkRequest) async throws -> NetworkStream {
+        let limit = request.timeout ?? Self.timeout(of: request)
+        let response = try await Self.telling { try await within(limit) { try await execute(request, limit) } }
+        return NetworkStream(
+            status: Int(response.status.code),
+            headers: Self.fields(response.headers),
+            body: Self.pieces(of: response.body)
+        )
+    }
+
+    private func execute(_ request: NetworkRequest, _ limit: Duration) async throws -> HTTPClientResponse {
+        guard let origin = HTTPOrigin(request.url), mayAsk(origin) else {
+            throw NetworkHTTPFailure.notSent("it is not asked at such an address")
+        }
+        let client =
+            switch reach {
+            case .listed: connections.open
+            case .given(let hosts): try await connections.guarded(origin, by: hosts)
+            }
+        var outgoing = HTTPClientRequest(url: request.url)
+        outgoing.method = HTTPMethod(rawValue: request.method.rawValue)
+        for field in request.headers { outgoing.headers.add(name: field.name.rawName, value: field.value) }
+        if let body = request.body { outgoing.body = .bytes(body) }
+        let deadline = NIODeadline.now() + TimeAmount(limit)
+        do {
+            return try await client.execute(outgoing, deadline: deadline)
+        } catch let error as HTTPClientError where error == .remoteConnectionClosed && request.method.isSafe {
+            // A connection that was kept and closed at the other end just now; what is only read can be asked again.
+            return try await client.execute(outgoing, deadline: deadline)
+        }
+    }
+
+    /// Puts what went wrong into the words of `NetworkHTTPFailure`; says nothing of URLs, which may hold tokens.
+    private static func telling<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let failure as NetworkHTTPFailure {
+            throw failure
+        } catch let failure as OutsideUnreachable {
+            throw NetworkHTTPFailure.notSent(failure.reason)
+        } catch is DeadlineExceeded {
+            throw NetworkHTTPFailure.noAnswer("the network did not answer in time")
+        } catch is NIOTooManyBytesError {
+            throw NetworkHTTPFailure.tooLarge
+        } catch let error as HTTPClientError {
+            switch error {
+            case .connectTimeout, .tlsHandshakeTimeout: throw NetworkHTTPFailure.notSent("no connection in time")
+            case .cancelled: throw CancellationError()
+            case .deadlineExceeded, .readTimeout:
+                throw NetworkHTTPFailure.noAnswer("the network did not answer in time")
+            default: throw NetworkHTTPFailure.noAnswer("the connection ended before the answer did")
+            }
+        } catch is NIOConnectionError {
+            throw NetworkHTTPFailure.notSent("no connection")
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            throw NetworkHTTPFailure.noAnswer("the connection ended before the answer did")
+        }
+    }
+
+    private static func timeout(of request: NetworkRequest) -> Duration {
+        (request.body?.readableBytes ?? 0) > largeBody ? .seconds(60) : .seconds(10)
+    }
+
+    private static func fields(_ headers: HTTPHeaders) -> HTTPFields {
+        var fields = HTTPFields()
+        for (name, value) in headers {
+            if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
+        }
+        return fields
+    }
+
+    private static func pieces(of body: HTTPClientResponse.Body) -> AsyncThrowingStream<ByteBuffer, any Error> {
+        AsyncThrowingStream { continuation in
+            let task = Task {
+                do {
+                    for try await piece in body { continuation.yield(piece) }
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: NetworkHTTPFailure.noAnswer("the stream ended"))
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+}
+
+extension HTTPRequest.Method {
+    /// Whether asking changes nothing (RFC 9110, section 9.2.1).
+    var isSafe: Bool { [.get, .head, .options].contains(self) }
+}

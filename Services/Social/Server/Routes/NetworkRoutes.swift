@@ -1,0 +1,78 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServiceHost
+import SocialAPI
+import Wire
+
+/// Serves `/networks`: what is linked, by tokens or by the networks' own pages.
+struct NetworkRoutes {
+    let linking: Linking
+    let authorizations: Authorizations
+
+    func add(to routes: SuiteRoutes) {
+        routes.user.get("networks", use: list)
+        routes.user.put("networks/:network", use: link)
+        routes.user.delete("networks/:network", use: unlink)
+        routes.user.post("networks/:network/authorize", use: authorize)
+        routes.open.get("networks/:network/callback", use: comeBack)
+        routes.open.get("networks/:network/client-metadata.json", use: document)
+        routes.user.post("networks/:network/complete", use: complete)
+    }
+
+    func list(request: Request, context: UserContext) async throws -> Page<NetworkStatus> {
+        try await linking.list(of: context.user)
+    }
+
+    func link(request: Request, context: UserContext) async throws -> Reply<NetworkStatus> {
+        let network = try context.network()
+        let draft = try await request.decode(as: LinkDraft.self, context: context)
+        return Reply(try await linking.link(draft, to: network, for: context.user))
+    }
+
+    func unlink(request: Request, context: UserContext) async throws -> Reply<NetworkStatus> {
+        Reply(try await linking.unlink(context.network(), of: context.user))
+    }
+
+    func authorize(request: Request, context: UserContext) async throws -> Reply<AuthorizationPage> {
+        let network = try context.network()
+        let draft = try await request.decode(as: AuthorizationDraft.self, context: context)
+        return Reply(try await authorizations.begin(draft, on: network, by: context.identity))
+    }
+
+    func comeBack(request: Request, context: SuiteContext) async throws -> Response {
+        let query = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
+        let parameters = Dictionary(query) { first, _ in first }
+        let url = try await authorizations.back(from: context.network(), with: parameters)
+        // The code is in it: it goes into no cache and to no other site.
+        return Response(
+            status: .found,
+            headers: [.location: url, .cacheControl: "no-store", .referrerPolicy: "no-referrer"]
+        )
+    }
+
+    func document(request: Request, context: SuiteContext) async throws -> Response {
+        let document = try authorizations.document(of: context.network()).compact()
+        return Response(
+            status: .ok,
+            headers: [.contentType: "application/json", .cacheControl: "public, max-age=600"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: document))
+        )
+    }
+
+    func complete(request: Request, context: UserContext) async throws -> Reply<NetworkStatus> {
+        let network = try context.network()
+        let code = try await request.decode(as: AuthorizationCode.self, context: context).code
+        return Reply(try await authorizations.complete(code, on: network, by: context.identity))
+    }
+}
+
+extension RequestContext {
+    /// The network of a path.
+    func network() throws -> Network {
+        guard let network = Network(named: try path("network")) else {
+            throw APIError(.notFound, "no_such_network", "there is no such network")
+        }
+        return network
+    }
+}

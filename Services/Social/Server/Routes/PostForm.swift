@@ -1,0 +1,104 @@
+import Hummingbird
+import Multipart
+import NIOCore
+import ServiceHost
+import SocialAPI
+import Wire
+
+/// A post that comes as a form: `meta` and `data` as JSON, and the files themselves as `photo` and `video`.
+struct PostForm {
+    /// What a request may bring with it, in bytes: all that the gateway lets through.
+    private static let maximumFile = 25_165_824
+    private static let maximumFields = 1_048_576
+
+    var request = SocialRequest()
+    var photo: OutgoingMedia?
+    var video: OutgoingMedia?
+
+    var hasFile: Bool { photo != nil || video != nil }
+
+    /// Whether a request is a form.
+    static func isForm(_ request: Request) -> Bool {
+        request.headers[.contentType].flatMap { FieldParameters($0) }?.word == "multipart/form-data"
+    }
+
+    /// - Throws: `invalid` for a form that cannot be read, `tooLarge` for one that holds too much.
+    init(_ request: Request) async throws {
+        let type = request.headers[.contentType].flatMap { FieldParameters($0) }
+        guard let boundary = type?["boundary"], let parser = MultipartParser(boundary: boundary) else {
+            throw APIError.invalid("Content-Type", "a form has a boundary of 1 to 70 characters")
+        }
+        do {
+            try await read(MultipartReader(parser, UploadBody(request)))
+        } catch let error as MultipartError {
+            throw APIError(form: error)
+        }
+    }
+
+    private mutating func read(_ reader: MultipartReader<UploadBody>) async throws {
+        var reader = reader
+        var room = (file: Self.maximumFile, fields: Self.maximumFields)
+        var alts: [String: String] = [:]
+        while let part = try await reader.nextPart() {
+            let isFile = part.name == "photo" || part.name == "video"
+            var content = ByteBuffer()
+            while var bytes = try await reader.nextContent() {
+                if isFile { room.file -= bytes.readableBytes } else { room.fields -= bytes.readableBytes }
+                guard room.file >= 0, room.fields >= 0 else {
+                    throw APIError(.tooLarge, "too_large", "the form holds too much", field: part.name)
+                }
+                content.writeBuffer(&bytes)
+            }
+            try take(part.name, content, &alts)
+        }
+        photo?.alt = alts["photoAlt"]
+        video?.alt = alts["videoAlt"]
+    }
+
+    private mutating func take(_ name: String, _ content: ByteBuffer, _ alts: inout [String: String]) throws {
+        switch name {
+        case "photo": photo = try media(content, "image/", name, after: photo)
+        case "video": video = try media(content, "video/", name, after: video)
+        case "photoAlt", "videoAlt": alts[name] = try Self.alt(content, name)
+        case "data", "meta":
+            let read = try WireJSON.decode(SocialRequest.self, from: Self.field(name, content).compact())
+            if name == "data" { request.data = read.data } else { request.meta = read.meta }
+        default: break
+        }
+    }
+
+    private static func alt(_ content: ByteBuffer, _ name: String) throws -> String {
+        let text = String(buffer: content)
+        guard !text.unicodeScalars.contains("\0") else {
+            throw APIError(.invalid, "nul_character", "text may not contain NUL (U+0000)", field: name)
+        }
+        guard text.unicodeScalars.count <= FeedDraft.maximumAlt else {
+            throw APIError.invalid(name, "an alternative text has at most \(FeedDraft.maximumAlt) characters")
+        }
+        return text
+    }
+
+    /// A part as a body of JSON has it.
+    private static func field(_ name: String, _ content: ByteBuffer) throws -> JSONValue {
+        do {
+            return .object([name: try WireJSON.decode(JSONValue.self, from: Array(content.readableBytesView))])
+        } catch var error as APIError {
+            error.field = error.field.map { "\(name).\($0)" } ?? name
+            throw error
+        }
+    }
+
+    private func media(
+        _ content: ByteBuffer,
+        _ prefix: String,
+        _ field: String,
+        after known: OutgoingMedia?
+    ) throws -> OutgoingMedia {
+        guard known == nil else { throw APIError.invalid(field, "a post has one \(field)", code: "too_many_files") }
+        let type = BroughtFiles.type(of: content)
+        guard type.hasPrefix(prefix) else {
+            throw APIError(.unsupportedMediaType, "unsupported_media_type", "the \(field) is none", field: field)
+        }
+        return OutgoingMedia(bytes: content, type: type)
+    }
+}

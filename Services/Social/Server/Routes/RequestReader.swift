@@ -1,0 +1,121 @@
+import Credentials
+import Foundation
+import HTTPTypes
+import Hummingbird
+import ServiceHost
+import SocialAPI
+import Wire
+
+/// Reads what a request of a list says, in its query, its body or both.
+struct RequestReader: Sendable {
+    /// A request as the rules want it.
+    struct Asked: Sendable {
+        var asker: Asker
+        var reading: Reading.Request
+        var network: Network?
+        var thread: String?
+        /// What is to be posted, where something is.
+        var data: JSONValue?
+        var files = Writing.Files()
+        /// When, of a post for later.
+        var at: Date?
+        /// By which a post is known that comes again.
+        var key: String?
+    }
+
+    let rules: AccountRules
+    let slots: UploadSlots
+
+    func read(_ request: Request, _ context: UserContext) async throws -> Asked {
+        let form = PostForm.isForm(request) ? try await PostForm(request) : nil
+        let body = if let form { form.request } else { try await Self.body(of: request, context) }
+        let network = try request.query("network") ?? body.network
+        let limit = try body.limit.map { try Self.checked($0) } ?? 20
+        return Asked(
+            asker: try asker(request, context, given: body.meta),
+            reading: Reading.Request(
+                limit: try request.limit(default: limit),
+                cursor: try request.query("cursor") ?? body.cursor,
+                includesRaw: try request.flag("raw") ?? body.raw ?? false
+            ),
+            network: try network.map(Self.network),
+            thread: try Self.thread(request.query("thread") ?? body.thread),
+            // A file alone is a post too.
+            data: body.data ?? (form?.hasFile == true ? .object([:]) : nil),
+            files: Writing.Files(photo: form?.photo, video: form?.video),
+            at: body.at,
+            key: request.headers[.idempotencyKey]
+        )
+    }
+
+    private func asker(
+        _ request: Request,
+        _ context: UserContext,
+        given: [Network: GivenAccount]
+    ) throws -> Asker {
+        var asker = Asker(user: context.user, credential: try Credential(request.headers)?.token ?? "")
+        for (network, account) in given {
+            let prefix = "meta.\(network.rawValue)."
+            asker.given[network] = try rules.account(LinkDraft(account), on: network, of: context.user, field: prefix)
+        }
+        return asker
+    }
+
+    /// Reads a request that may bring files and does what it asks for; files are held in memory, so there are few at once.
+    func reading<Value>(
+        _ request: Request,
+        _ context: UserContext,
+        _ body: (Asked) async throws -> Value
+    ) async throws -> Value {
+        guard PostForm.isForm(request) else { return try await body(read(request, context)) }
+        return try await slots.use(context.user) { try await body(read(request, context)) }
+    }
+
+    /// A body that may be left out, also of a GET.
+    private static func body(of request: Request, _ context: UserContext) async throws -> SocialRequest {
+        try await request.decodeIfThere(as: SocialRequest.self, context: context) ?? SocialRequest()
+    }
+
+    private static func network(_ name: String) throws -> Network {
+        guard let network = Network(named: name) else {
+            throw APIError.invalid("network", "there is no network \"\(name)\"")
+        }
+        return network
+    }
+
+    /// Whatever names it on its network goes into addresses.
+    private static func thread(_ name: String?) throws -> String? {
+        guard name?.utf8.count ?? 0 <= 1_024 else {
+            throw APIError.invalid("thread", "a thread has at most 1,024 bytes")
+        }
+        return name
+    }
+
+    private static func checked(_ limit: Int) throws -> Int {
+        guard 1...100 ~= limit else {
+            throw APIError.invalid("limit", "\"limit\" must be a whole number from 1 to 100")
+        }
+        return limit
+    }
+}
+
+extension Request {
+    /// A yes or no from the query.
+    fileprivate func flag(_ name: String) throws -> Bool? {
+        switch try query(name) {
+        case nil: nil
+        case "1", "true", "": true
+        case "0", "false": false
+        default: throw APIError.invalid(name, "\"\(name)\" must be true or false")
+        }
+    }
+}
+
+extension Credential {
+    /// What it is, however it came.
+    var token: String {
+        switch self {
+        case .bearer(let token), .session(let token): token
+        }
+    }
+}

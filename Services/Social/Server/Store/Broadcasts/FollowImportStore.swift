@@ -1,0 +1,42 @@
+import Foundation
+import Postgres
+import Wire
+
+/// The table `follow_imports`: when it is looked again whom people follow.
+struct FollowImportStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// Some of those with a Reddit account whose turn it is; it is nobody else's until `next`.
+    func claim(limit: Int, at now: Date, next: Date) async throws -> [User.ID] {
+        try await db.all(
+            """
+            INSERT INTO follow_imports AS known (application_id, user_id, due_at)
+            SELECT application_id, user_id, \(next)
+            FROM accounts LEFT JOIN follow_imports AS turns USING (application_id, user_id)
+            WHERE network = 'reddit' AND state <> 'reauthenticate' AND (turns.due_at IS NULL OR turns.due_at <= \(now))
+            LIMIT \(limit)
+            ON CONFLICT ON CONSTRAINT follow_imports_pkey DO UPDATE SET due_at = excluded.due_at
+            WHERE known.due_at <= \(now)
+            RETURNING application_id, user_id
+            """,
+            as: { User.ID(application: try $0.string("application_id"), user: try $0.string("user_id")) }
+        )
+    }
+
+    /// Sets when it is somebody's turn.
+    func postpone(_ user: User.ID, until next: Date) async throws {
+        try await db.run(
+            """
+            INSERT INTO follow_imports (application_id, user_id, due_at)
+            VALUES (\(user.application), \(user.user), \(next))
+            ON CONFLICT ON CONSTRAINT follow_imports_pkey DO UPDATE SET due_at = excluded.due_at
+            """
+        )
+    }
+
+    func forget(_ user: User.ID) async throws {
+        try await db.run(
+            "DELETE FROM follow_imports WHERE application_id = \(user.application) AND user_id = \(user.user)"
+        )
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Postgres
+import SocialAPI
+import Wire
+
+/// A post's part on one network, as it is kept.
+struct DeliveryRecord: Sendable {
+    enum State: String, Sendable {
+        case waiting
+        /// The request that people see the result of may be on its way.
+        case sent
+        /// It was on its way, and nobody knows what came of it.
+        case unknown
+        case done
+    }
+
+    var post: UUID
+    var network: Network
+    var state: State
+    var prepared: PreparedPost?
+    var result: PostResult?
+    /// How often it was looked for in vain.
+    var looks: Int
+    /// When the request that people see the result of was last sent.
+    var sentAt: Date?
+}
+
+/// The table `deliveries`.
+struct DeliveryStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// What is known of the delivery: a new one, or the same from an attempt before.
+    func begin(_ post: UUID, on network: Network, now: Date) async throws -> DeliveryRecord {
+        try await db.one(
+            """
+            INSERT INTO deliveries AS known (post_id, network, changed_at)
+            VALUES (\(post), \(network.rawValue), \(now))
+            ON CONFLICT ON CONSTRAINT deliveries_pkey DO UPDATE SET changed_at = known.changed_at
+            RETURNING \(unsafe: columns)
+            """,
+            as: DeliveryRecord.init(row:)
+        )
+    }
+
+    func all(of posts: [UUID]) async throws -> [DeliveryRecord] {
+        try await db.all(
+            "SELECT \(unsafe: columns) FROM deliveries WHERE post_id = ANY(\(posts))",
+            as: DeliveryRecord.init(row:)
+        )
+    }
+
+    func keep(_ prepared: PreparedPost?, of delivery: DeliveryRecord) async throws {
+        try await db.run(
+            """
+            UPDATE deliveries SET prepared = \(try prepared.map { try PostgresJSON(encoding: $0) })
+            WHERE post_id = \(delivery.post) AND network = \(delivery.network.rawValue)
+            """
+        )
+    }
+
+    /// Moves on from one state to another; false where somebody else has moved it.
+    func move(
+        _ delivery: DeliveryRecord,
+        from old: DeliveryRecord.State,
+        to new: DeliveryRecord.State,
+        result: PostResult? = nil,
+        now: Date
+    ) async throws -> Bool {
+        try await db.run(
+            """
+            UPDATE deliveries
+            SET state = \(new.rawValue), result = \(try result.map { try PostgresJSON(encoding: $0) }),
+                changed_at = \(now), sent_at = CASE WHEN \(new == .sent) THEN \(now) ELSE sent_at END
+            WHERE post_id = \(delivery.post) AND network = \(delivery.network.rawValue) AND state = \(old.rawValue)
+            """
+        ) == 1
+    }
+
+    /// Takes some whose outcome has been unknown for a while, and counts the look that is taken.
+    ///
+    /// The first look is after `pause` seconds, each further one after twice as long.
+    func claimUnknown(pausing pause: Double, now: Date, limit: Int) async throws -> [DeliveryRecord] {
+        try await db.all(
+            """
+            UPDATE deliveries SET changed_at = \(now), looks = looks + 1, state = 'unknown'
+            WHERE (post_id, network) IN (
+                SELECT post_id, network FROM deliveries
+                WHERE state IN ('sent', 'unknown') AND changed_at + make_interval(secs => \(pause) * power(2, looks)) < \(now)
+                ORDER BY changed_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
+            )
+            RETURNING \(unsafe: columns)
+            """,
+            as: DeliveryRecord.init(row:)
+        )
+    }
+}
+
+private let columns = "post_id, network, state, prepared, result, looks, sent_at"
+
+extension DeliveryRecord {
+    fileprivate init(row: PostgresRow) throws {
+        let (network, state) = (try row.string("network"), try row.string("state"))
+        guard let known = Network(rawValue: network), let stands = State(rawValue: state) else {
+            throw UnreadableRow("deliveries", "\(network) \(state)")
+        }
+        self.init(
+            post: try row.uuid("post_id"),
+            network: known,
+            state: stands,
+            prepared: try row.optionalJSON("prepared") == nil ? nil : row.decoded("prepared"),
+            result: try row.optionalJSON("result") == nil ? nil : row.decoded("result"),
+            looks: try row.int("looks"),
+            sentAt: try row.optionalDate("sent_at")
+        )
+    }
+}

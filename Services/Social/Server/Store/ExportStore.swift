@@ -1,0 +1,81 @@
+import Foundation
+import Postgres
+import ServiceHost
+import Wire
+
+/// What social keeps of somebody, out of all its tables, for his export; of linked accounts not the tokens, which are keys to
+/// them.
+struct ExportStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    func accounts(of user: User.ID) async throws -> [JSONValue] {
+        try await ExportPages.all(
+            """
+            SELECT json_build_object(
+                'network', network, 'id', native_id, 'username', username, 'instance', instance, 'state', state,
+                'linkedAt', \(unsafe: ExportPages.time("linked_at"))
+            )::text AS row
+            FROM accounts
+            WHERE application_id = \(user.application) AND user_id = \(user.user)
+            ORDER BY network
+            """,
+            of: db
+        )
+    }
+
+    /// With what became of each on every network.
+    func posts(of user: User.ID) async throws -> [JSONValue] {
+        try await ExportPages.all(
+            """
+            SELECT json_build_object(
+                'id', post_id, 'draft', draft, 'createdAt', \(unsafe: ExportPages.time("created_at")),
+                'thread', thread, 'at', \(unsafe: ExportPages.time("due_at")), 'isScheduled', is_scheduled, 'isDone', is_done,
+                'results', (
+                    SELECT json_object_agg(network, json_build_object('state', state, 'result', result))
+                    FROM deliveries WHERE deliveries.post_id = posts.post_id
+                )
+            )::text AS row
+            FROM posts
+            WHERE application_id = \(user.application) AND user_id = \(user.user)
+            ORDER BY created_at, post_id
+            """,
+            of: db
+        )
+    }
+
+    /// The files of his posts by post and element, without their bytes.
+    func files(of user: User.ID) async throws -> [(post: UUID, element: String)] {
+        try await db.all(
+            """
+            SELECT post_media.post_id, post_media.element FROM post_media
+            JOIN posts ON posts.post_id = post_media.post_id
+            WHERE posts.application_id = \(user.application) AND posts.user_id = \(user.user)
+            ORDER BY posts.created_at, post_media.post_id, post_media.element
+            """
+        ) { (try $0.uuid("post_id"), try $0.string("element")) }
+    }
+
+    /// Nil where it has gone meanwhile.
+    func bytes(of file: (post: UUID, element: String)) async throws -> [UInt8]? {
+        try await db.first(
+            "SELECT bytes FROM post_media WHERE post_id = \(file.post) AND element = \(file.element)"
+        ) { try $0.bytes("bytes") }
+    }
+
+    /// What changed for him on his networks, as far as it is kept.
+    func changes(of user: User.ID, after place: [Int64]?) async throws -> ExportPages.Page {
+        try await ExportPages.page(
+            """
+            SELECT ARRAY[place] AS place, json_build_object(
+                'kind', kind, 'list', list, 'id', item_id, 'item', item,
+                'at', \(unsafe: ExportPages.time("happened_at"))
+            )::text AS row
+            FROM changes
+            WHERE application_id = \(user.application) AND user_id = \(user.user) AND place > \(place?.first ?? 0)
+            ORDER BY place
+            LIMIT \(ExportPages.limit)
+            """,
+            of: db
+        )
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import HTTPTypes
+import SandboxServer
+import ServiceClient
+import ServiceHost
+import SocialAPI
+import TestSupport
+import Wire
+
+@testable import SocialServer
+
+/// Social over the sandbox's Reddit, with a push that notes what it is told, and a clock of the test's own.
+struct BroadcastScene: Sendable {
+    let service: TestService
+    let sandbox: Sandbox
+    let push: FavouritesStandIn
+    let clock: TestClock
+    let keys: TestKeys
+    let ann: Person
+
+    var live: Broadcasts { sandbox.networks.live }
+
+    /// Lets a round's time come, and waits until it has been asked.
+    func nextRound() async throws {
+        let polls = live.polls
+        clock.advance(by: 5)
+        try await eventually { live.polls > polls }
+    }
+
+    func broadcasts() async throws -> TestAnswer { try await ann.ask(.get, "/broadcasts") }
+
+    /// Waits until the list is as it is to be.
+    func untilListed(_ isSo: @escaping ([JSONValue]) -> Bool) async throws {
+        try await eventually { isSo(try await broadcasts().json["broadcasts"].array) }
+    }
+
+    /// Links the account that somebody has at the sandbox.
+    func link(_ person: Person, as name: String) async throws {
+        let account = sandbox.networks.account(name, on: .reddit)
+        let tokens = [
+            "access_token": account?.accessToken ?? "", "refresh_token": account?.refreshToken ?? "",
+        ]
+        let body = String(decoding: try WireJSON.encoder().encode(tokens), as: UTF8.self)
+        let answer = try await person.ask(.put, "/networks/reddit", body)
+        guard answer.status == 200 else { throw TestSupportError(answer.text) }
+    }
+
+    /// Another instance, over the same database and networks.
+    func another(_ body: (TestService) async throws -> Void) async throws {
+        try await TestService.with(
+            SocialService.self,
+            over: service.database,
+            settings: Self.settings(sandbox),
+            neighbours: Self.neighbours(keys, push),
+            now: clock.read,
+            body
+        )
+    }
+
+    fileprivate static func settings(_ sandbox: Sandbox) -> [String: String] {
+        Scene.settings.merging([
+            "RPAN_URL": "\(sandbox.url)/rpan", "REDDIT_URL": "\(sandbox.url)/reddit",
+            "REDDIT_CLIENT_ID": "roost-reddit", "REDDIT_CLIENT_SECRET": "roost-reddit-secret",
+            "EVENT_SUBSCRIBERS": "broadcast.live=push",
+        ]) { $1 }
+    }
+
+    fileprivate static func neighbours(_ keys: TestKeys, _ push: FavouritesStandIn) -> Neighbours {
+        .with([
+            "auth": ServiceClient(callee: "auth", transport: AuthTransport(keys), retry: .never),
+            "push": ServiceClient(callee: "push", transport: push, retry: .never),
+        ])
+    }
+}
+
+private let sandboxKeys = Result { try SandboxKeys() }
+
+/// Runs the scene; `prepare` says what there is before the service starts.
+func withBroadcasts(
+    _ prepare: (Sandbox) throws -> Void = { _ in },
+    _ body: (BroadcastScene) async throws -> Void
+) async throws {
+    let (clock, keys, push) = (TestClock(), TestKeys(), FavouritesStandIn())
+    var configuration = SandboxConfiguration()
+    configuration.now = clock.read
+    configuration.threads = 1
+    configuration.posts = 20
+    configuration.keys = try sandboxKeys.get()
+    try await Sandbox.run(configuration) { sandbox in
+        try prepare(sandbox)
+        try await TestService.with(
+            SocialService.self,
+            settings: BroadcastScene.settings(sandbox),
+            neighbours: BroadcastScene.neighbours(keys, push),
+            now: clock.read
+        ) { service in
+            let ann = try await Person(User.ID(application: Scene.application, user: "ann"), at: service, keys)
+            let scene = BroadcastScene(
+                service: service,
+                sandbox: sandbox,
+                push: push,
+                clock: clock,
+                keys: keys,
+                ann: ann
+            )
+            try await eventually { scene.live.polls > 0 }
+            try await body(scene)
+        }
+    }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import HTTPTypes
+import Postgres
+import PushAPI
+import SandboxServer
+import SocialAPI
+import TestSupport
+import Testing
+import Wire
+
+@testable import SocialServer
+
+/// What is live, and that its followers are told once.
+@Suite(.timeLimit(.minutes(2))) struct BroadcastTests {
+    @Test func favouritesComeFirstAndThenWhoIsWatchedMost() async throws {
+        try await withBroadcasts { scene in
+            scene.push.favour(["gardener", "painter"])
+            try await scene.untilListed { $0.count == 3 }
+
+            let answer = try await scene.broadcasts()
+
+            let list = answer.json["broadcasts"].array
+            #expect(list.map { $0["broadcaster"].string } == ["painter", "gardener", "pianist"])
+            #expect(list.map { $0["favourite"].bool } == [true, true, false])
+            #expect(list.map { $0["watchers"].int } == [56, 55, 57])
+            #expect(list[2]["community"].string == "RedditSessions" && list[2]["state"].string == "IS_LIVE")
+            #expect(list[2]["commentCount"].int == 32 || list[2]["commentCount"].int == 31)
+            #expect(list[2]["startedAt"].string?.hasSuffix("Z") == true)
+            // Push is asked in the person's own name.
+            #expect(scene.push.credentials == ["Bearer \(scene.ann.token)"])
+        }
+    }
+
+    @Test func withoutPushTheListIsThereAndSaysNothingOfFavourites() async throws {
+        try await withBroadcasts { scene in
+            try await scene.untilListed { $0.count == 3 }
+            scene.push.leave()
+
+            let list = try await scene.broadcasts().json["broadcasts"].array
+
+            #expect(list.map { $0["broadcaster"].string } == ["pianist", "painter", "gardener"])
+            #expect(list.allSatisfy { $0["favourite"] == .null })
+        }
+    }
+
+    @Test func aNewStreamIsToldOnceByAllInstancesAndAfterARestart() async throws {
+        try await withBroadcasts { scene in
+            try await eventually { scene.push.told.count == 1 }
+            try await scene.another { _ in
+                let stream = scene.live.begin("cellist", in: "RedditSets", title: "Suites")
+                try await scene.nextRound()
+                try await eventually { scene.push.told.count == 2 }
+                for _ in 0..<3 { try await scene.nextRound() }
+
+                let live = try #require(scene.push.told.last)
+                #expect(live.streamId == stream.id && live.broadcaster == "cellist" && live.title == "Suites")
+                #expect(live.community == "RedditSets" && live.url.hasPrefix("https://www.reddit.com/rpan/r/"))
+            }
+            try await scene.another { _ in
+                for _ in 0..<3 { try await scene.nextRound() }
+                // Told or not is settled in the round's own transaction; a second event would be in the outbox by now.
+                let rows = try await scene.service.database.pool.all(
+                    "SELECT count(*) AS waiting FROM event_outbox",
+                    as: { try $0.int("waiting") }
+                )
+                #expect(rows == [0])
+            }
+            #expect(scene.push.told.count == 2)
+            #expect(Set(scene.push.told.map(\.streamId)).count == 2)
+        }
+    }
+
+    @Test func whatBeganLongAgoIsNoNewsAtTheFirstStart() async throws {
+        try await withBroadcasts { scene in
+            try await scene.untilListed { $0.count == 3 }
+            try await eventually { scene.push.told.count == 1 }
+
+            // The sandbox's three began 10, 20 and 30 minutes ago.
+            for _ in 0..<2 { try await scene.nextRound() }
+            #expect(scene.push.told.map(\.broadcaster) == ["pianist"])
+        }
+    }
+
+    @Test func twoInstancesAskOnceARound() async throws {
+        try await withBroadcasts { scene in
+            try await scene.another { _ in
+                let polls = scene.live.polls
+                for _ in 0..<4 { try await scene.nextRound() }
+                // Both have had time for as many rounds again by the database's own count.
+                let rounds = try await scene.service.database.pool.all(
+                    "SELECT round FROM broadcast_poll",
+                    as: { try $0.int("round") }
+                )
+                #expect(scene.live.polls == polls + 4)
+                #expect(rounds == [scene.live.polls])
+            }
+        }
+    }
+
+    @Test func anInstanceWhoseClockRanAheadHoldsUpNobody() async throws {
+        try await withBroadcasts { scene in
+            let polls = scene.live.polls
+            try await scene.service.database.pool.run(
+                "UPDATE broadcast_poll SET due_at = \(scene.clock.read() + 3_600)"
+            )
+
+            try await eventually { scene.live.polls > polls }
+        }
+    }
+
+    @Test func aStreamIsToldWhenItIsKnownWhoseItIsAndSinceWhen() async throws {
+        try await withBroadcasts { scene in
+            try await eventually { scene.push.told.count == 1 }
+            let id = scene.live.begin("cellist", isPublished: false).id
+            scene.live.begin(nil, in: "pan")
+            try await scene.nextRound()
+            try await scene.untilListed { $0.count == 5 }
+            #expect(scene.push.told.count == 1)
+
+            scene.live.publish(id)
+            try await scene.nextRound()
+            try await eventually { scene.push.told.count == 2 }
+            for _ in 0..<3 { try await scene.nextRound() }
+
+            #expect(scene.push.told.last?.streamId == id)
+            #expect(scene.push.told.count == 2)
+            let unnamed = try await scene.broadcasts().json["broadcasts"].array.filter { $0["broadcaster"] == .null }
+            #expect(unnamed.count == 1)
+        }
+    }
+
+    @Test func whatEndsIsNoLongerListedAndStillFound() async throws {
+        try await withBroadcasts { scene in
+            let stream = scene.live.begin("cellist")
+            try await scene.nextRound()
+            try await scene.untilListed { $0.count == 4 }
+            scene.push.favour(["cellist"])
+            let onAir = try await scene.ann.ask(.get, "/broadcasts/\(stream.id)")
+
+            scene.live.end(stream.id)
+            try await scene.nextRound()
+            try await scene.untilListed { $0.count == 3 }
+            let after = try await scene.ann.ask(.get, "/broadcasts/\(stream.id.dropFirst(3))")
+            let unknown = try await scene.ann.ask(.get, "/broadcasts/t3_none")
+
+            #expect(onAir.json["state"].string == "IS_LIVE" && onAir.json["favourite"].bool == true)
+            #expect(after.json["state"].string == "ENDED" && after.json["id"].string == stream.id)
+            #expect(unknown.status == 404 && unknown.json["code"].string == "broadcast_not_found")
+        }
+    }
+
+    @Test(arguments: [
+        ScriptRule(service: .rpan, status: 503), ScriptRule(service: .rpan, status: 429),
+        ScriptRule(service: .rpan, behaviour: .html), ScriptRule(service: .rpan, behaviour: .malformed),
+        ScriptRule(service: .rpan, behaviour: .large), ScriptRule(service: .rpan, behaviour: .cut),
+    ])
+    func whatFailsLeavesTheListForAMinuteAndThenSaysSo(rule: ScriptRule) async throws {
+        try await withBroadcasts { scene in
+            try await scene.untilListed { $0.count == 3 }
+            try scene.sandbox.script.add(rule)
+            scene.clock.advance(by: 5)
+            try await scene.untilFailures(1)
+            let soon = try await scene.broadcasts()
+            scene.clock.advance(by: 61)
+            try await scene.untilFailures(2)
+            let late = try await scene.broadcasts()
+            scene.sandbox.script.clear()
+            scene.clock.advance(by: 61)
+            try await eventually { try await scene.broadcasts().status == 200 }
+
+            #expect(soon.status == 200 && soon.json["broadcasts"].array.count == 3)
+            #expect(late.status == 503 && late.headers[.retryAfter] != nil)
+            let healed = try await scene.broadcasts()
+            #expect(healed.json["broadcasts"].array.count == 3)
+        }
+    }
+
+    @Test func communitiesAreThoseKnownOfOldAndThoseSeen() async throws {
+        try await withBroadcasts { scene in
+            scene.live.begin("cellist", in: "GarageCrew")
+            try await scene.nextRound()
+            try await scene.untilListed { $0.count == 4 }
+
+            let list = try await scene.ann.ask(.get, "/broadcasts/communities").json["communities"].array
+
+            let names = list.compactMap { $0["name"].string }
+            #expect(names.contains("GarageCrew") && names.contains("TalentShow") && names.contains("lgbt"))
+            #expect(Set(names.map { $0.lowercased() }).count == names.count)
+            #expect(list.first { $0["name"].string == "GarageCrew" }?["icon"].string?.hasPrefix("http") == true)
+        }
+    }
+
+    @Test func nobodyIsLetInWithoutACredential() async throws {
+        try await withBroadcasts { scene in
+            for path in ["/broadcasts", "/broadcasts/communities", "/broadcasts/t3_x"] {
+                let answer = try await scene.service.send(.get, path)
+                #expect(answer.status == 403, "\(path)")
+            }
+            let imported = try await scene.service.send(.post, "/broadcasts/import")
+            #expect(imported.status == 403)
+        }
+    }
+}
+
+extension BroadcastScene {
+    /// Waits until so many rounds after another have brought nothing.
+    func untilFailures(_ count: Int) async throws {
+        try await eventually {
+            let failures = try await service.database.pool.all(
+                "SELECT failures FROM broadcast_poll",
+                as: { try $0.int("failures") }
+            )
+            return failures.first ?? 0 >= count
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import Foundation
+import SocialAPI
+import Testing
+import Wire
+
+@Suite struct ItemTests {
+    @Test func anItemIsWrittenWithItsNulls() throws {
+        let id = ItemID(.bluesky, "at://did:plc:me/app.bsky.feed.post/3k")
+        let item = Item(id: id, kind: .post, createdAt: .distantPast)
+
+        let json = try WireJSON.decoder().decode(JSONValue.self, from: WireJSON.encoder().encode(item))
+
+        guard case .object(let fields) = json else {
+            Issue.record("not an object")
+            return
+        }
+        #expect(fields["id"] == .string("bluesky:at://did:plc:me/app.bsky.feed.post/3k"))
+        #expect(fields["network"] == .string("bluesky"))
+        #expect(fields["author"] == .null && fields["location"] == .null && fields["liked"] == .null)
+        #expect(fields["raw"] == nil)
+    }
+
+    @Test func aNetworkIsKnownByTheSeedsOtherNameToo() {
+        #expect(ItemID("vimeo:7") == ItemID(.vine, "7"))
+        #expect(ItemID("vine:") == nil && ItemID("orkut:7") == nil && ItemID("vine") == nil)
+    }
+}

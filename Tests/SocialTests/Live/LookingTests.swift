@@ -1,0 +1,281 @@
+import Foundation
+import PushAPI
+import HTTPTypes
+import SocialAPI
+import TestSupport
+import Testing
+import Wire
+
+@testable import SocialServer
+
+/// What networks do not tell by themselves is found by looking.
+@Suite struct LookingTests {
+    private static let eager = ["SOCIAL_LOOKS_HOUR": Scene.looks(1_000_000)]
+
+    @Test func whatIsNewChangedOrGoneIsToldOnce() async throws {
+        try await withSocial(settings: Self.eager) { scene in
+            let network = scene.networks[.twitter]
+            network.fill("ann", times: [3, 2, 1])
+            try await scene.link(.twitter)
+            try await scene.looked(at: network, "feed ann")
+            network.lists.change { lists in
+                var changed = network.item("ann-1", at: 2)
+                changed.item.text = "changed"
+                lists["ann"] = [network.item("new", at: 9), network.item("ann-0", at: 3), changed]
+            }
+            try await scene.looked(at: network, "feed ann")
+            network.lists.change { $0["ann"]?.remove(at: 1) }
+            try await scene.looked(at: network, "feed ann")
+            try await scene.looked(at: network, "feed ann")
+
+            let told = try await scene.rows("SELECT kind || ' ' || item_id AS row FROM changes ORDER BY place")
+
+            // The last of the page may have moved to the next.
+            #expect(told == ["updated twitter:ann-1", "created twitter:new", "deleted twitter:ann-0"])
+        }
+    }
+
+    @Test func pushIsToldOfWhatIsNewAndOnce() async throws {
+        let push = PushStandIn()
+        try await withSocial(
+            settings: ["PUSH_URL": "http://push"].merging(Self.eager) { $1 },
+            neighbours: ["push": push.client]
+        ) { scene in
+            let network = scene.networks[.twitter]
+            try await scene.link(.twitter)
+            try await scene.looked(at: network, "notifications ann")
+            push.loseAnswers(1)
+            network.lists.change { $0["ann/notifications"] = [network.item("mention", at: 9)] }
+            try await scene.looked(at: network, "notifications ann")
+            try await push.has(1)
+
+            try await eventually { try await scene.rows("SELECT '' AS row FROM changes WHERE is_untold").isEmpty }
+            #expect(push.taken.map(\.kind) == [.social])
+            #expect(push.taken.first?.recipients.map(\.userId) == ["ann"])
+            #expect(push.bodies == ["text of mention"])
+        }
+    }
+
+    @Test func pushIsToldOfWhatOthersSayInAThreadAndNotOfOnesOwnDoing() async throws {
+        let push = PushStandIn()
+        try await withSocial(
+            settings: ["PUSH_URL": "http://push"].merging(Self.eager) { $1 },
+            neighbours: ["push": push.client]
+        ) { scene in
+            let network = scene.networks[.twitter]
+            try await scene.link(.twitter)
+            func thread(_ text: String, at time: Int, by author: String, unread: Int) -> NetworkItem {
+                var thread = network.item("thread", at: time)
+                (thread.item.kind, thread.item.text, thread.item.unread) = (.thread, text, unread)
+                thread.item.author = ItemAuthor(id: author, name: author)
+                return thread
+            }
+            network.lists.change { $0["ann/threads"] = [thread("of old", at: 1, by: "bob", unread: 1)] }
+            try await scene.looked(at: network, "threads ann")
+            for said in [
+                thread("are you there?", at: 2, by: "bob", unread: 2), thread("yes", at: 3, by: "id of ann", unread: 0),
+                thread("yes", at: 3, by: "id of ann", unread: 1), thread("well then", at: 4, by: "bob", unread: 1),
+            ] {
+                network.lists.change { $0["ann/threads"] = [said] }
+                try await scene.looked(at: network, "threads ann")
+            }
+            try await push.has(2)
+
+            #expect(try await scene.rows("SELECT kind AS row FROM changes").count == 4)
+            try await eventually { try await scene.rows("SELECT '' AS row FROM changes WHERE is_untold").isEmpty }
+            #expect(push.bodies == ["are you there?", "well then"])
+        }
+    }
+
+    @Test func namesThatBeginAlikeAreToldOfTheirOwn() async throws {
+        let push = PushStandIn()
+        let names = ["1", "2"].map { String(repeating: "a", count: 200) + $0 }
+        try await withSocial(settings: ["PUSH_URL": "http://push"], neighbours: ["push": push.client]) { scene in
+            for name in names {
+                let person = try await scene.person(name)
+                try await person.link(.facebook, "ann")
+            }
+
+            _ = try await scene.service.call("/webhooks/facebook", "id of ann created one 7")
+
+            try await push.has(2)
+            #expect(Set(push.taken.flatMap(\.recipients).map(\.userId)) == Set(names))
+            #expect(push.taken.allSatisfy { $0.id.utf8.count <= 200 })
+        }
+    }
+
+    @Test func theBudgetOfAKeyIsTheLaw() async throws {
+        // Two looks at once, and another each half minute.
+        try await withSocial(settings: ["SOCIAL_LOOKS_HOUR": Scene.looks(0) + ",twitter=120"]) { scene in
+            for index in 0..<10 {
+                let person = try await scene.person("person \(index)")
+                try await person.link(.twitter, "token\(index)")
+            }
+            let network = scene.networks[.twitter]
+            func looks() -> Int {
+                network.asked.value.count { !$0.hasPrefix("identify ") && !$0.hasPrefix("subscribe ") }
+            }
+            try await eventually { looks() >= 2 }
+
+            scene.clock.advance(by: 60)
+            try await eventually { looks() >= 4 }
+            // Nobody has looked oftener, though thirty lists are due.
+            let counted = try await scene.rows("SELECT (looks < 1)::text AS row FROM look_budgets")
+
+            #expect(looks() == 4)
+            #expect(counted == ["true"])
+        }
+    }
+
+    @Test func whereNothingHappensIsLookedAtLess() async throws {
+        try await withSocial(settings: Self.eager) { scene in
+            let network = scene.networks[.twitter]
+            try await scene.link(.twitter)
+            for _ in 0..<4 { try await scene.looked(at: network, "feed ann") }
+            let quiet = try await scene.rows("SELECT round(pause)::text AS row FROM watches WHERE list = 'feed'")
+            network.fill("ann", times: [1])
+            try await scene.looked(at: network, "feed ann")
+
+            let lively = try await scene.rows("SELECT round(pause)::text AS row FROM watches WHERE list = 'feed'")
+
+            #expect(Int(quiet[0]) ?? 0 >= 50)
+            #expect(lively == ["15"])
+        }
+    }
+
+    @Test func aLookThatHangsHoldsUpNoOther() async throws {
+        try await withSocial(settings: Self.eager) { scene in
+            let network = scene.networks[.twitter]
+            network.mood.change { $0.able = [.feed] }
+            try await scene.link(.twitter)
+            try await scene.looked(at: network, "feed ann")
+            // What began to hang hangs on when the network is well again.
+            network.mood.change { $0.gate = { try await Task.sleep(for: .seconds(3_600)) } }
+            let before = network.asked.value.count
+            scene.clock.advance(by: 1_000)
+            try await eventually { network.asked.value.count > before }
+            network.mood.change { $0.gate = nil }
+
+            try await scene.bob.link(.twitter, "bob")
+
+            // A look has ten seconds before it is given up.
+            try await eventually(within: .seconds(5)) { network.asked.value.contains("feed bob") }
+        }
+    }
+
+    @Test func halfOfAPersonsOwnLimitIsLeftToHim() async throws {
+        try await withSocial(settings: Self.eager) { scene in
+            let network = scene.networks[.twitter]
+            let end = scene.clock.read().addingTimeInterval(1_900)
+            network.mood.change {
+                $0.able = [.feed]
+                $0.budget = Budget(scope: .account, limit: 15, remaining: 9, resetAt: end)
+            }
+            try await scene.link(.twitter)
+
+            // Four of the nine are ours, in the 1,900 seconds that are left of the window.
+            try await eventually { try await scene.secondsUntilDue() == 475 }
+
+            // She is there, and may be looked for no sooner for that.
+            try await scene.hurry()
+            #expect(try await scene.secondsUntilDue() == 475)
+        }
+    }
+
+    @Test func whoComesAgainAndAgainIsLookedForNoOftener() async throws {
+        try await withSocial(settings: Self.eager) { scene in
+            let network = scene.networks[.twitter]
+            network.mood.change { $0.able = [.feed] }
+            try await scene.link(.twitter)
+            for _ in 0..<6 { try await scene.looked(at: network, "feed ann") }
+            try await eventually { try await scene.secondsUntilDue() > 60 }
+
+            try await scene.hurry()
+            let first = try await scene.secondsUntilDue()
+            try await scene.hurry()
+
+            #expect(first == 15)
+            #expect(try await scene.secondsUntilDue() == 15)
+        }
+    }
+
+    @Test func theWaitThatANetworkAsksForIsKeptInAHurryToo() async throws {
+        try await withSocial(settings: Self.eager) { scene in
+            let network = scene.networks[.twitter]
+            network.mood.change { $0.able = [.feed] }
+            try await scene.link(.twitter)
+            let end = scene.clock.read().addingTimeInterval(2_600)
+            network.mood.change { $0.failure = { NetworkError(.rateLimited(until: end), "too much") } }
+            scene.clock.advance(by: 1_000)
+            try await eventually { try await scene.secondsUntilDue() >= 1_600 }
+
+            try await scene.hurry()
+
+            #expect(try await scene.secondsUntilDue() >= 1_600)
+        }
+    }
+
+    @Test func whatIsUnlinkedIsNotLookedAt() async throws {
+        try await withSocial(settings: Self.eager) { scene in
+            try await scene.link(.twitter)
+            try await scene.looked(at: scene.networks[.twitter], "feed ann")
+
+            _ = try await scene.ann.ask(.delete, "/networks/twitter")
+
+            #expect(try await scene.rows("SELECT list AS row FROM watches").isEmpty)
+        }
+    }
+
+    @Test func whatCannotBeLookedAtIsToldByTheNetworkAlone() async throws {
+        try await withSocial(settings: Self.eager) { scene in
+            let network = scene.networks[.facebook]
+            network.mood.change { $0.able = [.messages] }
+            try await scene.link(.facebook)
+            try await scene.looked(at: network, "threads ann")
+
+            _ = try await scene.service.call("/webhooks/facebook", "id of ann created one 7")
+            _ = try await scene.service.call("/webhooks/facebook", "id of ann ping none 0")
+            try await scene.looked(at: network, "threads ann")
+
+            #expect(try await scene.rows("SELECT item_id AS row FROM changes") == ["facebook:one"])
+            #expect(!network.asked.value.contains("feed ann"))
+        }
+    }
+}
+
+extension Scene {
+    /// Ann is there: whoever opens a stream has all his lists looked at soon.
+    fileprivate func hurry() async throws {
+        try await WatchStore(db: service.database.pool).hurry(ann.id, now: clock.read(), pause: Looking.pause)
+    }
+
+    /// From now until the next look at the only list there is.
+    fileprivate func secondsUntilDue() async throws -> Int {
+        let now = Timestamp.string(from: clock.read())
+        let found = try await rows(
+            """
+            SELECT round(extract(epoch FROM due_at - '\(now)'::timestamptz))::text AS row
+            FROM watches WHERE isfinite(due_at)
+            """
+        )
+        return Int(found.first ?? "") ?? -1
+    }
+
+    /// Goes on until one more look was taken, and what it saw is written down.
+    func looked(at network: MemoryNetwork, _ what: String) async throws {
+        let before = network.asked.value.count { $0 == what }
+        clock.advance(by: 1_000)
+        try await eventually(within: .seconds(20), "looked at") { network.asked.value.count { $0 == what } > before }
+        let word = what.prefix { $0 != " " }
+        let end = Timestamp.string(from: clock.read().addingTimeInterval(60))
+        // The look is put off only when all else of it is done; until then it is claimed for a minute.
+        try await eventually(within: .seconds(20), "put off") {
+            try await rows(
+                """
+                SELECT list AS row FROM watches WHERE list = '\(word == "threads" ? "messages" : word)'
+                    AND due_at NOT BETWEEN timestamptz '\(end)' - interval '1 ms' AND timestamptz '\(end)' + interval '1 ms'
+                """
+            ).count == 1
+        }
+    }
+}

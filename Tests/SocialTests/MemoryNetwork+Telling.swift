@@ -1,0 +1,74 @@
+import Foundation
+import NIOCore
+import SocialAPI
+import Wire
+
+@testable import SocialServer
+
+/// Calls us, and holds a line open to us.
+extension MemoryNetwork: WebhookConnector, StreamingConnector {
+    func handshake(_ query: [String: String]) throws -> WebhookGreeting {
+        guard query["hub.verify_token"] == "ours" else { throw NetworkError(.permission, "another's token") }
+        return WebhookGreeting(body: query["hub.challenge"] ?? "")
+    }
+
+    /// A delivery is lines of account, change and item: `id of ann created new 7`.
+    func events(of delivery: WebhookDelivery) throws -> WebhookEvents {
+        guard delivery.headers["x-signature"] == "good" else { throw NetworkError(.permission, "not signed") }
+        let lines = String(buffer: delivery.body).split(separator: "\n").map {
+            $0.split(separator: " ").map(String.init)
+        }
+        let events = try lines.map { words in
+            guard words.count == 6, let time = Int(words[5]) else { throw NetworkError(.invalid, "no event") }
+            let item = item(words[4], at: time)
+            let change: NetworkEvent.Change =
+                switch words[3] {
+                case "created": .created(item)
+                case "deleted": .deleted(words[4])
+                default: .ping
+                }
+            return NetworkEvent(account: words[0...2].joined(separator: " "), list: .feed, change: change)
+        }
+        let age = delivery.headers["x-age"].flatMap { TimeInterval($0) } ?? 0
+        return WebhookEvents(events: events, id: delivery.headers["x-id"], at: clock().addingTimeInterval(-age))
+    }
+
+    func subscribe(_ account: NetworkAccount) async throws {
+        asked.change { $0.append("subscribe \(account.tokens.access)") }
+        if !mood.value.tells { throw NetworkError(.permission, "the application may not be told") }
+    }
+
+    func unsubscribe(_ account: NetworkAccount) async throws {
+        asked.change { $0.append("unsubscribe \(account.tokens.access)") }
+    }
+
+    func events(as account: NetworkAccount) async throws -> AsyncThrowingStream<NetworkEvent, any Error> {
+        asked.change { $0.append("events \(account.tokens.access)") }
+        let (stream, told) = AsyncThrowingStream<NetworkEvent, any Error>.makeStream()
+        lines.change { $0[account.tokens.access] = told }
+        return stream
+    }
+}
+
+/// Has a consent page: whoever comes to it has agreed.
+extension MemoryNetwork: OAuthConnector {
+    func authorize(_ request: AuthorizationRequest) async throws -> Authorization {
+        let url = "https://\(network.rawValue).example/consent?state=\(request.state)&to=\(request.callback)"
+        return Authorization(url: url, kept: ["secret": "kept for \(request.state)"])
+    }
+
+    func complete(
+        _ query: [String: String],
+        of authorization: Authorization,
+        for request: AuthorizationRequest
+    ) async throws -> AuthorizedAccount {
+        guard query["code"] == "granted", authorization.kept["secret"] == "kept for \(request.state)" else {
+            throw NetworkError(.permission, "he did not agree")
+        }
+        return AuthorizedAccount(tokens: NetworkTokens(access: "granted to \(request.verifier.count)"))
+    }
+
+    func clientDocument(callback: String) throws -> JSONValue? {
+        network == .twitter ? .object(["redirect_uris": .array([.string(callback)])]) : nil
+    }
+}

@@ -1,0 +1,212 @@
+import Foundation
+import SocialAPI
+import Wire
+
+@testable import SocialServer
+
+/// Networks that are in the test's memory.
+struct MemoryNetworks: Sendable {
+    let all: [MemoryNetwork]
+    let clock: TestClock
+
+    init(
+        _ networks: [Network] = [.facebook, .twitter, .tumblr, .reddit, .mastodon],
+        clock: TestClock = TestClock()
+    ) {
+        all = networks.map { MemoryNetwork($0, clock: clock.read) }
+        self.clock = clock
+    }
+
+    subscript(network: Network) -> MemoryNetwork {
+        guard let found = all.first(where: { $0.network == network }) else {
+            preconditionFailure("the scene has no \(network)")
+        }
+        return found
+    }
+}
+
+/// A network whose accounts, lists and moods are the test's; its tokens are the accounts' names.
+struct MemoryNetwork: Connector {
+    /// How it goes on in its lists: as real ones do, each in its own way.
+    enum Paging: CaseIterable, Sendable {
+        /// After the item with an id (Mastodon, Reddit).
+        case after
+        /// From a place on, which moves when something is posted (Tumblr).
+        case offset
+        /// Up to an item, which comes once more (Twitter 1.1 without its − 1).
+        case inclusive
+    }
+
+    struct Mood: Sendable {
+        var paging = Paging.after
+        /// The most that a page has.
+        var pageSize = 20
+        /// So many in a hundred pages are empty and have a next.
+        var emptyPages = 0
+        /// So many in a hundred that are not the newest are empty and lead to themselves.
+        var voids = 0
+        /// What is thrown instead of an answer, by chance or until told otherwise.
+        var failure: (@Sendable () -> (any Error)?)?
+        /// Waited for before an answer.
+        var gate: (@Sendable () async throws -> Void)?
+        var able = Set(Capability.allCases)
+        var budget: Budget?
+        var limits = PostLimits()
+        var reasons: [Capability: String] = [:]
+        /// What becomes of what is sent.
+        var publishing = Publishing.takes
+        var repeatsSafely = false
+        /// Whether it takes subscriptions of webhooks.
+        var tells = true
+    }
+
+    enum Publishing: Sendable {
+        case takes
+        /// Takes it, and does not say so.
+        case takesInSilence
+        /// Takes nothing, and does not say that either.
+        case losesInSilence
+        case refuses(NetworkError)
+    }
+
+    /// Something that people see.
+    struct Seen: Sendable {
+        var key: UUID
+        var text: String
+        var photo: String?
+        var location: ItemLocation?
+        var thread: String?
+        var by: String
+    }
+
+    let network: Network
+    let mood = Shared(Mood())
+    /// By token, the newest first.
+    let lists = Shared<[String: [NetworkItem]]>([:])
+    /// What was asked, as `feed ann`.
+    let asked = Shared<[String]>([])
+    let seen = Shared<[Seen]>([])
+    /// The keys of what it did not take.
+    let lost = Shared<[UUID]>([])
+    /// What comes of tokens that end; nil: they do not.
+    let renewing = Shared<Renewing?>(nil)
+    /// Waited for before tokens are renewed.
+    let beforeRenewal = Shared<(@Sendable () async throws -> Void)?>(nil)
+    /// Those that were renewed by.
+    let refreshTokens = Shared<[String]>([])
+
+    enum Renewing: Sendable {
+        /// New access tokens for an hour, and an empty refresh token, as some networks send.
+        case renews
+        case fails(any Error)
+    }
+
+    let clock: @Sendable () -> Date
+    /// Lines that are open, by token.
+    let lines = Shared<[String: AsyncThrowingStream<NetworkEvent, any Error>.Continuation]>([:])
+
+    init(_ network: Network, clock: @escaping @Sendable () -> Date) {
+        self.network = network
+        self.clock = clock
+    }
+
+    func abilities(of account: NetworkAccount) -> Abilities {
+        Abilities(able: mood.value.able, limits: mood.value.limits, reasons: mood.value.reasons)
+    }
+
+    var repeatsSafely: Bool { mood.value.repeatsSafely }
+
+    func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
+        try await meet("identify", account)
+        return NetworkIdentity(id: "id of \(account.tokens.access)", username: account.tokens.access)
+    }
+
+    func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        try await meet("feed", account)
+        return try self.page(page, of: account.tokens.access)
+    }
+
+    func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        try await meet("notifications", account)
+        return try self.page(page, of: account.tokens.access + "/notifications")
+    }
+
+    func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        try await meet("threads", account)
+        return try self.page(page, of: account.tokens.access + "/threads")
+    }
+
+    func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
+        try await meet("messages", account)
+        return try self.page(page, of: account.tokens.access + "/threads/" + thread)
+    }
+
+    var renewal: TimeInterval? { renewing.value == nil ? nil : 300 }
+
+    func renew(_ account: NetworkAccount) async throws -> NetworkTokens {
+        asked.change { $0.append("renew \(account.tokens.access)") }
+        refreshTokens.change { $0.append(account.tokens.refresh ?? "") }
+        try await beforeRenewal.value?()
+        if case .fails(let error) = renewing.value { throw error }
+        let base = account.tokens.access.prefix { $0 != "+" }
+        return NetworkTokens(access: base + "+", refresh: "", expiresAt: clock().addingTimeInterval(3_600))
+    }
+
+    func revoke(_ account: NetworkAccount) async throws { try await meet("revoke", account) }
+
+    func meet(_ what: String, _ account: NetworkAccount) async throws {
+        asked.change { $0.append("\(what) \(account.tokens.access)") }
+        let mood = mood.value
+        try await mood.gate?()
+        if let failure = mood.failure?() { throw failure }
+    }
+
+    private struct Place: Codable {
+        var id: String?
+        var offset: Int?
+        /// Tells one empty page from the next.
+        var empties: Int?
+    }
+
+    private func page(_ request: PageRequest, of list: String) throws -> NetworkPage {
+        let mood = mood.value
+        let items = lists.value[list] ?? []
+        var place = try request.cursor?.read(as: Place.self) ?? Place()
+        if mood.emptyPages > Int.random(in: 0..<100), place.empties ?? 0 < 3 {
+            place.empties = (place.empties ?? 0) + 1
+            return NetworkPage([], next: try NetworkCursor(place), budget: mood.budget)
+        }
+        if mood.voids > Int.random(in: 0..<100), let cursor = request.cursor {
+            return NetworkPage([], next: cursor, budget: mood.budget)
+        }
+        let start = start(of: place, in: items)
+        let end = min(start + max(min(mood.pageSize, request.limit), mood.paging == .inclusive ? 2 : 1), items.count)
+        let given = Array(items[start..<end])
+        guard end < items.count else { return NetworkPage(given, budget: mood.budget) }
+        let next = Place(id: given.last?.item.id.native, offset: end)
+        return NetworkPage(given, next: try NetworkCursor(next), budget: mood.budget)
+    }
+
+    private func start(of place: Place, in items: [NetworkItem]) -> Int {
+        if mood.value.paging == .offset { return min(place.offset ?? 0, items.count) }
+        guard let id = place.id, let index = items.firstIndex(where: { $0.item.id.native == id }) else { return 0 }
+        return mood.value.paging == .inclusive ? index : index + 1
+    }
+}
+
+extension MemoryNetwork {
+    /// Gives somebody a list of items, one for each time, which are seconds; the newest first.
+    func fill(_ list: String, times: [Int], named prefix: String = "") {
+        let items = times.enumerated().map { index, time in
+            item("\(prefix)\(list)-\(index)", at: time)
+        }
+        lists.change { $0[list] = items }
+    }
+
+    func item(_ id: String, at time: Int, original: String? = nil) -> NetworkItem {
+        let at = Date(timeIntervalSince1970: 1_700_000_000 + Double(time))
+        let author = ItemAuthor(id: "1", name: "Somebody")
+        let item = Item(id: ItemID(network, id), kind: .post, author: author, text: "text of \(id)", createdAt: at)
+        return NetworkItem(item, original: original)
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import OAuth1
+import SandboxServer
+import ServiceHost
+import SocialAPI
+import Testing
+import Wire
+
+@testable import SocialServer
+
+/// Linking by the AT Protocol's own pages, at a server that takes no proof that is not good.
+@Suite(.timeLimit(.minutes(2))) struct BlueskyOAuthTests {
+    private static let request = AuthorizationRequest(
+        callback: "http://127.0.0.1:8080/networks/bluesky/callback",
+        state: "the-state",
+        verifier: String(repeating: "v", count: 43),
+        id: "ana.sandbox.test"
+    )
+
+    /// Goes to the page as that person, and comes back.
+    private func agree(_ page: String, as name: String, _ scene: PlayedScene) async throws -> [String: String] {
+        let origin = try #require(HTTPOrigin(scene.sandbox.url))
+        let browser = OutsideHTTP(reach: .listed([origin]), connections: scene.connections)
+        let answer = try await browser.send(NetworkRequest(.get, "\(page)&as=\(name)"))
+        let place = try #require(answer.headers[.location], "\(answer.status) \(String(buffer: answer.body))")
+        #expect(place.hasPrefix(Self.request.callback + "?"))
+        let fields = FormField.parse(String(place.drop { $0 != "?" }.dropFirst()))
+        return Dictionary(fields.map { ($0.name, $0.value) }) { first, _ in first }
+    }
+
+    private func link(
+        _ name: String,
+        _ scene: PlayedScene
+    ) async throws -> (BlueskyConnector, SocialServer.NetworkAccount) {
+        let bluesky = try #require(try await scene.link(name, on: .bluesky).0 as? BlueskyConnector)
+        var request = Self.request
+        request.id = "\(name).sandbox.test"
+        let way = try await bluesky.authorize(request)
+        let query = try await agree(way.url, as: name, scene)
+        let granted = try await bluesky.complete(query, of: way, for: request)
+        var account = SocialServer.NetworkAccount(
+            owner: User.ID(application: "roost", user: name),
+            id: granted.id,
+            username: granted.username,
+            tokens: granted.tokens,
+            details: granted.details
+        )
+        account.take(try await bluesky.identify(account))
+        return (bluesky, account)
+    }
+
+    @Test func aHandleIsEnoughToBeLinked() async throws {
+        try await withPlayedNetworks { scene in
+            let (bluesky, ana) = try await link("ana", scene)
+
+            #expect(ana.id?.hasPrefix("did:plc:") == true && ana.username == "ana.sandbox.test")
+            #expect(bluesky.abilities(of: ana).able.isSuperset(of: [.feed, .messages, .text, .reply]))
+            #expect(try await bluesky.feed(PageRequest(limit: 5), as: ana).items.isEmpty == false)
+            #expect(try await bluesky.threads(PageRequest(), as: ana).items.isEmpty == false)
+            var post = NetworkPost.saying("By a key of my own", photos: [try await scene.picture()])
+            post.createdAt = Date()
+            let prepared = try await bluesky.prepare(post, as: ana)
+            let posted = try await bluesky.publish(post, prepared: prepared, as: ana)
+            #expect(try await bluesky.find(post, prepared: prepared, as: ana)?.id == posted.id)
+        }
+    }
+
+    @Test func tokensServeOnlyWhoHasTheirKey() async throws {
+        try await withPlayedNetworks { scene in
+            let (bluesky, ana) = try await link("ana", scene)
+            var thief = ana
+            thief.tokens.others = ["dpop": DPoPKey().text]
+            var bearer = ana
+            bearer.tokens.others = nil
+
+            #expect(await failure { try await bluesky.feed(PageRequest(), as: thief) }?.kind == .auth)
+            #expect(await failure { try await bluesky.feed(PageRequest(), as: bearer) }?.kind == .auth)
+            #expect(await failure { try await bluesky.renew(thief) }?.kind == .auth)
+            #expect(try await bluesky.feed(PageRequest(), as: ana).items.isEmpty == false)
+        }
+    }
+
+    @Test func aGrantIsRenewedOnceAndEnded() async throws {
+        try await withPlayedNetworks { scene in
+            let (bluesky, ana) = try await link("ana", scene)
+            let fresh = try await bluesky.renew(ana)
+            var renewed = ana
+            renewed.tokens = ana.tokens.renewed(by: fresh)
+
+            #expect(fresh.access != ana.tokens.access && fresh.refresh != ana.tokens.refresh)
+            #expect(renewed.tokens.others == ana.tokens.others)
+            #expect(try await bluesky.feed(PageRequest(), as: renewed).items.isEmpty == false)
+            #expect(await failure { try await bluesky.renew(ana) }?.kind == .auth)
+
+            try await bluesky.revoke(renewed)
+
+            #expect(await failure { try await bluesky.feed(PageRequest(), as: renewed) }?.kind == .auth)
+            #expect(await failure { try await bluesky.renew(renewed) }?.kind == .auth)
+        }
+    }
+
+    @Test func whatComesBackMustBeOfTheSameServerAndAccount() async throws {
+        try await withPlayedNetworks { scene in
+            let bluesky = try #require(try await scene.link("ana", on: .bluesky).0 as? BlueskyConnector)
+            func outcome(as name: String, _ change: (inout [String: String]) -> Void) async throws -> NetworkError? {
+                let way = try await bluesky.authorize(Self.request)
+                var query = try await agree(way.url, as: name, scene)
+                change(&query)
+                let changed = query
+                return await failure { try await bluesky.complete(changed, of: way, for: Self.request) }
+            }
+
+            #expect(try await outcome(as: "ana") { _ in } == nil)
+            #expect(try await outcome(as: "ana") { $0["iss"] = "https://evil.example" }?.code == "iss")
+            #expect(try await outcome(as: "ana") { $0["iss"] = nil }?.code == "iss")
+            #expect(try await outcome(as: "bo") { _ in }?.code == "sub")
+            #expect(try await outcome(as: "-") { _ in }?.kind == .permission)
+            #expect(try await outcome(as: "ana") { $0["code"] = "forged" }?.kind == .auth)
+        }
+    }
+
+    @Test func nobodyIsSentAnywhereForAHandleOfNobody() async throws {
+        try await withPlayedNetworks { scene in
+            let bluesky = try #require(try await scene.link("ana", on: .bluesky).0 as? BlueskyConnector)
+            func way(_ id: String) async -> NetworkError.Class? {
+                var request = Self.request
+                request.id = id
+                let changed = request
+                return await failure { try await bluesky.authorize(changed) }?.kind
+            }
+
+            #expect(await way("nobody.sandbox.test") == .notFound)
+            #expect(await way("no handle") == .invalid)
+            #expect(await way("did:key:z6Mk") == .invalid)
+            #expect(await way("@Ana.Sandbox.test") == nil)
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import NIOCore
+import SandboxServer
+import ServiceHost
+import SocialAPI
+import Testing
+import Wire
+
+@testable import SocialServer
+
+/// A way of speaking to a network that the sandbox plays.
+struct PlayedNetwork: Hashable, Sendable, CustomTestStringConvertible {
+    var service: SandboxService
+    /// Of `FACEBOOK_API` and its like.
+    var api: String?
+    /// Whether OAuth 2.0's token is used where there is one of 1.0a too.
+    var isBearing = false
+
+    var testDescription: String { "\(service.rawValue) \(api ?? "")\(isBearing ? "bearing" : "")" }
+
+    static let mastodon = PlayedNetwork(service: .mastodon)
+    static let bluesky = PlayedNetwork(service: .bluesky)
+    static let reddit = PlayedNetwork(service: .reddit)
+    static let twitter = PlayedNetwork(service: .twitter)
+    static let twitter2 = PlayedNetwork(service: .twitter, isBearing: true)
+    static let tumblr = PlayedNetwork(service: .tumblr)
+    static let facebook = PlayedNetwork(service: .facebook)
+    static let facebook2015 = PlayedNetwork(service: .facebook, api: "personal")
+    static let instagram = PlayedNetwork(service: .instagram)
+    static let instagram2015 = PlayedNetwork(service: .instagram, api: "v1")
+    static let vine = PlayedNetwork(service: .vine)
+
+    static let all = [
+        mastodon, bluesky, reddit, twitter, twitter2, tumblr, facebook, facebook2015, instagram, instagram2015, vine,
+    ]
+    /// Those that show what others posted, and not one's own alone.
+    static let homes = all.filter { ![facebook, instagram].contains($0) }
+    static let posting = all.filter { $0 != instagram2015 }
+    static let liking = all.filter { $0 != instagram }
+    static let talking = [mastodon, bluesky, reddit, twitter, twitter2, facebook, facebook2015, instagram]
+    static let telling = all.filter { ![facebook, instagram].contains($0) }
+}
+
+/// Networks played for the time of a test, and a way to them.
+struct PlayedScene {
+    let sandbox: Sandbox
+    let connections: OutsideConnections
+
+    /// A connector, and somebody's account on it as linking leaves it.
+    func link(
+        _ name: String,
+        on played: PlayedNetwork
+    ) async throws -> (any Connector, SocialServer.NetworkAccount) {
+        let known = try #require(sandbox.networks.account(name, on: played.service))
+        let network = try #require(Network(rawValue: played.service.rawValue))
+        let base = "\(sandbox.url)/\(network.rawValue)"
+        let connector = try connector(network, base, played.api)
+        var account = SocialServer.NetworkAccount(
+            owner: User.ID(application: "roost", user: name),
+            id: nil,
+            tokens: NetworkTokens(
+                access: known.accessToken,
+                secret: played.isBearing ? nil : known.accessTokenSecret,
+                refresh: known.refreshToken
+            ),
+            instance: [.mastodon, .bluesky].contains(network) ? base : nil
+        )
+        if network == .bluesky, let password = known.password {
+            (account.id, account.tokens) = (known.id, NetworkTokens(access: password))
+        }
+        let identity = try await connector.identify(account)
+        (account.id, account.username, account.details) = (identity.id, identity.username, identity.details)
+        if let tokens = identity.tokens { account.tokens = tokens }
+        return (connector, account)
+    }
+
+    /// A JPEG of one pixel, where a network that fetches media itself finds it.
+    func picture() async throws -> OutgoingMedia {
+        let jpeg =
+            "/9j/4AAQSkZJRgABAQEASABIAAD/2wBDAAMCAgICAgMCAgIDAwMDBAYEBAQEBAgGBgUGCQgKCgkICQkKDA8MCgsOCwkJDRENDg8QEBEQCg"
+            + "wSExIQEw8QEBD/wAALCAABAAEBAREA/8QAFAABAAAAAAAAAAAAAAAAAAAACf/EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAIAQEAAD8AVN//"
+            + "2Q=="
+        let bytes = try #require(Data(base64Encoded: jpeg))
+        var picture = OutgoingMedia(
+            bytes: ByteBuffer(bytes: bytes),
+            type: "image/jpeg",
+            width: 1,
+            height: 1,
+            alt: "a dot"
+        )
+        let (mastodon, cara) = try await link("cara", on: .mastodon)
+        let kept = try await mastodon.prepare(.saying("", photos: [picture]), as: cara)
+        let id = try #require((kept?.value["media"]).list.first?.text)
+        picture.url = "\(sandbox.url)/sandbox/media/\(id)"
+        return picture
+    }
+
+    private func connector(_ network: Network, _ base: String, _ api: String?) throws -> any Connector {
+        let key = ApplicationKey(
+            baseURL: base,
+            id: "roost-\(network.rawValue)",
+            secret: "roost-\(network.rawValue)-secret",
+            others: api.map { ["API": $0] } ?? [:]
+        )
+        let origin = try #require(HTTPOrigin(base))
+        let parts = ConnectorParts(
+            key: key,
+            http: OutsideHTTP(reach: .listed([origin]), connections: connections),
+            now: { Date() }
+        )
+        return try #require(Connectors.make(network, parts))
+    }
+}
+
+private let sandboxKeys = Result { try SandboxKeys() }
+
+/// Runs a sandbox with so many posts on each network for the time of a test.
+func withPlayedNetworks(posts: Int = 60, _ test: (PlayedScene) async throws -> Void) async throws {
+    var configuration = SandboxConfiguration()
+    configuration.threads = 1
+    configuration.posts = posts
+    configuration.keys = try sandboxKeys.get()
+    try await Sandbox.run(configuration) { sandbox in
+        let connections = try OutsideConnections(trustedCA: nil)
+        do {
+            try await test(PlayedScene(sandbox: sandbox, connections: connections))
+            await connections.shutdown()
+        } catch {
+            await connections.shutdown()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import NIOCore
+import PhotosAPI
+import ServiceClient
+import SocialAPI
+import Synchronization
+import Testing
+import Wire
+
+@testable import SocialServer
+
+/// The suite's own services as a network, in the nouns that they answer with.
+@Suite struct RoostConnectorTests {
+    private let photos = RecordedNeighbour()
+    private let conversations = RecordedNeighbour()
+    private let ann = NetworkAccount.ann(id: "ann", NetworkTokens(access: "her-jwt"))
+
+    private var roost: RoostConnector {
+        RoostConnector(
+            photos: ServiceClient(callee: "photos", transport: photos),
+            conversations: ServiceClient(callee: "conversations", transport: conversations)
+        )
+    }
+
+    private let post = Post(
+        postId: "p1",
+        author: Author(userId: "bo", fullName: "Bo"),
+        text: "look",
+        images: [PostImage(url: "/media/a", thumbnailUrl: "/media/b", width: 4, height: 3, blurhash: "x", alt: "cat")],
+        timestamp: testNow,
+        likeCount: 2,
+        isLiked: true,
+        commentCount: 1
+    )
+
+    @Test func theHomeFeedIsReadInTheNameOfWhoAsks() async throws {
+        photos.answer("GET /photos/home", Page([post], next: "c1"))
+        photos.answer("GET /photos/home", Page<Post>([]))
+
+        let first = try await roost.feed(PageRequest(limit: 5, includesRaw: true), as: ann)
+        let second = try await roost.feed(PageRequest(cursor: first.next), as: ann)
+
+        let item = first.items[0].item
+        #expect(item.id == ItemID(.roost, "p1") && item.author?.name == "Bo" && item.liked == true)
+        #expect(
+            item.media == [
+                ItemMedia(kind: .photo, url: "/media/a", thumbnailUrl: "/media/b", width: 4, height: 3, alt: "cat")
+            ]
+        )
+        #expect(item.raw?["images"] != nil)
+        #expect(
+            photos.asked.map(\.path) == ["/photos/home?limit=5", "/photos/home?limit=20&cursor=c1"]
+                && second.next == nil
+        )
+        #expect(photos.asked.allSatisfy { $0.headers[.authorization] == "Bearer her-jwt" })
+    }
+
+    @Test func nobodyIsAskedForWhoIsNotThere() async {
+        let absent = NetworkAccount.ann(id: "ann", NetworkTokens(access: ""))
+
+        #expect(await failure { try await roost.feed(PageRequest(), as: absent) }?.kind == .auth)
+        #expect(photos.asked.isEmpty)
+    }
+
+    @Test func conversationsAreThreadsAndTheirHistoryMessages() async throws {
+        let said = message(2, "hi", by: "bo")
+        var file = message(1, "https://m/1.jpg", by: "ann")
+        (file.encoding, file.mime) = ("url", "image/jpeg")
+        let conversation = Conversation(
+            id: Conversation.ID(7),
+            token: "tok",
+            label: "us",
+            type: .direct,
+            members: ["ann", "bo"],
+            admins: [],
+            whiteList: nil,
+            joinByToken: false,
+            meta: nil,
+            pushEnabled: true,
+            unreadCount: 1,
+            lastMessage: said,
+            isBlockedByMe: false
+        )
+        conversations.answer("GET /conversations", Page([conversation]))
+        conversations.answer("GET /conversations/tok/messages", Page([said, file]))
+
+        let threads = try await roost.threads(PageRequest(), as: ann).items.map(\.item)
+        let messages = try await roost.messages(of: "tok", PageRequest(limit: 2), as: ann)
+
+        #expect(threads[0].thread == "tok" && threads[0].text == "hi" && threads[0].unread == 1)
+        #expect(threads[0].participants?.map(\.id) == ["bo"])
+        #expect(messages.items.map(\.item.text) == ["hi", ""] && messages.next == nil)
+        #expect(messages.items[1].item.media.map(\.kind) == [.photo])
+    }
+
+    @Test func aPostIsOrderedForItsOwnerAndLookedForByItsKey() async throws {
+        let upload = Upload(uploadId: "u1", url: "/a", thumbnailUrl: "/b", width: 1, height: 1, blurhash: "x")
+        var brought = OutgoingMedia.photo
+        brought.upload = "u0"
+        let wanted = NetworkPost.saying("look", photos: [brought, .photo])
+        let order = "/internal/posts/\(wanted.key.uuidString.lowercased())"
+        photos.answer("POST /internal/uploads", upload)
+        photos.answer("POST /internal/posts", status: 503, ["code": "unavailable"])
+        photos.answer("GET \(order)", OrderedPost(postId: "1-2"))
+        photos.answer("GET \(order)", status: 404, Problem(APIError(.notFound, "x", "none"), requestID: nil))
+        // As in the background, where he is not there.
+        let absent = NetworkAccount.ann(id: "ann", NetworkTokens(access: ""))
+
+        let prepared = try await roost.prepare(wanted, as: absent)
+        let unknown = await failure(isWrite: true) { try await roost.publish(wanted, prepared: prepared, as: absent) }
+        let found = try await roost.find(wanted, prepared: prepared, as: absent)
+        let missing = try await roost.find(wanted, prepared: prepared, as: absent)
+
+        #expect(unknown?.kind == .unknownOutcome && found?.id == "1-2" && missing == nil)
+        let sent = try #require(photos.asked.first { $0.path == "/internal/posts" }?.body)
+        let ordered = try WireJSON.decoder().decode(PostOrder.self, from: sent)
+        #expect(ordered.user == absent.owner && ordered.key == wanted.key && ordered.post.text == "look")
+        #expect(ordered.post.images?.map(\.uploadId) == ["u0", "u1"] && ordered.post.images?.first?.alt == "a cat")
+        let query = "application=\(absent.owner.application)&userId=\(absent.owner.user)"
+        #expect(photos.asked.map(\.path).contains("/internal/uploads?\(query)"))
+        #expect(photos.asked.last?.path == "\(order)?\(query)")
+        #expect(await failure { try await roost.prepare(.saying("text"), as: ann) }?.code == "media_missing")
+    }
+
+    @Test func aReplyHasItsKeyAndALikeIsALike() async throws {
+        conversations.answer("POST /conversations/tok/messages", message(3, "ok", by: "ann"))
+        photos.answer("PUT /photos/posts/p1/like", LikeState(isLiked: true, likeCount: 3))
+        let reply = NetworkReply.saying("ok", in: "tok")
+
+        let posted = try await roost.reply(reply, as: ann)
+
+        #expect(posted.id?.hasPrefix("message/") == true)
+        let sent = try #require(conversations.asked.last?.body)
+        #expect(
+            try WireJSON.decoder().decode(MessageDraft.self, from: sent).clientMessageId
+                == reply.key.uuidString.lowercased()
+        )
+        #expect(try await roost.like("p1", as: ann).id == "p1")
+    }
+
+    private func message(_ seq: Int64, _ data: String, by user: String) -> Message {
+        Message(
+            chatId: Conversation.ID(7),
+            seq: seq,
+            change: seq,
+            data: data,
+            mime: "text/plain",
+            encoding: "utf8",
+            meta: nil,
+            createdAt: testNow,
+            senderUser: Message.Sender(id: 1, serial: user),
+            reads: [],
+            clientMessageId: nil
+        )
+    }
+}
+
+/// A service that answers what it was told to, each answer once and in order.
+private final class RecordedNeighbour: Transport {
+    private struct State {
+        var answers: [String: [ServiceResponse]] = [:]
+        var asked: [ServiceRequest] = []
+    }
+
+    private let state = Mutex(State())
+
+    var asked: [ServiceRequest] { state.withLock(\.asked) }
+
+    func answer(_ request: String, status: Int = 200, _ body: some Encodable) {
+        let body = (try? WireJSON.encoder().encode(body)) ?? Data()
+        let response = ServiceResponse(status: status, headers: [:], body: body)
+        state.withLock { $0.answers[request, default: []].append(response) }
+    }
+
+    func send(_ request: ServiceRequest) async throws -> ServiceResponse {
+        let name = "\(request.method.rawValue) \(request.path.prefix { $0 != "?" })"
+        let answer = state.withLock { state -> ServiceResponse? in
+            state.asked.append(request)
+            guard state.answers[name]?.isEmpty == false else { return nil }
+            return state.answers[name]?.removeFirst()
+        }
+        return try #require(answer, "nobody said what answers \(name)")
+    }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import HTTPTypes
+import SocialAPI
+import TestSupport
+import Testing
+import Wire
+
+@testable import SocialServer
+
+@Suite struct ScheduleTests {
+    @Test func aPostForLaterIsPostedOnceWhenItsTimeHasCome() async throws {
+        try await withSocial { scene in
+            try await scene.link(.twitter, .facebook)
+            try await scene.another { _ in
+                let added = try await scene.schedule("later", after: 3_600, #", "networks": ["twitter", "reddit"]"#)
+                let waiting = try await scene.ann.ask(.get, "/feed/scheduled")
+                #expect(scene.networks[.twitter].seen.value.isEmpty)
+                scene.clock.advance(by: 3_601)
+
+                try await eventually(within: .seconds(20), "posted") {
+                    try await scene.ann.ask(.get, "/feed/scheduled").json["scheduled"][0]["state"].string == "done"
+                }
+
+                let done = try await scene.ann.ask(.get, "/feed/scheduled").json["scheduled"]
+                #expect(added.status == 200 && waiting.json["scheduled"][0]["state"].string == "waiting")
+                #expect(waiting.json["scheduled"][0]["id"] == added.json["id"])
+                #expect(done[0]["results"]["twitter"]["code"].int == 200)
+                #expect(done[0]["results"]["reddit"]["code"].int == 422)
+                #expect(scene.networks[.twitter].seen.value.map(\.text) == ["later"])
+                #expect(scene.networks[.facebook].seen.value.isEmpty)
+            }
+        }
+    }
+
+    @Test func itsFileComesAlong() async throws {
+        try await withSocial { scene in
+            try await scene.link(.twitter)
+
+            let added = try await scene.schedulePicture(after: 60)
+            scene.clock.advance(by: 61)
+
+            #expect(added.status == 200, "\(added.text)")
+            try await eventually(within: .seconds(20), "posted") { !scene.networks[.twitter].seen.value.isEmpty }
+            #expect(scene.networks[.twitter].seen.value.map(\.photo) == ["image/jpeg 10004"])
+            try await eventually(within: .seconds(20), "forgotten") {
+                try await scene.rows("SELECT element AS row FROM post_media").isEmpty
+            }
+        }
+    }
+
+    @Test func filesThatWaitAreBounded() async throws {
+        try await withSocial { scene in
+            try await scene.link(.twitter)
+            let first = try await scene.schedulePicture(after: 3_600)
+            // As if many had been sent.
+            let many = "convert_to(repeat('x', 268430000), 'UTF8')"
+            _ = try await scene.rows("UPDATE post_media SET bytes = \(many) RETURNING element AS row")
+
+            let second = try await scene.schedulePicture(after: 3_600)
+            let words = try await scene.schedule("words alone", after: 60)
+
+            #expect(first.status == 200 && words.status == 200)
+            #expect(second.status == 422 && second.problem?.code == "too_many_scheduled", "\(second.text)")
+            #expect(try await scene.rows("SELECT count(*)::text AS row FROM post_media") == ["1"])
+        }
+    }
+
+    @Test func whatIsTakenBackIsNotPosted() async throws {
+        try await withSocial { scene in
+            try await scene.link(.twitter)
+            let id = try await scene.schedule("never", after: 60).json["id"].string ?? ""
+
+            let foreign = try await scene.bob.ask(.delete, "/feed/scheduled/\(id)")
+            let gone = try await scene.ann.ask(.delete, "/feed/scheduled/\(id)")
+            let again = try await scene.ann.ask(.delete, "/feed/scheduled/\(id)")
+            scene.clock.advance(by: 120)
+            _ = try await scene.schedule("the next", after: 1)
+            scene.clock.advance(by: 2)
+
+            #expect(foreign.status == 404 && gone.status == 200 && again.status == 404)
+            try await eventually(within: .seconds(20), "the next") {
+                scene.networks[.twitter].seen.value.map(\.text) == ["the next"]
+            }
+        }
+    }
+
+    @Test func whatFailsInPassingIsTriedAgain() async throws {
+        try await withSocial { scene in
+            try await scene.link(.twitter)
+            let network = scene.networks[.twitter]
+            network.mood.change { $0.publishing = .refuses(NetworkError(.rateLimited(until: nil), "slow down")) }
+            _ = try await scene.schedule("later", after: 1)
+            scene.clock.advance(by: 2)
+            try await eventually(within: .seconds(20), "tried") {
+                network.asked.value.contains { $0.hasPrefix("publish") }
+            }
+
+            network.mood.change { $0.publishing = .takes }
+            try await eventually(within: .seconds(20), "posted") {
+                scene.clock.advance(by: 65)
+                return network.seen.value.map(\.text) == ["later"]
+            }
+        }
+    }
+
+    @Test func itIsSaidWhyNothingCameOfIt() async throws {
+        try await withSocial { scene in
+            try await scene.link(.twitter)
+            _ = try await scene.schedule("later", after: 60, #", "networks": ["twitter"]"#)
+            _ = try await scene.ann.ask(.delete, "/networks/twitter")
+            scene.clock.advance(by: 61)
+
+            try await eventually(within: .seconds(20), "given up") {
+                try await scene.ann.ask(.get, "/feed/scheduled").json["scheduled"][0]["state"].string == "done"
+            }
+            let results = try await scene.ann.ask(.get, "/feed/scheduled").json["scheduled"][0]["results"]
+
+            #expect(results["twitter"]["code"].int == 422)
+            #expect(results["twitter"]["reason"].string == "twitter is not linked")
+        }
+    }
+
+    @Test func accountsOfTheRequestAreGoneWhenItsTimeComes() async throws {
+        try await withSocial { scene in
+            let at = Timestamp.string(from: scene.clock.read().addingTimeInterval(60))
+            let meta = #"{"twitter": {"access_token": "ann"}}"#
+            let body = #"{"at": "\#(at)", "meta": \#(meta), "data": {"text": "later", "networks": ["twitter"]}}"#
+
+            let answer = try await scene.ann.ask(.post, "/feed/schedule", body)
+
+            #expect(answer.status == 400 && answer.problem?.code == "nowhere_to_post", "\(answer.text)")
+        }
+    }
+
+    @Test func theyAreListedInPagesByTheirTime() async throws {
+        try await withSocial { scene in
+            try await scene.link(.twitter)
+            for index in 0..<7 {
+                // Two at a time fall together.
+                _ = try await scene.schedule("\(index)", after: 600 - Double(index / 2) * 60)
+            }
+            var (cursor, texts, pages) = (String?.none, [String](), 0)
+            repeat {
+                let path = "/feed/scheduled?limit=2" + (cursor.map { "&cursor=\($0)" } ?? "")
+                let page = try await scene.ann.ask(.get, path).json
+                texts += page["scheduled"].array.compactMap { $0["text"].string }
+                (cursor, pages) = (page["next"].string, pages + 1)
+                if let cursor, pages == 1 {
+                    #expect(try await scene.bob.ask(.get, "/feed/scheduled?cursor=\(cursor)").status == 400)
+                    #expect(try await scene.ann.ask(.get, "/scroll/feed?cursor=\(cursor)").status == 400)
+                }
+            } while cursor != nil && pages < 10
+
+            #expect(pages == 4 && texts.count == 7 && texts.first == "6")
+            #expect(texts.sorted() == (0..<7).map(String.init))
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"data": {"text": "a"}}"#, "at"), (#"{"at": "2020-01-01T00:00:00Z", "data": {"text": "a"}}"#, "at"),
+        (#"{"at": "2999-01-01T00:00:00Z", "data": {"text": "a"}}"#, "at"), (#"{"at": "2999-01-01T00:00:00Z"}"#, "data"),
+    ])
+    func aTimeThatMakesNoSenseIsRefused(body: String, field: String) async throws {
+        try await withSocial { scene in
+            try await scene.link(.twitter)
+
+            let answer = try await scene.ann.ask(.post, "/feed/schedule", body)
+
+            #expect(answer.status == 400 && answer.problem?.field == field, "\(answer.text)")
+        }
+    }
+}
+
+extension Scene {
+    /// What begins as a JPEG does, and is 10,004 bytes long.
+    static let picture: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 7, count: 10_000)
+
+    fileprivate func schedule(
+        _ text: String,
+        after seconds: TimeInterval,
+        _ fields: String = ""
+    ) async throws -> TestAnswer {
+        let at = Timestamp.string(from: clock.read().addingTimeInterval(seconds))
+        return try await ann.ask(.post, "/feed/schedule", #"{"at": "\#(at)", "data": {"text": "\#(text)"\#(fields)}}"#)
+    }
+
+    /// Has ann's words posted later with a picture, as a form sends it.
+    func schedulePicture(_ text: String = "a picture", after seconds: TimeInterval) async throws -> TestAnswer {
+        let at = Timestamp.string(from: clock.read().addingTimeInterval(seconds))
+        let form = Form(data: #"{"text": "\#(text)", "at": "\#(at)"}"#, photo: Self.picture)
+        return try await ann.ask(.post, "/feed/schedule", form.body, headers: form.headers)
+    }
+}

@@ -1,0 +1,204 @@
+import Foundation
+import HTTPTypes
+import SocialAPI
+import TestSupport
+import Testing
+import Wire
+
+@testable import SocialServer
+
+@Suite struct ReadTests {
+    @Test func allNetworksAreOneListTheNewestFirst() async throws {
+        try await withSocial { scene in
+            try await scene.ann.link(.facebook, "ann")
+            try await scene.ann.link(.twitter, "ann")
+            scene.networks[.facebook].fill("ann", times: [9, 5, 1])
+            scene.networks[.twitter].fill("ann", times: [8, 6, 2])
+
+            let answer = try await scene.ann.ask(.get, "/feed?limit=4")
+            let page = try answer.decode(SocialAnswer.self)
+            let rest = try await scene.ann.ask(.get, "/scroll/feed?limit=4&cursor=\(page.meta.next ?? "")")
+
+            #expect(answer.json["meta"]["code"].int == 200)
+            #expect(answer.json["meta"]["networks"]["facebook"]["code"].int == 200)
+            let ids = page.response.items.map(\.id.description)
+            #expect(ids == ["facebook:ann-0", "twitter:ann-0", "twitter:ann-1", "facebook:ann-1"])
+            let last = try rest.decode(SocialAnswer.self)
+            #expect(last.response.items.map(\.id.description) == ["twitter:ann-2", "facebook:ann-2"])
+            #expect(last.meta.next == nil)
+        }
+    }
+
+    @Test func tokensOfARequestServeItAloneAndBeforeThoseThatAreKept() async throws {
+        try await withSocial { scene in
+            try await scene.ann.link(.facebook, "kept")
+            scene.networks[.facebook].fill("kept", times: [1])
+            scene.networks[.facebook].fill("given", times: [2, 1])
+            let body = #"{"meta": {"facebook": {"access_token": "given", "id": ""}, "twitter": {"access_token": ""}}}"#
+
+            let given = try await scene.ann.ask(.post, "/feed", body).decode(SocialAnswer.self)
+            let byGet = try await scene.ann.ask(.get, "/feed", body).decode(SocialAnswer.self)
+            let kept = try await scene.ann.read("/feed")
+
+            #expect(given.response.items.count == 2 && byGet == given)
+            #expect(kept.response.items.count == 1)
+            #expect(given.meta.networks.keys.sorted { $0.rawValue < $1.rawValue } == [.facebook])
+            // Whose tokens they are was asked once, and nothing of them was written down.
+            #expect(scene.networks[.facebook].asked.value.filter { $0 == "identify given" }.count == 1)
+            #expect(try await scene.rows("SELECT username AS row FROM accounts") == ["kept"])
+        }
+    }
+
+    @Test func oneNetworkThatHangsHoldsUpNobody() async throws {
+        try await withSocial(settings: ["SOCIAL_DEADLINE_MS": "200"]) { scene in
+            for network in [Network.facebook, .twitter, .reddit] { try await scene.ann.link(network, "ann") }
+            scene.networks[.facebook].fill("ann", times: [3])
+            scene.networks[.twitter].mood.change { $0.gate = { try await Task.sleep(for: .seconds(3_600)) } }
+            let until = scene.clock.read().addingTimeInterval(90)
+            scene.networks[.reddit].mood.change {
+                $0.failure = { NetworkError(.rateLimited(until: until), "slow down") }
+            }
+
+            let page = try await scene.ann.read("/feed")
+
+            #expect(page.response.items.map(\.network) == [.facebook])
+            #expect(page.meta.networks[.facebook] == .fine)
+            #expect(page.meta.networks[.twitter]?.code == 504)
+            #expect(page.meta.networks[.reddit] == NetworkReport(code: 429, reason: "slow down", retryAt: until))
+            // Those two may have something yet.
+            let next = try #require(page.meta.next)
+            scene.networks[.twitter].mood.change { $0.gate = nil }
+            scene.networks[.reddit].mood.change { $0.failure = nil }
+            scene.networks[.twitter].fill("ann", times: [9, 8])
+            scene.clock.advance(by: 120)
+            let healed = try await scene.ann.read("/scroll/feed", cursor: next)
+            #expect(healed.response.items.map(\.id.description) == ["twitter:ann-0", "twitter:ann-1"])
+        }
+    }
+
+    @Test func copiesOfAPostAreOne() async throws {
+        try await withSocial { scene in
+            try await scene.ann.link(.mastodon, "ann", #", "instance": "mastodon.example""#)
+            try await scene.ann.link(.twitter, "ann")
+            let (mastodon, twitter) = (scene.networks[.mastodon], scene.networks[.twitter])
+            mastodon.lists.change { lists in
+                lists["ann"] = [
+                    mastodon.item("boost", at: 9, original: "https://other.example/1"),
+                    mastodon.item("boosted again", at: 8, original: "https://other.example/1"),
+                    mastodon.item("another", at: 7),
+                    mastodon.item("original", at: 1, original: "https://other.example/1"),
+                ]
+            }
+            twitter.fill("ann", times: [6, 5, 4, 3, 2])
+
+            let first = try await scene.ann.read("/feed", limit: 4)
+            let second = try await scene.ann.read("/scroll/feed", cursor: first.meta.next, limit: 10)
+
+            #expect(first.response.items.map(\.id.native) == ["boost", "another", "ann-0", "ann-1"])
+            #expect(first.response.items[0].copies?.map(\.id.native) == ["boosted again"])
+            #expect(second.response.items.map(\.id.native) == ["ann-2", "ann-3", "ann-4"])
+        }
+    }
+
+    @Test func messagesStandTheNewestLast() async throws {
+        try await withSocial { scene in
+            try await scene.ann.link(.twitter, "ann")
+            let network = scene.networks[.twitter]
+            network.fill("ann/threads", times: [5, 1])
+            network.fill("ann/threads/t1", times: [5, 4, 3, 2, 1])
+
+            let threads = try await scene.ann.ask(.get, "/messages").decode(SocialAnswer.self)
+            let latest = try await scene.ann.ask(.get, "/scroll/messages?network=twitter&thread=t1&limit=2")
+                .decode(SocialAnswer.self)
+            let cursor = try #require(latest.meta.next)
+            let path = "/scroll/messages?network=twitter&thread=t1&limit=9&cursor=\(cursor)"
+            let before = try await scene.ann.ask(.get, path).decode(SocialAnswer.self)
+            let elsewhere = try await scene.ann.ask(
+                .get,
+                "/scroll/messages?network=twitter&thread=t2&cursor=\(cursor)"
+            )
+
+            #expect(threads.response.items.map(\.id.native) == ["ann/threads-1", "ann/threads-0"])
+            #expect(latest.response.items.map(\.id.native) == ["ann/threads/t1-1", "ann/threads/t1-0"])
+            let older = ["ann/threads/t1-4", "ann/threads/t1-3", "ann/threads/t1-2"]
+            #expect(before.response.items.map(\.id.native) == older && before.meta.next == nil)
+            #expect(elsewhere.status == 400 && elsewhere.problem?.field == "cursor")
+        }
+    }
+
+    @Test func aCursorIsItsOwnersAndUnforged() async throws {
+        try await withSocial { scene in
+            try await scene.ann.link(.twitter, "ann")
+            scene.networks[.twitter].fill("ann", times: [3, 2, 1])
+            let cursor = try #require(try await scene.ann.read("/feed", limit: 1).meta.next)
+            let forged = String(cursor.dropLast()) + (cursor.hasSuffix("A") ? "B" : "A")
+
+            for (person, path, cursor) in [
+                (scene.ann, "/scroll/feed", forged), (scene.bob, "/scroll/feed", cursor),
+                (scene.ann, "/scroll/notifications", cursor), (scene.ann, "/scroll/feed", "x"),
+            ] {
+                let answer = try await person.ask(.get, "\(path)?cursor=\(cursor)")
+                #expect(answer.status == 400 && answer.problem?.field == "cursor", "\(answer.text)")
+            }
+            #expect(try await scene.ann.ask(.get, "/scroll/feed?cursor=\(cursor)").status == 200)
+        }
+    }
+
+    @Test(arguments: [
+        ("/feed?limit=0", "", "limit"), ("/feed?limit=101", "", "limit"), ("/feed", #"{"limit": 0}"#, "limit"),
+        ("/feed", #"{"meta": {"twitter": {}}}"#, "meta.twitter.access_token"),
+        ("/feed", #"{"meta": {"twitter": {"access_token": 7}}}"#, "meta.twitter.access_token"),
+        ("/feed", #"{"meta": {"mastodon": {"access_token": "a"}}}"#, "meta.mastodon.instance"),
+        ("/feed", #"{"meta": 7}"#, "meta"), ("/feed?raw=maybe", "", "raw"),
+        ("/scroll/messages?thread=t1", "", "network"), ("/scroll/messages?thread=t1&network=orkut", "", "network"),
+    ])
+    func aRequestThatMakesNoSenseIsRefused(path: String, body: String, field: String) async throws {
+        try await withSocial { scene in
+            let answer = try await scene.ann.ask(.post, path, body)
+
+            #expect(answer.status == 400 && answer.problem?.field == field, "\(answer.text)")
+        }
+    }
+
+    @Test func aNetworkThatIsNotLinkedIsNotFound() async throws {
+        try await withSocial { scene in
+            let answer = try await scene.ann.ask(.get, "/scroll/messages?network=twitter&thread=t1")
+
+            #expect(answer.status == 404 && answer.problem?.code == "not_linked")
+        }
+    }
+
+    @Test func nobodyIsGivenWhatWasKeptForAnother() async throws {
+        try await withSocial { scene in
+            // The same network, the same page, side by side: only the tokens differ.
+            let people = try await withThrowingTaskGroup(of: Person.self) { tasks in
+                for index in 0..<8 {
+                    tasks.addTask {
+                        let person = try await scene.person("person \(index)")
+                        scene.networks[.twitter].fill("token \(index)", times: (0..<60).map { -$0 })
+                        try await person.link(.twitter, "token \(index)")
+                        return person
+                    }
+                }
+                return try await tasks.reduce(into: []) { $0.append($1) }
+            }
+
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for person in people {
+                    tasks.addTask {
+                        let own = "token \(person.id.user.dropFirst(7))-"
+                        var (cursor, count) = (String?.none, 0)
+                        repeat {
+                            let page = try await person.read("/scroll/feed", cursor: cursor, limit: 7)
+                            #expect(page.response.items.allSatisfy { $0.id.native.hasPrefix(own) })
+                            count += page.response.items.count
+                            cursor = page.meta.next
+                        } while cursor != nil
+                        #expect(count == 60)
+                    }
+                }
+                try await tasks.waitForAll()
+            }
+        }
+    }
+}

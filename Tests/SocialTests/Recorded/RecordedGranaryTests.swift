@@ -1,0 +1,116 @@
+import Foundation
+import SocialAPI
+import Testing
+import Wire
+
+@testable import SocialServer
+
+/// Values of five networks' APIs as granary's tests have them: shortened by hand, and of many years.
+@Suite(.enabled(if: Recordings.folder != nil, "run by make recorded")) struct RecordedGranaryTests {
+    /// Those of a network that are whole: with all that the network always sends.
+    private func known(_ network: String, with fields: [String]) throws -> [[String: Any]] {
+        try Recordings.granary.get().filter { $0.network == network }.flatMap { value in
+            Judge.objects(in: try Judge.read(value.body)) { object in
+                fields.allSatisfy { object[$0] != nil && !(object[$0] is NSNull) }
+            }
+        }
+    }
+
+    @Test func blueskysPostsAreRead() async throws {
+        let posts = try known("bluesky", with: ["uri", "cid", "record", "author", "indexedAt"])
+        let wrapped = posts.map { ["post": $0] } + (try known("bluesky", with: ["post", "reason"]))
+        let network = RecordedNetwork()
+        let feed = #"{"feed":\#(try Judge.text(of: wrapped))}"#
+        network.answer("GET https://pds/xrpc/app.bsky.feed.getTimeline", 200, feed)
+        let bluesky = BlueskyConnector(ConnectorParts(network, "https://pds"), pause: noPause)
+
+        let page = try await bluesky.feed(PageRequest(limit: 100, includesRaw: true), as: .ann(id: "did:plc:me"))
+
+        expectAll(page.items.map(\.item), of: wrapped, "granary's bluesky")
+        for (item, wrapping) in zip(page.items, wrapped) {
+            let post = try #require(wrapping["post"] as? [String: Any])
+            #expect(item.original == post["uri"] as? String)
+            #expect(item.item.text == (post["record"] as? [String: Any])?["text"] as? String)
+            let embed = post["embed"] as? [String: Any]
+            if embed?["external"] != nil { #expect(item.item.media.first?.kind == .link) }
+            if let images = embed?["images"] as? [Any] { #expect(item.item.media.count == images.count) }
+        }
+        #expect(posts.count >= 10)
+        Recordings.say("bluesky: \(wrapped.count) posts and reposts; nobody has recorded its notifications and chats")
+    }
+
+    @Test func tweetsAreRead() async throws {
+        let tweets = try known("twitter", with: ["id_str", "user", "created_at", "full_text"])
+        let network = RecordedNetwork()
+        network.answer("GET https://api.twitter.com/1.1/statuses/home_timeline.json", 200, try Judge.text(of: tweets))
+        let twitter = TwitterConnector(ConnectorParts(network, TwitterConnector.standard), pause: noPause)
+        let ann = NetworkAccount.ann(NetworkTokens(access: "token", secret: "secret"))
+
+        let page = try await twitter.feed(PageRequest(limit: 200, includesRaw: true), as: ann)
+
+        expectAll(page.items.map(\.item), of: tweets, "granary's twitter")
+        for (item, tweet) in zip(page.items.map(\.item), tweets) {
+            #expect(item.id.native == tweet["id_str"] as? String && !item.text.isEmpty)
+            #expect(item.author?.username == (tweet["user"] as? [String: Any])?["screen_name"] as? String)
+            let files = (tweet["extended_entities"] ?? tweet["entities"]) as? [String: Any]
+            #expect(item.media.count >= (files?["media"] as? [Any])?.count ?? 0)
+        }
+        #expect(tweets.count >= 5)
+        Recordings.say("twitter: \(tweets.count) tweets of API 1.1; nobody has recorded messages or API 2")
+    }
+
+    @Test func facebooksPostsAreRead() async throws {
+        let posts = try known("facebook", with: ["id", "from", "created_time", "privacy"])
+        let network = RecordedNetwork()
+        let body = #"{"data":\#(try Judge.text(of: posts))}"#
+        network.answer("GET https://graph.facebook.com/v2.3/me/home", 200, body)
+        var parts = ConnectorParts(network, FacebookConnector.standard)
+        parts.key.others = ["API": "personal"]
+
+        let page = try await FacebookConnector(parts).feed(PageRequest(limit: 100, includesRaw: true), as: .ann())
+
+        expectAll(page.items.map(\.item), of: posts, "granary's facebook")
+        for (item, post) in zip(page.items.map(\.item), posts) {
+            #expect(item.author?.id == (post["from"] as? [String: Any])?["id"] as? String)
+            for field in ["message", "story"] where post[field] != nil {
+                #expect(item.text.contains(post[field] as? String ?? "?") || field == "story")
+            }
+        }
+        #expect(posts.count >= 3)
+        Recordings.say("facebook: \(posts.count) posts; nobody has recorded its pages' conversations")
+    }
+
+    @Test func instagramsMediaAreRead() async throws {
+        let media = try known("instagram", with: ["id", "user", "images", "created_time"])
+        let network = RecordedNetwork()
+        let body = #"{"meta":{"code":200},"data":\#(try Judge.text(of: media)),"pagination":{}}"#
+        network.answer("GET https://graph.instagram.com/v1/users/self/feed", 200, body)
+        var parts = ConnectorParts(network, InstagramConnector.standard)
+        parts.key.others = ["API": "v1"]
+
+        let page = try await InstagramConnector(parts, pause: noPause)
+            .feed(PageRequest(limit: 100, includesRaw: true), as: .ann())
+
+        expectAll(page.items.map(\.item), of: media, "granary's instagram")
+        for (item, one) in zip(page.items.map(\.item), media) {
+            #expect(item.author?.username == (one["user"] as? [String: Any])?["username"] as? String)
+            #expect(item.media.first?.kind == (one["type"] as? String == "video" ? .video : .photo))
+            #expect(item.text == (one["caption"] as? [String: Any])?["text"] as? String ?? "")
+        }
+        #expect(media.count >= 3)
+        Recordings.say("instagram: \(media.count) media of API v1; nobody has recorded today's, Tumblr or Vine")
+    }
+
+    @Test func statusesOfOtherServersAreRead() async throws {
+        let statuses = try known("mastodon", with: ["id", "uri", "account", "content", "created_at"])
+        let network = RecordedNetwork()
+        network.answer("GET https://h/api/v1/timelines/home", 200, try Judge.text(of: statuses))
+        let mastodon = MastodonConnector(ConnectorParts(network, ""), pause: noPause)
+
+        let page = try await mastodon.feed(PageRequest(limit: 40, includesRaw: true), as: .ann(instance: "https://h"))
+
+        expectAll(page.items.map(\.item), of: statuses, "granary's mastodon")
+        #expect(statuses.count >= 8)
+        Recordings.say("mastodon: \(statuses.count) statuses of granary's")
+    }
+}

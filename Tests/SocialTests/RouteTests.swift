@@ -1,0 +1,37 @@
+import TestSupport
+import Testing
+
+/// Social's routes are those that `docs/openapi.yaml` describes.
+@Suite struct RouteTests {
+    private static func described() throws -> [PublicRoute] {
+        try PublicRoute.below(
+            "networks",
+            "feed",
+            "messages",
+            "notifications",
+            "scroll",
+            "webhooks",
+            "stream",
+            "broadcasts"
+        )
+        // What was sent to devices is push's to tell.
+        .filter { $0.template != "/notifications/log" }
+    }
+
+    @Test func everyRouteIsDescribedAndEveryDescriptionIsServed() async throws {
+        let described = try Self.described()
+        try await withSocial { scene in
+            #expect(scene.service.publicRoutes.sorted() == described.map(\.description).sorted())
+        }
+    }
+
+    @Test func whoIsNotSignedInGetsNowhere() async throws {
+        let described = try Self.described().filter { !$0.isOpen }
+        try await withSocial { scene in
+            for route in described {
+                let status = try await scene.service.send(route.method, route.path).status
+                #expect(status == 403, "\(route): \(status)")
+            }
+        }
+    }
+}
