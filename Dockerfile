@@ -13,7 +13,7 @@ RUN apt-get update --quiet=2 \
 
 WORKDIR /roost
 COPY . .
-ARG PROGRAMS="auth conversations photos push image-worker gateway roost sandbox"
+ARG PROGRAMS="auth conversations photos push social image-worker gateway roost sandbox"
 # As `make programs` has them: docs/decisions/0007.
 ARG FLAGS="-Xswiftc -enforce-exclusivity=unchecked"
 # The caches make the next build as quick as one outside of a container. ONLY_TESTS=none leaves the tests out.

@@ -2,7 +2,7 @@
 SHELL := /bin/bash -euo pipefail
 CONFIGURATION ?= debug
 SWIFT_FORMAT ?= $(or $(shell command -v swift-format),swift format)
-PROGRAMS := roost auth conversations photos push image-worker gateway sandbox
+PROGRAMS := roost auth conversations photos push social image-worker gateway sandbox
 BENCHED := socketio-echo socket-load push-load image-load
 SOURCES := Package.swift Services Shared Tests bench/SocketLoad bench/PushLoad bench/ImageLoad
 BUILT = .build/$(CONFIGURATION)
@@ -18,7 +18,7 @@ ifdef CI
 export WARNINGS_AS_ERRORS := 1
 endif
 
-.PHONY: up test clients build lint format bench soak doctor check-monitoring compose programs dependencies
+.PHONY: up test recorded vectors clients build lint format bench soak doctor check-monitoring compose programs dependencies
 
 up: programs ; exec .build/release/roost up
 
@@ -42,6 +42,15 @@ bench: programs
 
 soak: build ; SOAK=1 $(TEST) --filter '^SuiteTests\.'
 
+# Holds what reads networks to what their real servers once answered, as the tests of their clients on PyPI recorded it.
+recorded: build
+	RECORDED=$$(scripts/recorded-answers) swift test -c $(CONFIGURATION) $(FLAGS_$(CONFIGURATION)) --skip-build --filter '^SocialTests\.Recorded'
+
+# Holds what reads tokens and keys to Wycheproof's vectors: WYCHEPROOF is a clone of github.com/C2SP/wycheproof.
+vectors: build
+	test -d "$(WYCHEPROOF)/testvectors_v1"
+	$(TEST) --filter '\.WycheproofTests'
+
 doctor: programs ; .build/release/roost doctor
 
 check-monitoring: dependencies ; scripts/check-monitoring
@@ -51,7 +60,7 @@ compose: ; scripts/try-compose
 
 programs: dependencies ; for program in $(PROGRAMS); do swift build -c release $(FLAGS_release) --product $$program; done
 
-# The Socket.IO and tus clients that tests connect with, what judges pushes, and a store of files that speaks S3.
-clients: ; scripts/python-clients
+# The Socket.IO and tus clients that tests connect with, what judges pushes, a store of files that speaks S3, a browser.
+clients: ; scripts/install-dependencies browser && scripts/python-clients
 
 dependencies: ; scripts/install-dependencies

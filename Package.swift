@@ -97,6 +97,7 @@ func service(
     _ name: String,
     calls neighbours: [String] = [],
     adding extra: [Target.Dependency] = [],
+    embedding folders: [String] = [],
     testing: [Target.Dependency] = []
 ) -> [Target] {
     let api = Target.Dependency.target(name: "\(name)API")
@@ -116,7 +117,7 @@ func service(
                 .configuration, .httpTypes, .hummingbird, .lifecycle, .logging, .metrics, .nioCore,
             ],
             path: "Services/\(name)/Server",
-            resources: [.embedInCode("Store/Migrations")],
+            resources: (["Store/Migrations"] + folders).map { .embedInCode($0) },
             swiftSettings: settings
         ),
         .executableTarget(
@@ -176,9 +177,9 @@ func gateway() -> [Target] {
 /// In production nothing of it runs.
 func sandbox() -> [Target] {
     let dependencies: [Target.Dependency] = [
-        "Credentials", "ServiceHost", "TLSRecords", "Wire",
-        .collections, .configuration, .crypto, .cryptoExtras, .lifecycle, .logging, .nioCore, .nioHPACK, .nioHTTP1,
-        .nioHTTP2, .nioPosix, .nioSSL, .nioTLS, .swiftASN1, .x509,
+        "Credentials", "Multipart", "ServiceHost", "TLSRecords", "Wire",
+        .asyncHTTPClient, .collections, .configuration, .crypto, .cryptoExtras, .lifecycle, .logging, .nioCore,
+        .nioHPACK, .nioHTTP1, .nioHTTP2, .nioPosix, .nioSSL, .nioTLS, .nioWebSocket, .swiftASN1, .x509,
     ]
     return [
         .target(
@@ -186,6 +187,7 @@ func sandbox() -> [Target] {
             dependencies: dependencies,
             path: "Services/Sandbox/Server",
             resources: [
+                .embedInCode("Page/mail.css"), .embedInCode("Page/mail.html"), .embedInCode("Page/mail.js"),
                 .embedInCode("Page/page.css"), .embedInCode("Page/page.html"), .embedInCode("Page/page.js"),
             ],
             swiftSettings: settings
@@ -199,7 +201,7 @@ func sandbox() -> [Target] {
         .testTarget(
             name: "SandboxTests",
             dependencies: [
-                "ChildProcesses", "SandboxServer", "Wire",
+                "ChildProcesses", "SMTP", "SandboxServer", "Wire",
                 .asyncHTTPClient, .crypto, .cryptoExtras, .logging, .nioCore, .nioHTTP1, .nioPosix, .nioSSL,
             ],
             path: "Tests/SandboxTests",
@@ -240,8 +242,13 @@ let package = Package(
         + shared("Wire", [])
         + shared("Blobs", [.asyncHTTPClient, .crypto, .nioCore, .nioHTTP1, .nioPosix, .nioSSL])
         + shared("Multipart", [.nioCore])
+        + shared("OAuth1", [.crypto], excluding: ["README.md"])
         + shared("Tus", [.crypto, .httpTypes, .hummingbird, .nioCore], excluding: ["README.md"])
+        + shared("COSE", [.crypto, .cryptoExtras], excluding: ["README.md"])
+        + shared("WebAuthn", ["COSE", .crypto], excluding: ["README.md"])
+        + shared("SMTP", [.nioCore, .nioPosix, .nioSSL], excluding: ["README.md"])
         + shared("TLSRecords", [.nioCore])
+        + shared("Zip", ["CZlib"], excluding: ["README.md"])
         + shared("SocketIO", [.crypto, .nioCore, .nioHTTP1, .nioPosix], excluding: ["README.md"])
         + shared("SocketIOClient", [.nioCore, .nioHTTP1, .nioPosix, .nioSSL, .nioWebSocket])
         + shared("Postgres", ["CLibpq", .collections, .crypto, .lifecycle, .logging, .metrics])
@@ -274,9 +281,9 @@ let package = Package(
             "ServiceHost",
             [
                 "Blobs", "Credentials", "Multipart", "Postgres", "ServiceClient", "Wire",
-                .configuration, .coreMetrics, .crypto, .httpTypes, .hummingbird, .hummingbirdCore, .lifecycle, .logging,
-                .metrics, .nioCore, .nioHTTP1, .nioHTTPTypes, .nioHTTPTypesHTTP1, .serviceContext, .systemPackage,
-                .unixSignals,
+                .asyncHTTPClient, .configuration, .coreMetrics, .crypto, .httpTypes, .hummingbird, .hummingbirdCore,
+                .lifecycle, .logging, .metrics, .nioCore, .nioHTTP1, .nioHTTPTypes, .nioHTTPTypesHTTP1, .nioPosix,
+                .nioSSL, .serviceContext, .systemPackage, .unixSignals,
             ],
             resources: [.embedInCode("Migrations")]
         )
@@ -284,7 +291,8 @@ let package = Package(
             .target(
                 name: "TestSupport",
                 dependencies: [
-                    "ChildProcesses", "Credentials", "Postgres", "PushAPI", "ServiceClient", "ServiceHost", "Wire",
+                    "COSE", "ChildProcesses", "Credentials", "Postgres", "PushAPI", "ServiceClient", "ServiceHost",
+                    "WebAuthn", "Wire",
                     .asyncHTTPClient, .configuration, .crypto, .cryptoExtras, .httpTypes, .hummingbird, .jwtKit,
                     .lifecycle, .logging, .nioCore, .nioEmbedded, .nioHTTP1, .yams,
                 ],
@@ -295,17 +303,29 @@ let package = Package(
         + tests("WireTests", ["Wire"])
         + tests("BlobsTests", ["Blobs", "ChildProcesses", "TestSupport", .nioCore])
         + tests("MultipartTests", ["Multipart", .nioCore])
+        + tests("OAuth1Tests", ["OAuth1"])
+        + tests("COSETests", ["COSE", "TestSupport", .crypto, .cryptoExtras])
+        + tests(
+            "WebAuthnTests",
+            ["COSE", "ChildProcesses", "TestSupport", "WebAuthn", .crypto, .cryptoExtras]
+        )
+        + tests("SMTPTests", ["ChildProcesses", "SMTP", "TestSupport", .nioCore, .nioPosix])
+        + tests("ZipTests", ["TestSupport", "Zip"])
         + tests(
             "TusTests",
-            ["ChildProcesses", "Tus", .crypto, .httpTypes, .hummingbird, .hummingbirdTesting, .nioCore]
+            ["ChildProcesses", "TestSupport", "Tus", .crypto, .httpTypes, .hummingbird, .hummingbirdTesting, .nioCore]
         )
         + tests("PostgresTests", ["Postgres", .logging])
         + tests("EventBusTests", ["ChildProcesses", "EventBus", "Postgres", "TestSupport", .logging])
-        + tests("SocketIOTests", ["SocketIO", "socketio-echo", .nioCore, .nioHTTP1, .nioPosix])
+        + tests(
+            "SocketIOTests",
+            ["ChildProcesses", "SocketIO", "TestSupport", "socketio-echo", .nioCore, .nioHTTP1, .nioPosix]
+        )
         + tests(
             "PushProvidersTests",
             [
-                "PushProviders", .crypto, .cryptoExtras, .nioCore, .nioHPACK, .nioHTTP1, .nioHTTP2, .nioPosix, .nioSSL,
+                "PushProviders", "TestSupport",
+                .crypto, .cryptoExtras, .nioCore, .nioHPACK, .nioHTTP1, .nioHTTP2, .nioPosix, .nioSSL,
             ]
         )
         + tests("SocketIOClientTests", ["SocketIO", "SocketIOClient", .crypto, .nioCore, .nioPosix])
@@ -321,7 +341,7 @@ let package = Package(
         + tests("LocalPostgresTests", ["ChildProcesses", "LocalPostgres", .logging])
         + tests(
             "RoostTests",
-            ["Blobs", "ChildProcesses", "ConversationsAPI", "PushAPI", "TestSupport", "Wire", "roost"]
+            ["Blobs", "ChildProcesses", "ConversationsAPI", "PushAPI", "SocialAPI", "TestSupport", "Wire", "roost"]
         )
         + tests(
             "SuiteTests",
@@ -344,12 +364,20 @@ let package = Package(
             path: "Services/Roost",
             [
                 "AuthAPI", "Blobs", "ChildProcesses", "ConversationsAPI", "Credentials", "LocalPostgres", "Postgres",
-                "PushAPI", "ServiceClient", "SocketIOClient", "Wire",
+                "PushAPI", "ServiceClient", "SocialAPI", "SocketIOClient", "Wire",
                 .argumentParser, .asyncHTTPClient, .crypto, .httpTypes, .logging, .nioCore, .nioSSL,
             ]
         )
         // The suite: who may call whom.
-        + service("Auth", adding: ["CArgon2", .crypto, .cryptoExtras, .jwtKit, .nioPosix])
+        + service(
+            "Auth",
+            adding: [
+                "CArgon2", "COSE", "SMTP", "WebAuthn", "Zip", .asyncHTTPClient, .crypto, .cryptoExtras, .jwtKit,
+                .nioHTTP1, .nioPosix, .nioSSL,
+            ],
+            embedding: ["Pages"],
+            testing: ["ChildProcesses", "SandboxServer"]
+        )
         + service(
             "Conversations",
             calls: ["Auth", "Push"],
@@ -365,8 +393,18 @@ let package = Package(
         + service(
             "Photos",
             calls: ["Auth", "Conversations", "Push"],
-            adding: ["Blobs", "EventBus", "Images", "Multipart", "Tus", .collections, .crypto, .nioHTTP1],
+            adding: [
+                "Blobs", "EventBus", "Images", "Multipart", "Tus", .asyncHTTPClient, .collections, .crypto, .nioHTTP1,
+            ],
             testing: ["ChildProcesses", "image-worker"]
+        )
+        + service(
+            "Social",
+            calls: ["Auth", "Conversations", "Photos", "Push"],
+            adding: [
+                "Blobs", "EventBus", "Multipart", "OAuth1", .asyncHTTPClient, .crypto, .nioHTTP1, .nioPosix, .nioSSL,
+            ],
+            testing: ["SandboxServer"]
         )
         + gateway()
         + sandbox()

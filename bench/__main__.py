@@ -29,6 +29,10 @@ KINDS = [
     "media",
     "push",
     "handover",
+    "networks",
+    "scrolls",
+    "broadcasts",
+    "looks",
     "logins",
     "idle",
 ]
@@ -38,6 +42,7 @@ BINARIES = [
     "photos",
     "image-worker",
     "push",
+    "social",
     "gateway",
     "sandbox",
     "socketio-echo",

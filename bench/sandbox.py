@@ -1,4 +1,4 @@
-"""The sandbox: Apple and Google on this machine, as far as push can tell."""
+"""The sandbox: the outside world on this machine, as far as push and social can tell."""
 
 import json
 
@@ -7,11 +7,15 @@ from bench.processes import Program, free_port
 
 
 class Sandbox:
-    def __init__(self, bench, directory):
+    def __init__(self, bench, directory, **settings):
         self.url = f"http://127.0.0.1:{free_port()}"
-        ports = {"SANDBOX_APNS_PORT": free_port(), "SANDBOX_APNS_SANDBOX_PORT": free_port()}
-        environment = {"HOST": "127.0.0.1", "PORT": self.url.rpartition(":")[2], "LOG_LEVEL": "warning", **ports}
-        environment = {name: str(value) for name, value in environment.items()}
+        ports = {
+            "SANDBOX_APNS_PORT": free_port(),
+            "SANDBOX_APNS_SANDBOX_PORT": free_port(),
+            "SANDBOX_SMTP_PORT": free_port(),
+        }
+        own = {"HOST": "127.0.0.1", "PORT": self.url.rpartition(":")[2], "LOG_LEVEL": "warning"}
+        environment = {name: str(value) for name, value in {**own, **ports, **settings}.items()}
         self.program = Program("sandbox", [bench.binaries / "sandbox"], directory, environment)
         self.program.wait_until(lambda: web.answers(self.url, "/ready"))
 

@@ -59,6 +59,9 @@ class Suite:
     def start_photos(self, **settings):
         return self._start("photos", settings)
 
+    def start_social(self, **settings):
+        return self._start("social", settings)
+
     def start_gateway(self, event_loops=0, settings=None, **upstreams):
         """`event_loops` 0 is one a core, as an operator gets it; `upstreams` names other instances than ours."""
         urls = {f"{name.upper()}_URL": url for name, url in upstreams.items()}

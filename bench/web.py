@@ -6,10 +6,11 @@ import socket
 import ssl
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 
 class Refused(RuntimeError):
-    """An answer that is not 200."""
+    """An answer that is no success."""
 
 
 class Client:
@@ -28,9 +29,9 @@ class Client:
         self.connection.request(method, path, body, headers)
         answer = self.connection.getresponse()
         text = answer.read()
-        if answer.status != 200:
+        if not 200 <= answer.status < 300:
             raise Refused(f"{method} {path}: {answer.status} {text[:300]!r}")
-        return json.loads(text)
+        return json.loads(text) if text else None
 
     def get(self, path):
         return self.request("GET", path)
@@ -56,6 +57,12 @@ def answers(url, path="/"):
         return False
     finally:
         connection.close()
+
+
+def text(url, path):
+    """What a GET of the path is answered with."""
+    with urlopen(url + path, timeout=10) as answer:
+        return answer.read().decode()
 
 
 def listens(port):

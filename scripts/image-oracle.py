@@ -1,8 +1,8 @@
 """Makes files for the tests of Shared/Images, and judges what was made of them, by other people's programs.
 
-  make FOLDER   writes the samples, and blurhashes.json: pixels and what the package blurhash makes of them; once, since it
-                takes some seconds
-  look FILE…    prints a JSON list: what Pillow and exiftool see in each file
+make FOLDER   writes the samples, and blurhashes.json: pixels and what the package blurhash makes of them; once, since it
+              takes some seconds
+look FILE…    prints a JSON list: what Pillow and exiftool see in each file
 """
 
 import hashlib
@@ -91,8 +91,12 @@ def moving(folder, name, count, size, **options):
 
 
 def others(folder):
-    scene(500, 400).convert("P", palette=Image.Palette.ADAPTIVE).save(folder / "still.gif", comment=b"Ana's secret comment")
-    moving(folder, "moving.gif", 5, (900, 300), duration=[100, 200, 300, 400, 500], loop=3, comment=b"Ana's secret comment")
+    scene(500, 400).convert("P", palette=Image.Palette.ADAPTIVE).save(
+        folder / "still.gif", comment=b"Ana's secret comment"
+    )
+    moving(
+        folder, "moving.gif", 5, (900, 300), duration=[100, 200, 300, 400, 500], loop=3, comment=b"Ana's secret comment"
+    )
     moving(folder, "sixty.gif", 60, (60, 40), duration=40, loop=0)
     moving(folder, "sixty-one.gif", 61, (60, 40), duration=40, loop=0)
     scene(1500, 900).save(folder / "still.webp", quality=85, icc_profile=PROFILE)
@@ -192,7 +196,12 @@ def hashes(folder):
         rows = [
             [
                 [
-                    min(255, max(0, base[c] + (base[c + 3] - base[c]) * (x + y) // (width + height) + dice.randrange(-20, 21)))
+                    min(
+                        255,
+                        max(
+                            0, base[c] + (base[c + 3] - base[c]) * (x + y) // (width + height) + dice.randrange(-20, 21)
+                        ),
+                    )
                     for c in range(3)
                 ]
                 for x in range(width)
@@ -230,7 +239,7 @@ def look(paths):
     warnings.simplefilter("ignore")
     told = subprocess.run(["exiftool", "-json", "-G1", "-a", *paths], capture_output=True, check=True).stdout
     seen = []
-    for path, tags in zip(paths, json.loads(told)):
+    for path, tags in zip(paths, json.loads(told), strict=True):
         with Image.open(path) as image:
             frames = [frame.copy() for frame in ImageSequence.Iterator(image)]
             first = frames[0].convert("RGB")
@@ -250,7 +259,9 @@ def look(paths):
                     # The mean colours of the four corners, left to right and down.
                     "corners": [list(small.getpixel(at)) for at in [(1, 1), (6, 1), (1, 6), (6, 6)]],
                     "tags": sorted(tags),
-                    "secrets": "Secret" in json.dumps(tags) or "Zurich" in json.dumps(tags) or "Roost" in json.dumps(tags),
+                    "secrets": "Secret" in json.dumps(tags)
+                    or "Zurich" in json.dumps(tags)
+                    or "Roost" in json.dumps(tags),
                 }
             )
     print(json.dumps(seen))

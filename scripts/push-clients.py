@@ -62,9 +62,7 @@ def fcm(credentials):
 
 def web_push(url, credentials):
     vapid = credentials["vapid"]
-    made = requests.post(
-        f"{url}/sandbox/subscriptions", json={"applicationServerKey": vapid["publicKey"]}, timeout=10
-    )
+    made = requests.post(f"{url}/sandbox/subscriptions", json={"applicationServerKey": vapid["publicKey"]}, timeout=10)
     assert made.status_code == 201, made.text
     answer = pywebpush.webpush(
         made.json(),

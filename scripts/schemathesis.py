@@ -22,10 +22,13 @@ PASSWORD = "correct horse battery staple"
 
 # These take the ground from under all that follows: their session, their membership, the token of the conversation.
 # They have a run of their own, each with an account of its own.
-PARTING = ["logout", "endOtherSessions", "endSession", "leaveConversation", "renewConversationToken"]
+PARTING = ["logout", "deleteMe", "endOtherSessions", "endSession", "leaveConversation", "renewConversationToken"]
 
 # These go on for as long as somebody listens.
-ENDLESS = ["streamPosts", "streamHome"]
+ENDLESS = ["streamPosts", "streamHome", "streamSocial"]
+
+# These ask a network that the request names, and none is at names that are made up.
+ASKING = ["linkNetwork", "authorizeNetwork"]
 
 # These speak tus, which refuses in its own ways (412, headers it does not know are none of its business); tus-journey.py
 # holds them to it.
@@ -39,8 +42,9 @@ TUS = [
     "discoverUpload",
 ]
 
-# What counts as having refused what the document forbids: a text that is too long is 413 here.
-REFUSALS = ["400", "403", "404", "405", "406", "409", "413", "415", "422", "429"]
+# What counts as having refused what the document forbids: a text that is too long is 413 here, a query 414, a header 431;
+# a challenge that is none is 401, as one that is wrong.
+REFUSALS = ["400", "401", "403", "404", "405", "406", "409", "413", "414", "415", "422", "429", "431"]
 
 
 class Suite:
@@ -109,6 +113,11 @@ class Scene:
             lines.append(
                 f'[[operations]]\ninclude-operation-id = "{operation}"\n'
                 f"[operations.parameters]\n{_mostly(parameter, dictionary)}"
+            )
+        for operation in ASKING:
+            lines.append(
+                f'[[operations]]\ninclude-operation-id = "{operation}"\n'
+                f'[operations.checks.not_a_server_error]\nexpected-statuses = ["2xx", "4xx", 503]'
             )
         return "\n\n".join(lines) + "\n"
 

@@ -65,7 +65,7 @@ def differences(members, said):
 
 def main():
     url, chat, *jwts = sys.argv[1:]
-    members = [Member(url, int(chat), jwt, *way) for jwt, way in zip(jwts, WAYS)]
+    members = [Member(url, int(chat), jwt, *way) for jwt, way in zip(jwts, WAYS, strict=False)]
     for member in members:
         member.here()
     print("ready", flush=True)

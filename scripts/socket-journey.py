@@ -7,9 +7,11 @@ Says what went wrong, and ends with 1; says nothing else.
 
 import base64
 import json
+import os
 import queue
 import sys
 import time
+import traceback
 import urllib.request
 
 import socketio
@@ -131,4 +133,10 @@ def main():
     silence(url, transport)
 
 
-main()
+try:
+    main()
+except BaseException:
+    traceback.print_exc()
+    # Clients that are connected still would keep the process, and whoever waits for it.
+    sys.stderr.flush()
+    os._exit(1)

@@ -1,9 +1,13 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// A TCP port of 127.0.0.1.
 package struct LoopbackPort: Hashable, Sendable {
     package let number: Int
+
+    /// What this process has given away: whoever was given one may not listen there yet.
+    private static let given = Mutex<Set<Int>>([])
 
     package init(_ number: Int) {
         self.number = number
@@ -30,28 +34,25 @@ package struct LoopbackPort: Hashable, Sendable {
         }
     }
 
-    /// A free port that stays free for its server while that is down.
+    /// A free port that stays free for its server while that is down; this process is given it once.
     ///
     /// Taken from below the range that the system gives to outgoing connections (32768 and up): a client that calls
     /// a stopped server again and again could else be given the server's own port, and hold it.
-    package static func free() throws -> LoopbackPort {
+    ///
+    /// - Parameter range: apart from where other processes choose theirs at the same time.
+    /// - Returns: one of the range.
+    /// - Throws: `ProcessError` where there is none.
+    package static func free(in range: Range<Int> = 20_000..<31_000) throws -> LoopbackPort {
         for _ in 0..<1_000 {
-            let port = LoopbackPort(Int.random(in: 20_000..<32_000))
-            if port.isFree {
-                return port
-            }
+            let port = LoopbackPort(Int.random(in: range))
+            if port.isFree, given.withLock({ $0.insert(port.number).inserted }) { return port }
         }
-        throw ProcessError("no free port between 20000 and 32000")
+        throw ProcessError("no free port in \(range)")
     }
 
     /// So many free ports, each another.
     package static func free(_ count: Int) throws -> [LoopbackPort] {
-        var ports: [LoopbackPort] = []
-        while ports.count < count {
-            let port = try free()
-            if !ports.contains(port) { ports.append(port) }
-        }
-        return ports
+        try (0..<count).map { _ in try free() }
     }
 
     /// The process that listens there, if it may be seen.

@@ -168,7 +168,7 @@ package final class PostgresServer: Sendable {
             access.withLock { $0?.port = remembered }
             return
         }
-        let port = try LoopbackPort.free().number
+        let port = try LoopbackPort.free(in: 31_000..<32_000).number
         try account.write("\(port)\n", to: file)
         access.withLock { $0?.port = port }
     }

@@ -1,5 +1,6 @@
 package import Foundation
 package import HTTPTypes
+package import NIOCore
 import ServiceContextModule
 import Wire
 
@@ -28,6 +29,11 @@ package struct ServiceClient: Sendable {
         self.transport = transport
         self.retry = retry
         self.authorization = authorization
+    }
+
+    /// The same neighbour, asked in the name of somebody by the credential that he came with.
+    package func asking(as credential: String) -> ServiceClient {
+        ServiceClient(callee: callee, transport: transport, retry: retry) { "Bearer \(credential)" }
     }
 
     package func get<Answer: Decodable>(
@@ -96,11 +102,7 @@ package struct ServiceClient: Sendable {
     ) async throws -> ServiceResponse {
         var request = ServiceRequest(method: method, path: path + Self.encoded(query), headers: headers, body: body)
         if body != nil, request.headers[.contentType] == nil { request.headers[.contentType] = "application/json" }
-        if let authorization = try authorization() { request.headers[.authorization] = authorization }
-        if let trace = ServiceContext.current?.requestTrace {
-            request.headers[.requestID] = trace.requestID
-            request.headers[.traceparent] = trace.traceparent
-        }
+        try sign(&request)
         let deadline = ContinuousClock.now + timeout
         for attempt in 1... {
             request.timeout = deadline - .now
@@ -122,6 +124,39 @@ package struct ServiceClient: Sendable {
             try await Task.sleep(for: pause)
         }
         throw APIError.internal  // The loop above only ends by returning or throwing.
+    }
+
+    /// Says whose request it is, and what it belongs to.
+    private func sign(_ request: inout ServiceRequest) throws {
+        if let authorization = try authorization() { request.headers[.authorization] = authorization }
+        if let trace = ServiceContext.current?.requestTrace {
+            request.headers[.requestID] = trace.requestID
+            request.headers[.traceparent] = trace.traceparent
+        }
+    }
+
+    /// Asks for what is too much to be held, and hands it on as it comes; tried once.
+    ///
+    /// - Parameters:
+    ///   - path: what is asked for.
+    ///   - query: how.
+    ///   - timeout: how long the answer may take to begin.
+    ///   - consume: takes each piece in turn.
+    /// - Throws: what `consume` throws; `unavailable` where the neighbour is away, or breaks off.
+    package func receive(
+        _ path: String,
+        query: [(String, String)] = [],
+        timeout: Duration = .seconds(10),
+        _ consume: (ByteBuffer) async throws -> Void
+    ) async throws {
+        var request = ServiceRequest(method: .get, path: path + Self.encoded(query), timeout: timeout)
+        try sign(&request)
+        do {
+            let response = try await transport.receive(request, consume)
+            guard (200..<300).contains(response.status) else { throw error(of: response) }
+        } catch is TransportFailure {
+            throw APIError.unavailable("the service \(callee)")
+        }
     }
 
     private func decode<Answer: Decodable>(_ response: ServiceResponse) throws -> Answer {

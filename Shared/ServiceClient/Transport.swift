@@ -1,5 +1,6 @@
 package import Foundation
 package import HTTPTypes
+package import NIOCore
 
 /// How a request reaches a neighbour: over HTTP, or in tests straight into its router.
 package protocol Transport: Sendable {
@@ -7,6 +8,29 @@ package protocol Transport: Sendable {
     ///
     /// - Throws: `TransportFailure` when there is no answer.
     func send(_ request: ServiceRequest) async throws -> ServiceResponse
+
+    /// Sends the request and hands on the bytes of a good answer as they come, the next when `consume` has returned; any
+    /// other answer is collected.
+    ///
+    /// - Returns: the answer, without a body where it was handed on.
+    /// - Throws: what `consume` throws; `TransportFailure` when there is no answer, or it breaks off.
+    func receive(
+        _ request: ServiceRequest,
+        _ consume: (ByteBuffer) async throws -> Void
+    ) async throws -> ServiceResponse
+}
+
+extension Transport {
+    /// For those whose answers are there as a whole.
+    package func receive(
+        _ request: ServiceRequest,
+        _ consume: (ByteBuffer) async throws -> Void
+    ) async throws -> ServiceResponse {
+        let response = try await send(request)
+        guard (200..<300).contains(response.status) else { return response }
+        try await consume(ByteBuffer(bytes: response.body))
+        return ServiceResponse(status: response.status, headers: response.headers)
+    }
 }
 
 /// A request to a neighbour, whole.

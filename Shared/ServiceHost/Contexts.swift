@@ -132,4 +132,6 @@ package struct SuiteRoutes {
     package let server: any RouterMethods<ServerContext>
     /// Below `/internal`, for other services.
     package let neighbour: any RouterMethods<NeighbourContext>
+    /// For other services too, at paths that a standard names; anybody else gets 403.
+    package let service: any RouterMethods<NeighbourContext>
 }

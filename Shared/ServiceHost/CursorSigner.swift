@@ -14,15 +14,23 @@ package struct CursorSigner: Sendable {
         return Base64URL.encode(payload + code.code(of: Self.parts(list, user), followedBy: payload))
     }
 
+    /// - Parameters:
+    ///   - cursor: as `sign` made it.
+    ///   - list: what it was made for.
+    ///   - user: whom it was made for.
+    ///   - length: how long it may be, in characters.
+    ///   - type: what it holds.
+    /// - Returns: what was signed.
     /// - Throws: `invalid`, naming `cursor`, for one that is forged, of another list or another user's.
     package func position<Position: Decodable>(
         _ cursor: String,
         of list: String,
         for user: User.ID,
+        upTo length: Int = 1_024,
         as type: Position.Type = Position.self
     ) throws -> Position {
         let refusal = APIError.invalid("cursor", "the cursor is not one of this list's", code: "invalid_cursor")
-        guard cursor.utf8.count <= 1_024, let data = Base64URL.decode(cursor), data.count > MessageCode.length else {
+        guard cursor.utf8.count <= length, let data = Base64URL.decode(cursor), data.count > MessageCode.length else {
             throw refusal
         }
         let payload = data.dropLast(MessageCode.length)

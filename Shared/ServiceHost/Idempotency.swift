@@ -1,7 +1,7 @@
 import Credentials
 import Crypto
 import Foundation
-import HTTPTypes
+package import HTTPTypes
 import Hummingbird
 import NIOCore
 import Postgres
@@ -196,5 +196,5 @@ struct IdempotencyStore: Sendable {
 extension HTTPField.Name {
     // A name of RFC 9110's token characters alone always parses.
     // swift-format-ignore: NeverForceUnwrap
-    static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+    package static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
 }

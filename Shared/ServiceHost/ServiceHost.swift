@@ -113,7 +113,12 @@ package enum ServiceHost {
         let neighbour = router.group("internal")
             .group(context: NeighbourContext.self)
             .add(middleware: RequireNeighbour(tokens: tokens))
-        service.addRoutes(to: SuiteRoutes(open: open, user: user, server: server, neighbour: neighbour))
+        let standard = router.group()
+            .group(context: NeighbourContext.self)
+            .add(middleware: RequireNeighbour(tokens: tokens))
+        service.addRoutes(
+            to: SuiteRoutes(open: open, user: user, server: server, neighbour: neighbour, service: standard)
+        )
         // As they were added: the responder is built with a HEAD beside each GET.
         let routes = router.routes
         methods.set(routes)

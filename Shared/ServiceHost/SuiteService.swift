@@ -123,5 +123,7 @@ package struct Neighbours: Sendable {
     }
 
     /// The ports that services listen on unless told otherwise.
-    package static let ports = ["auth": 8081, "conversations": 8082, "photos": 8084, "push": 8085]
+    package static let ports = [
+        "auth": 8081, "conversations": 8082, "social": 8083, "photos": 8084, "push": 8085,
+    ]
 }

@@ -62,6 +62,18 @@ extension String {
     }
 }
 
+extension Request {
+    /// Reads a body that may be left out; nil where it is.
+    package func decodeIfThere<Value: Decodable>(
+        as type: Value.Type,
+        context: some RequestContext
+    ) async throws -> Value? {
+        var request = self
+        guard try await request.collectBody(upTo: context.maxUploadSize).readableBytes > 0 else { return nil }
+        return try await request.decode(as: type, context: context)
+    }
+}
+
 /// Writes answers: the suite's JSON.
 package struct WireResponseEncoder: ResponseEncoder {
     package init() {}

@@ -14,8 +14,6 @@ package enum JSONGuard {
     private static func check(_ bytes: UnsafeRawBufferPointer) throws {
         var depth = 0
         var index = 0
-        // The name last read at depth 1, which is the field that what follows belongs to.
-        var field: Range<Int>?
         while index < bytes.count {
             switch bytes[index] {
             case UInt8(ascii: "{"), UInt8(ascii: "["):
@@ -25,7 +23,7 @@ package enum JSONGuard {
                         .invalid,
                         "too_deep",
                         "JSON may be at most \(maximumDepth) levels deep",
-                        field: name(field, in: bytes)
+                        field: path(to: index, in: bytes, levels: 1)
                     )
                 }
                 index += 1
@@ -34,14 +32,12 @@ package enum JSONGuard {
                 index += 1
             case UInt8(ascii: "\""):
                 let (content, flaw) = string(from: index + 1, in: bytes)
-                let isName = depth == 1 && isFollowedByColon(content.upperBound + 1, in: bytes)
-                if isName { field = content }
                 switch flaw {
                 case .nul:
-                    let field = isName ? nil : name(field, in: bytes)
+                    let field = path(to: index, in: bytes)
                     throw APIError(.invalid, "nul_character", "text may not contain NUL (U+0000)", field: field)
                 case .surrogate:
-                    let field = isName ? nil : name(field, in: bytes)
+                    let field = path(to: index, in: bytes)
                     throw APIError(.invalid, "lone_surrogate", "text may not contain a lone surrogate", field: field)
                 case nil: break
                 }
@@ -113,8 +109,47 @@ package enum JSONGuard {
         while index < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[index]) { index += 1 }
         return index < bytes.count && bytes[index] == UInt8(ascii: ":")
     }
+}
 
-    private static func name(_ range: Range<Int>?, in bytes: UnsafeRawBufferPointer) -> String? {
-        range.map { String(decoding: bytes[$0], as: UTF8.self) }
+extension JSONGuard {
+    /// Where something is: in an object by a name, in an array by a number; neither before the first name.
+    private struct Place {
+        var name: String?
+        var element: Int?
+    }
+
+    /// What is at an index, as `address.street` or `lines[2]`; nil for what has no name: the body itself, and its names.
+    ///
+    /// Read once more from the beginning, since it is asked for only where something is refused.
+    private static func path(to end: Int, in bytes: UnsafeRawBufferPointer, levels: Int = maximumDepth) -> String? {
+        var places: [Place] = []
+        var index = 0
+        while index < end {
+            switch bytes[index] {
+            case UInt8(ascii: "{"): places.append(Place())
+            case UInt8(ascii: "["): places.append(Place(element: 0))
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): _ = places.popLast()
+            case UInt8(ascii: ","):
+                guard var place = places.popLast() else { break }
+                place = Place(element: place.element.map { $0 + 1 })
+                places.append(place)
+            case UInt8(ascii: "\""):
+                let content = string(from: index + 1, in: bytes).0
+                if places.last?.element == nil, isFollowedByColon(content.upperBound + 1, in: bytes) {
+                    _ = places.popLast()
+                    places.append(Place(name: String(decoding: bytes[content], as: UTF8.self)))
+                }
+                index = content.upperBound
+            default: break
+            }
+            index += 1
+        }
+        guard places.first?.name != nil else { return nil }
+        var path = ""
+        for place in places.prefix(levels) {
+            if let element = place.element { path += "[\(element)]" }
+            if let name = place.name { path += path.isEmpty ? name : ".\(name)" }
+        }
+        return path
     }
 }

@@ -1,5 +1,3 @@
-package import Foundation
-
 /// Any JSON, for what a client chooses the shape of (`meta`).
 package enum JSONValue: Hashable, Sendable {
     case null
@@ -42,12 +40,5 @@ extension JSONValue: Codable {
         case .array(let value): try container.encode(value)
         case .object(let value): try container.encode(value)
         }
-    }
-}
-
-extension JSONValue {
-    /// Its compact UTF-8 JSON, keys sorted; the form whose bytes limits count.
-    package func compact() throws -> Data {
-        try WireJSON.encoder(sortedKeys: true).encode(self)
     }
 }

@@ -105,7 +105,17 @@ struct Auth: Sendable {
         )
         return Housekeeping(
             database: database,
-            ends: SessionEnds(database: database, events: .none, feed: feed, now: { clock.now }),
+            ends: SessionEnds(
+                database: database,
+                events: .none,
+                feed: feed,
+                audit: Audit(
+                    events: .none,
+                    mails: Mails(isOn: false, now: { clock.now }, ring: {}),
+                    now: { clock.now }
+                ),
+                now: { clock.now }
+            ),
             configuration: AuthConfiguration(),
             logger: logger,
             now: { clock.now }
@@ -172,8 +182,4 @@ func json(_ fields: [String: JSONValue]) -> String {
 
 func json(_ value: JSONValue) -> String {
     String(decoding: (try? value.compact()) ?? Data(), as: UTF8.self)
-}
-
-extension JSONValue: ExpressibleByStringLiteral {
-    package init(stringLiteral value: String) { self = .string(value) }
 }

@@ -4,6 +4,7 @@ import Foundation
 import HTTPTypes
 import Logging
 import Postgres
+import ServiceHost
 import TestSupport
 import Testing
 import Wire
@@ -50,6 +51,9 @@ import Wire
             let metadata = try await auth.service.send(.get, "/.well-known/openid-configuration").json
             #expect(metadata["issuer"].string == "https://chat.example.org")
             #expect(metadata["jwks_uri"].string == "https://chat.example.org/.well-known/jwks.json")
+            #expect(metadata["revocation_endpoint"].string == "https://chat.example.org/oauth/revoke")
+            #expect(metadata["introspection_endpoint"].string == "https://chat.example.org/oauth/introspect")
+            #expect(metadata["userinfo_endpoint"].string == "https://chat.example.org/oauth/userinfo")
         }
     }
 

@@ -83,12 +83,13 @@ import Wire
                 async let page = feed.revocations(after: after)
                 _ = try await ending.service.send(.post, "/auth/logout", token: ada.jwt)
                 #expect(try await page.revocations.contains { $0.sessionId == session })
-                #expect(start.duration(to: .now) < .seconds(2))
+                // Before it would be answered anyway.
+                #expect(start.duration(to: .now) < .seconds(4))
             }
         }
     }
 
-    @Test func theFeedAnswersWithinFiveSecondsWhenNothingHappens() async throws {
+    @Test func theFeedAnswersAfterFiveSecondsWhenNothingHappens() async throws {
         try await withAuth { auth in
             let feed = HTTPCredentialSource(auth: try auth.service.neighbour("gateway", callee: "auth"))
             let start = ContinuousClock.now
@@ -96,7 +97,7 @@ import Wire
             #expect(page.revocations.isEmpty)
             #expect(page.after == 0)
             let duration = start.duration(to: .now)
-            #expect(duration > .seconds(4) && duration < .seconds(6), "\(duration)")
+            #expect(duration > .seconds(4) && duration < .seconds(15), "\(duration)")
         }
     }
 
@@ -133,11 +134,13 @@ import Wire
 
             // Found between two answers of the feed, to none of which it is news by its serial.
             let session = late.uuidString.lowercased()
-            while try await !feed.revocations(after: nil).revocations.contains(where: { $0.sessionId == session }) {}
+            try await eventually {
+                try await feed.revocations(after: nil).revocations.contains { $0.sessionId == session }
+            }
             let start = ContinuousClock.now
             let next = try await feed.revocations(after: page.after)
             #expect(next.revocations.contains { $0.sessionId == session })
-            #expect(start.duration(to: .now) < .seconds(2))
+            #expect(start.duration(to: .now) < .seconds(4))
         }
     }
 

@@ -5,6 +5,7 @@ import Foundation
 import HTTPTypes
 import Logging
 import Postgres
+import ServiceHost
 import TestSupport
 import Testing
 import Wire

@@ -14,13 +14,19 @@ import Wire
 /// What is left of somebody who was deleted: what he said, and nothing that says who he was.
 @Suite struct DepartureTests {
     /// As auth tells it.
-    private func delete(_ user: User.ID, in scene: Scene, at moment: Date = Date(), id: UUID = UUID()) async throws {
-        let content = UserDeleted(applicationId: user.application, userId: user.user)
+    private func delete(
+        _ user: User.ID,
+        in scene: Scene,
+        at moment: Date = Date(),
+        id: UUID = UUID(),
+        departure: Wire.Departure? = nil
+    ) async throws {
+        let deleted = UserDeleted(applicationId: user.application, userId: user.user, departure: departure)
         let event = Event(
             id: id,
             type: UserDeleted.type,
             at: moment,
-            content: .object(["applicationId": .string(content.applicationId), "userId": .string(content.userId)])
+            content: try WireJSON.decoder().decode(JSONValue.self, from: try WireJSON.encoder().encode(deleted))
         )
         let auth = try scene.service.neighbour("auth", callee: "conversations")
         _ = try await auth.send(.post, "/internal/events", body: try WireJSON.encoder().encode(event))
@@ -32,7 +38,7 @@ import Wire
         }
     }
 
-    /// Every table that has the text somewhere, but for those whose rows are gone within minutes.
+    /// Every table that has the text somewhere, but for the one whose rows are gone within minutes.
     private func finds(_ text: String, in scene: Scene) async throws -> [String] {
         let pool = scene.service.database.pool
         let tables = try await pool.all(
@@ -40,7 +46,7 @@ import Wire
             as: { try $0.string("tablename") }
         )
         var found: [String] = []
-        for table in tables where !["arrivals", "outbox"].contains(table) {
+        for table in tables where table != "outbox" {
             let rows = try await pool.one(
                 "SELECT count(*) AS n FROM \(identifier: table) AS t WHERE t::text LIKE \("%\(text)%")",
                 as: { try $0.int("n") }
@@ -89,6 +95,45 @@ import Wire
             #expect(try await scene.ann.conversations.blocks().things.isEmpty)
             #expect(try await scene.ann.conversations.messages(former.token).last { $0.senderUser == nil } != nil)
             #expect(try await leaver.ask(.get, "/conversations/\(scene.token)").status == 404)
+        }
+    }
+
+    /// What others are in stays; what nobody is in was his alone.
+    @Test func conversationsThatNobodyElseIsInGo() async throws {
+        try await withConversation { scene in
+            let leaver = try await scene.person("leaver-7f3a")
+            let alone = try await leaver.conversations.create(ConversationDraft(label: "Diary"))
+            try await leaver.say("dear diary", in: alone.token)
+
+            try await delete(leaver.id, in: scene)
+            try await isDone(scene)
+
+            try await eventually { try await finds("dear diary", in: scene).isEmpty }
+            #expect(try await finds("leaver-7f3a", in: scene) == [])
+            #expect(try await finds("Diary", in: scene) == [])
+        }
+    }
+
+    /// What a service is asked about is answered once his name is nowhere any more.
+    @Test func theAnswerWaitsUntilHeIsGone() async throws {
+        try await withConversation { scene in
+            let leaver = try await scene.person("leaver-7f3a")
+            _ = try await scene.ann.ask(.put, "/conversations/\(scene.token)/members/\(leaver.id.user)")
+            try await leaver.say("I was here", in: scene.token)
+            // As if he came once more afterwards, by a request that was under way.
+            let pool = scene.service.database.pool
+            try await pool.run("UPDATE arrivals SET arrived_at = clock_timestamp() + interval '1 hour'")
+            let departure = Wire.Departure(id: UUID(), round: 1)
+            let id = departure.id.uuidString.lowercased()
+
+            try await delete(leaver.id, in: scene, departure: departure)
+
+            try await isDone(scene)
+            #expect(try await finds(id, in: scene) == ["erasures"])
+            // It is named for those instances that did not hear of it; the answer waits for that too.
+            try await pool.run("DELETE FROM arrivals")
+            try await eventually { try await finds(id, in: scene).isEmpty }
+            #expect(try await finds("leaver-7f3a", in: scene) == [])
         }
     }
 

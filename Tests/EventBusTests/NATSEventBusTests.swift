@@ -107,11 +107,22 @@ import Testing
                 try await eventually { fast.texts.count == number + 1 }
             }
 
-            var heard: [EventBusEvent] = []
-            while heard.last != .missed, let event = await iterator.next() { heard.append(event) }
-            #expect(heard.count == EventBusLimits.unheard + 1)
+            // That it is connected it may be told twice, which takes a place.
+            var heard: [String] = []
+            reading: while let event = await iterator.next() {
+                switch event {
+                case .message(_, let text): heard.append(text)
+                case .missed: if heard.count > EventBusLimits.unheard / 2 { break reading }
+                }
+            }
+            #expect((EventBusLimits.unheard - 1...EventBusLimits.unheard).contains(heard.count))
+            #expect(heard == (0..<heard.count).map(String.init))
             one.publish("on", on: "news")
-            #expect(await iterator.next() == .message(topic: "news", text: "on"))
+            // Each subscription has a thread of its own: this one's may be behind, and bring the end of it only now.
+            let late = Set((heard.count..<count).map { EventBusEvent.message(topic: "news", text: "\($0)") })
+            var event = await iterator.next()
+            while let heard = event, heard == .missed || late.contains(heard) { event = await iterator.next() }
+            #expect(event == .message(topic: "news", text: "on"))
         }
     }
 

@@ -35,7 +35,7 @@ struct GatewayScene: Sendable {
           /socket.io/: {get: {security: []}, post: {security: [{}, {bearer: []}]}}
           /media/conversations/{key}: {get: {security: []}}
           /photos/home/stream: {get: {responses: {"200": {content: {text/event-stream: {}}}}}}
-          /feed: {get: {security: []}}
+          /unserved: {get: {security: []}}
         """
 
     /// Sends `request` on a connection of its own and reads one answer.

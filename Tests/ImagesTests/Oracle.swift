@@ -1,5 +1,6 @@
 import ChildProcesses
 import Foundation
+import TestSupport
 import Testing
 
 /// Other people's programs: they make the files, and say what they see in what was made of them (scripts/image-oracle.py).
@@ -25,15 +26,13 @@ enum Oracle {
         var secrets: Bool
     }
 
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().path(percentEncoded: false)
+    private static let script = "\(PythonPrograms.scripts)/image-oracle.py"
 
     private static let ready = Task {
-        let python = try await run("\(root)scripts/python-clients", ["images"])
-        // At the first call it may say more: what it makes and what pip thinks of that.
-        let program = String(python.split(separator: "\n").last ?? "")
-        let folder = "\(root).venv/image-samples"
-        _ = try await run(program, ["\(root)scripts/image-oracle.py", "make", folder])
+        let program = try await PythonPrograms.path("images")
+        let folder = URL(filePath: PythonPrograms.scripts).deletingLastPathComponent()
+            .appending(path: ".venv/image-samples").path(percentEncoded: false)
+        _ = try await run(program, [script, "make", folder])
         return (program, folder)
     }
 
@@ -41,7 +40,7 @@ enum Oracle {
     static func sample(_ name: String) async throws -> String { try await "\(ready.value.1)/\(name)" }
 
     static func look(_ paths: String...) async throws -> [Sight] {
-        let output = try await run(ready.value.0, ["\(root)scripts/image-oracle.py", "look"] + paths)
+        let output = try await run(ready.value.0, [script, "look"] + paths)
         return try JSONDecoder().decode([Sight].self, from: Data(output.utf8))
     }
 

@@ -33,6 +33,15 @@ import Testing
     }
 
     @Test func aFreePortIsNotOneThatTheSystemGivesAway() throws {
-        #expect(try 20_000..<32_000 ~= LoopbackPort.free().number)
+        #expect(try 20_000..<31_000 ~= LoopbackPort.free().number)
+    }
+
+    /// Whoever was given one may not have begun to listen there.
+    @Test func noPortIsGivenAwayTwice() throws {
+        let range = 32_000..<32_010
+        let free = range.count { LoopbackPort($0).isFree }
+        let ports = (0..<free).compactMap { _ in try? LoopbackPort.free(in: range) }
+        #expect(Set(ports).count == ports.count && ports.count > 5)
+        #expect(throws: ProcessError.self) { try LoopbackPort.free(in: range) }
     }
 }

@@ -49,7 +49,8 @@ struct ShutdownTests {
             let clock = ContinuousClock()
             let time = await clock.measure { await scene.pool.shutdown() }
 
-            #expect(time < .seconds(1))
+            // Far from the minute that the statement would take.
+            #expect(time < .seconds(10))
             let error = await #expect(throws: PostgresError.self) { try await task.value }
             #expect(error?.outcomeUnknown == true)
         }

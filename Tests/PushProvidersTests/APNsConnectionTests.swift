@@ -2,6 +2,7 @@ import Foundation
 import NIOHTTP2
 import PushProviders
 import Synchronization
+import TestSupport
 import Testing
 
 /// What connections do when Apple limits, leaves, refuses or says nothing.

@@ -1,6 +1,7 @@
 import Foundation
 import PushProviders
 import Synchronization
+import TestSupport
 import Testing
 
 /// The access token by which Google knows the sender.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Other people's libraries, asked for their judgement (scripts/push-oracle.py).
 enum Oracle {
@@ -10,9 +11,6 @@ enum Oracle {
     struct Refusal: Error {
         var output: String
     }
-
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
 
     /// What a token says whose signature PyJWT finds good.
     static func token(
@@ -35,10 +33,8 @@ enum Oracle {
     }
 
     private static func ask(_ question: [String: String]) async throws -> Data {
-        let python = try await run("\(root.path)/scripts/python-clients", ["push"], input: Data())
-        let path = String(decoding: python, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        let script = "\(root.path)/scripts/push-oracle.py"
-        return try await run(path, [script], input: try JSONEncoder().encode(question))
+        let script = "\(PythonPrograms.scripts)/push-oracle.py"
+        return try await run(PythonPrograms.path("push"), [script], input: try JSONEncoder().encode(question))
     }
 
     private static func run(_ program: String, _ arguments: [String], input: Data) async throws -> Data {

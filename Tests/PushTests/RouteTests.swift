@@ -3,7 +3,7 @@ import Testing
 
 /// Push's routes are those that `docs/openapi.yaml` describes.
 @Suite struct RouteTests {
-    static let words = ["devices", "notification-settings", "notifications", "subscriptions", "push", "topics"]
+    static let words = ["devices", "notification-settings", "notifications/log", "subscriptions", "push", "topics"]
 
     @Test func everyRouteIsDescribedAndEveryDescriptionIsServed() async throws {
         let described = try PublicRoute.below(Self.words)

@@ -97,7 +97,7 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
         #expect(
             instances == [
                 "sandbox 8090", "auth 8081", "conversations 9001", "conversations-2 9002", "photos 8084", "push 8085",
-                "gateway 9000",
+                "social 8083", "gateway 9000",
             ]
         )
     }
@@ -113,11 +113,11 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
         #expect(throws: Workspace.Problem.self) { try self.settings(["SANDBOX": "perhaps"]).instances() }
     }
 
-    @Test func theSandboxNeedsThreePortsAndIsGivenAFolder() throws {
+    @Test func theSandboxNeedsFourPortsAndIsGivenAFolder() throws {
         let settings = try settings(["SANDBOX_URL": "http://127.0.0.1:9190", "SANDBOX_APNS_PORT": "9191"])
         let sandbox = try #require(try settings.instances().first { $0.name == "sandbox" })
 
-        #expect(try settings.neededPorts(for: [sandbox]).map(\.port.number) == [9_190, 9_191, 8_092])
+        #expect(try settings.neededPorts(for: [sandbox]).map(\.port.number) == [9_190, 9_191, 8_092, 8_093])
         let environment = try settings.environment(of: sandbox, databaseURL: nil)
         #expect(environment["SANDBOX_FOLDER"] == ".roost/sandbox")
         #expect(environment["PORT"] == "9190")
@@ -126,12 +126,15 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
     @Test func eachIsGivenItsOwnSecretsAndNoOthers() throws {
         let settings = try settings([
             "AUTH_DATABASE_URL": "postgres://other", "HOST": "0.0.0.0", "PORT": "80", "APNS_KEY": "Apple's",
+            "REDDIT_CLIENT_SECRET": "Reddit's", "DEMO_PASSWORD": "given",
         ])
 
         for instance in try settings.instances() {
             let environment = try settings.environment(of: instance, databaseURL: "postgres://\(instance.name)")
             #expect((environment["SERVICE_SECRET"] != nil) == (instance.name != "sandbox"))
-            #expect((environment["TOKEN_ENCRYPTION_KEY"] != nil) == (instance.name == "auth"))
+            #expect((environment["TOKEN_ENCRYPTION_KEY"] != nil) == ["auth", "social"].contains(instance.name))
+            #expect((environment["REDDIT_CLIENT_SECRET"] != nil) == (instance.name == "social"))
+            #expect(environment["DEMO_PASSWORD"] == nil)
             #expect((environment["VAPID_PRIVATE_KEY"] != nil) == (instance.name == "push"))
             #expect((environment["APNS_KEY"] != nil) == (instance.name == "push"))
             #expect(environment["AUTH_DATABASE_URL"] == nil)
@@ -162,6 +165,11 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
 
             #expect(first.values == second.values)
             #expect(Set(first.values.values).count == first.values.count)
+            let demo = try Secrets.demoPassword(in: workspace, given: [:])
+            #expect(try Secrets.demoPassword(in: workspace, given: ["DEMO_PASSWORD": ""]) == demo)
+            #expect(try Secrets.demoPassword(in: workspace, given: ["DEMO_PASSWORD": "mine"]) == "mine")
+            let third = try Secrets.prepare(in: workspace, environment: [:]).values
+            #expect(third.filter { $0.key != "DEMO_PASSWORD" } == first.values)
 
             try FileManager.default.removeItem(atPath: workspace.secretsFile)
             try FileManager.default.createDirectory(
@@ -175,32 +183,6 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
             #expect(throws: Workspace.Problem.self) { try Secrets.prepare(in: workspace, environment: [:]) }
             _ = try Secrets.prepare(in: workspace, environment: ["TOKEN_ENCRYPTION_KEY": "the operator's"])
         }
-    }
-}
-
-@Suite struct SandboxCredentialsTests {
-    private static let text = """
-        {"account": "roost", "authority": "PEM",
-         "apns": {"key": "K", "keyId": "I", "teamId": "T", "topic": "org.example.roost",
-                  "url": "https://127.0.0.1:8091", "sandboxUrl": "https://127.0.0.1:8092"},
-         "fcm": {"serviceAccount": {"project_id": "p"}, "url": "http://127.0.0.1:8090/fcm",
-                 "tokenUrl": "http://127.0.0.1:8090/fcm/token"}}
-        """
-
-    @Test func pushIsGivenThoseThatTheOperatorHasNoKeyOf() throws {
-        let sandbox = try JSONDecoder().decode(SandboxCredentials.self, from: Data(Self.text.utf8))
-        let given = ["PORT": "8085", "APNS_KEY": "mine", "APNS_TOPIC": "mine", "ALLOWED_PRIVATE_HOSTS": "10.0.0.7:1"]
-
-        let none = try sandbox.added(to: ["PORT": "8085", "APNS_TOPIC": "of nobody"])
-        let some = try sandbox.added(to: given)
-
-        #expect(none["PORT"] == "8085" && none["APNS_KEY"] == "K" && none["APNS_TOPIC"] == "org.example.roost")
-        #expect(none["APNS_SANDBOX_URL"] == "https://127.0.0.1:8092" && none["TRUSTED_CA"] == "PEM")
-        #expect(none["FCM_SERVICE_ACCOUNT"] == #"{"project_id":"p"}"#)
-        #expect(none["ALLOWED_PRIVATE_HOSTS"] == "127.0.0.1:8090,127.0.0.1:8091")
-        #expect(some["APNS_KEY"] == "mine" && some["APNS_TOPIC"] == "mine" && some["APNS_URL"] == nil)
-        #expect(some["FCM_URL"] == "http://127.0.0.1:8090/fcm")
-        #expect(some["ALLOWED_PRIVATE_HOSTS"] == "10.0.0.7:1,127.0.0.1:8090,127.0.0.1:8091")
     }
 }
 

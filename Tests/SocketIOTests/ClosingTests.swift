@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import SocketIO
+import TestSupport
 import Testing
 
 @Suite struct ClosingTests {
@@ -19,7 +20,7 @@ import Testing
             #expect(try await client.fetching.answer().body == "1")
             let answer = try await waiting.request("GET", "/socket.io/?EIO=4&transport=polling")
             #expect(answer.status == 503)
-            #expect(scene.server.connectionCount == 0)
+            try await eventually { scene.server.connectionCount == 0 }
         }
     }
 

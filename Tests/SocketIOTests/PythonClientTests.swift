@@ -1,6 +1,8 @@
+import ChildProcesses
 import Foundation
 import NIOCore
 import SocketIO
+import TestSupport
 import Testing
 
 /// python-socketio, as people use it.
@@ -18,37 +20,12 @@ import Testing
                 }
             }
         } _: { scene in
-            let python = try await Self.run("scripts/python-clients", ["\(version)"])
-            let script = Self.root.appending(path: "scripts/socketio-client.py").path
-            let path = python.output.trimmingCharacters(in: .whitespacesAndNewlines)
-            let result = try await Self.run(path, [script, "http://127.0.0.1:\(scene.port)", transport])
-            #expect(result.status == 0, "\(result.output)")
-        }
-    }
-
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-
-    private static func run(_ program: String, _ arguments: [String]) async throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = program.hasPrefix("/") ? URL(filePath: program) : root.appending(path: program)
-        process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        return try await withCheckedThrowingContinuation { continuation in
-            // Waiting for the end of what it says must not take a thread of the tests.
-            let thread = Thread {
-                do {
-                    try process.run()
-                    let output = pipe.fileHandleForReading.readDataToEndOfFile()
-                    process.waitUntilExit()
-                    continuation.resume(returning: (process.terminationStatus, String(decoding: output, as: UTF8.self)))
-                } catch {
-                    continuation.resume(throwing: error)
-                }
-            }
-            thread.start()
+            let result = try await ProcessCommand(
+                try await PythonPrograms.path("\(version)"),
+                ["\(PythonPrograms.scripts)/socketio-client.py", "http://127.0.0.1:\(scene.port)", transport],
+                environment: ProcessInfo.processInfo.environment
+            ).run(within: .seconds(200))
+            #expect(result.status.isSuccess, "\(result.output)")
         }
     }
 }

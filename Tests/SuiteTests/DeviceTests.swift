@@ -32,10 +32,10 @@ extension SuiteTests {
         }
 
         @Test func aBrowserOfTheSandboxMayRegister() async throws {
-            let ports = try LoopbackPort.free(3).map(\.number)
+            let ports = try LoopbackPort.free(4).map(\.number)
             let settings = [
                 "SANDBOX": "1", "SANDBOX_URL": "http://127.0.0.1:\(ports[0])", "SANDBOX_APNS_PORT": "\(ports[1])",
-                "SANDBOX_APNS_SANDBOX_PORT": "\(ports[2])",
+                "SANDBOX_APNS_SANDBOX_PORT": "\(ports[2])", "SANDBOX_SMTP_PORT": "\(ports[3])",
             ]
             try await RunningSuite.with(settings: settings) { suite in
                 let ana = try await suite.person("ana")

@@ -98,6 +98,10 @@ extension SuiteTests {
                 let script = blocks.joined(separator: "\n")
                     .replacing("http://127.0.0.1:8080", with: "http://127.0.0.1:\(suite.gatewayPort)")
                     .replacing("http://127.0.0.1:8090", with: "http://127.0.0.1:\(telephones.port)")
+                    .replacing(
+                        ".build/release/roost demo",
+                        with: "\(RunningSuite.binaries)roost demo --directory '\(suite.directory)'"
+                    )
                 let command = ProcessCommand(
                     "bash",
                     ["-euo", "pipefail", "-c", script],
@@ -105,7 +109,7 @@ extension SuiteTests {
                     workingDirectory: SuiteTests.root
                 )
 
-                let (status, output) = try await command.run(within: .seconds(60))
+                let (status, output) = try await command.run(within: .seconds(120))
 
                 #expect(status.isSuccess, "\(output)")
                 #expect(output.contains(#"{"text":"On the way #walk","likeCount":1,"commentCount":1}"#))
@@ -115,6 +119,14 @@ extension SuiteTests {
                 #expect(output.contains("\"data\": \"At ten.\""))
                 #expect(output.contains(#"{"title":"Sunday walk","body":"ana: Bring an umbrella.","badge":1}"#))
                 #expect(output.contains(#"{"title":"Sunday walk","outcome":"#))
+                #expect(output.contains("bluesky: linked\n") && !output.contains(": null"))
+                #expect(output.contains(#"{"bluesky":200,"facebook":200,"mastodon":200,"tumblr":200}"#))
+                #expect(output.contains(#"{"network":"facebook","list":"messages","text":"Are you up?"}"#))
+                #expect(output.contains(#""body":"Live at eight","sound":"whistle"}"#))
+                #expect(output.contains(#"{"broadcaster":"midnight_jam","title":"Live at eight","favourite":true}"#))
+                #expect(output.contains(#"{"network":"reddit","state":"linked","username":"bo"}"#))
+                #expect(output.contains(#""email":"cara@gmail.com","emailVerified":true}"#))
+                #expect(output.contains(#""recovery_code.used""#) && output.contains("account/account.json"))
             }
         }
     }

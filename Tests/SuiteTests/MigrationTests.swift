@@ -9,7 +9,7 @@ import Testing
 /// How a service starts beside others of its kind.
 extension SuiteTests {
     @Suite struct MigrationTests {
-        @Test(arguments: ["auth", "conversations", "photos", "push"])
+        @Test(arguments: ["auth", "conversations", "photos", "push", "social"])
         func sixThatStartAtOnceMigrateOnce(service: String) async throws {
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let server = try await PostgresServer.temporary(logger: logger)

@@ -1,24 +1,39 @@
 import AsyncHTTPClient
+import AuthAPI
 import ConversationsAPI
 import Foundation
 import HTTPTypes
 import NIOCore
 import ServiceClient
+import TestSupport
 import Testing
 
 /// What operators look at.
 extension SuiteTests {
     @Suite struct MonitoringTests {
         @Test func whatDashboardsAlertsAndDocumentsNameIsExported() async throws {
-            try await RunningSuite.with { suite in
+            // With the sandbox, so that there are networks to be asked, and somebody asks them.
+            try await Telephones.with { suite, _ in
                 let ana = try await suite.person("ana")
                 let made = try await ana.conversations.create(ConversationDraft(label: "watched"))
                 _ = try await ana.conversations.send(MessageDraft(data: "Hello?"), to: made.token)
+                _ = try await suite.demo()
+                for stream in ["/stream", "/photos/posts/stream"] {
+                    let (port, jwt) = (suite.gatewayPort, ana.signIn.jwt)
+                    try await EventStreamClient.with(port: port, stream, token: jwt) { _ = await $0.next() }
+                }
 
+                let services = [
+                    suite.authPort, suite.conversationsPort, suite.photosPort, suite.pushPort, suite.socialPort,
+                ]
                 var exported: Set<String> = []
-                let services = [suite.authPort, suite.conversationsPort, suite.photosPort, suite.pushPort]
-                for port in services + [suite.managementPort] {
-                    exported.formUnion(try await Self.metrics(port: port))
+                // It is asked every five seconds what is live, and every fifteen what is new on networks.
+                try await eventually(within: .seconds(60), "asked what is live and new") {
+                    exported = []
+                    for port in services + [suite.managementPort] {
+                        exported.formUnion(try await Self.metrics(port: port))
+                    }
+                    return exported.isSuperset(of: ["roost_social_broadcast_polls_total", "roost_social_looks_total"])
                 }
 
                 let watched = ["monitoring/grafana-dashboard.json", "monitoring/alerts.yml", "docs/monitoring.md"]
@@ -45,7 +60,10 @@ extension SuiteTests {
 
                 // A line is written after its answer.
                 try await eventually(within: .seconds(20), "logged by both that saw it") {
-                    try Self.requests(loggedBy: ["auth", "conversations", "photos", "push", "gateway"], of: suite) >= 2
+                    try Self.requests(
+                        loggedBy: ["auth", "conversations", "photos", "push", "social", "gateway"],
+                        of: suite
+                    ) >= 2
                 }
             }
         }
@@ -92,6 +110,8 @@ extension SuiteTests {
         }
 
         /// Names of the same form that are none of metrics.
-        private static let roles: Set<String> = ["roost_auth", "roost_conversations", "roost_photos", "roost_push"]
+        private static let roles: Set<String> = [
+            "roost_auth", "roost_conversations", "roost_photos", "roost_push", "roost_social",
+        ]
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A script of `scripts/` with real clients, which says on a line each how far it is and is told by lines to go on.
 final class PythonClients: Sendable {
@@ -10,17 +11,13 @@ final class PythonClients: Sendable {
         var status: Int32?
     }
 
-    private static let folder =
-        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().path + "/scripts"
-
     private let process = Process()
     private let input = Pipe()
     private let state = Mutex(State())
 
     private init(_ python: String, _ script: String, _ arguments: [String]) throws {
         process.executableURL = URL(filePath: python)
-        process.arguments = ["\(Self.folder)/\(script)"] + arguments
+        process.arguments = ["\(PythonPrograms.scripts)/\(script)"] + arguments
         let output = Pipe()
         process.standardInput = input
         process.standardOutput = output
@@ -38,19 +35,14 @@ final class PythonClients: Sendable {
         }
     }
 
-    /// Runs a script with python-socketio 5 beside what `body` does, and ends it with that.
+    /// Runs a script beside what `body` does, and ends it with that; by python-socketio 5, or by what else python-clients has.
     static func with(
         _ script: String,
         _ arguments: [String],
+        by clients: String = "5",
         _ body: (PythonClients) async throws -> Void
     ) async throws {
-        let python = try await SuiteTests.SocketTests.run("\(folder)/python-clients", ["5"])
-        guard python.status == 0 else { throw SuiteError("no python-socketio: \(python.output)") }
-        let clients = try PythonClients(
-            python.output.trimmingCharacters(in: .whitespacesAndNewlines),
-            script,
-            arguments
-        )
+        let clients = try PythonClients(try await PythonPrograms.path(clients), script, arguments)
         defer { clients.process.terminate() }
         do {
             try await body(clients)

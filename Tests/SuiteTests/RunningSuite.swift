@@ -17,6 +17,7 @@ final class RunningSuite: Sendable {
     let conversationsPort: Int
     let photosPort: Int
     let pushPort: Int
+    let socialPort: Int
     let managementPort: Int
     private let console = Mutex("")
     private let running = Mutex<ChildProcess?>(nil)
@@ -32,9 +33,9 @@ final class RunningSuite: Sendable {
     private init(settings: [String: String]) throws {
         directory = "\(NSTemporaryDirectory())/roost-suite-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let ports = try LoopbackPort.free(6).map(\.number)
+        let ports = try LoopbackPort.free(7).map(\.number)
         (gatewayPort, authPort, conversationsPort, managementPort) = (ports[0], ports[1], ports[2], ports[3])
-        (pushPort, photosPort) = (ports[4], ports[5])
+        (pushPort, photosPort, socialPort) = (ports[4], ports[5], ports[6])
         var environment = ProcessInfo.processInfo.environment
         for key in ["DATABASE_URL", "TEST_DATABASE_URL", "PUBLIC_URL"] {
             environment[key] = nil
@@ -44,6 +45,7 @@ final class RunningSuite: Sendable {
         environment["CONVERSATIONS_URL"] = "http://127.0.0.1:\(conversationsPort)"
         environment["PHOTOS_URL"] = "http://127.0.0.1:\(photosPort)"
         environment["PUSH_URL"] = "http://127.0.0.1:\(pushPort)"
+        environment["SOCIAL_URL"] = "http://127.0.0.1:\(socialPort)"
         environment["MANAGEMENT_PORT"] = "\(managementPort)"
         // Who needs the sandbox has it listen on ports of the test's own.
         environment["SANDBOX"] = "0"
@@ -104,7 +106,7 @@ final class RunningSuite: Sendable {
     }
 
     /// What `roost up` runs where nothing else is said.
-    static let programs = ["auth", "conversations", "photos", "push", "gateway", "postgresql"]
+    static let programs = ["auth", "conversations", "photos", "push", "social", "gateway", "postgresql"]
 
     /// The process that `roost up` has noted under one of the names of `programs`.
     func process(_ name: String) throws -> ProcessIdentity {

@@ -27,16 +27,18 @@ extension SuiteTests {
                 let ana = try await suite.person("ana")
                 let bob = try await suite.person("bob")
                 for (version, transport) in Self.ways {
-                    let python = try await Self.run("\(Self.root)/scripts/python-clients", ["\(version)"])
-                    try #require(python.status == 0, "\(python.output)")
-                    let journey = try await Self.run(
-                        python.output.trimmingCharacters(in: .whitespacesAndNewlines),
+                    let journey = try await ProcessCommand(
+                        try await PythonPrograms.path("\(version)"),
                         [
-                            "\(Self.root)/scripts/socket-journey.py", "http://127.0.0.1:\(suite.gatewayPort)",
+                            "\(PythonPrograms.scripts)/socket-journey.py", "http://127.0.0.1:\(suite.gatewayPort)",
                             transport, ana.signIn.jwt, bob.signIn.jwt,
-                        ]
+                        ],
+                        environment: ProcessInfo.processInfo.environment
+                    ).run(within: .seconds(200))
+                    #expect(
+                        journey.status.isSuccess,
+                        "python-socketio \(version) by \(transport): \(journey.output)"
                     )
-                    #expect(journey.status == 0, "python-socketio \(version) by \(transport): \(journey.output)")
                 }
             }
         }
@@ -110,36 +112,6 @@ extension SuiteTests {
             let socket = try await SocketClient(port: suite.gatewayPort, auth: auth)
             if last.isEmpty { _ = try await socket.event("authenticate") }
             return socket
-        }
-
-        private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().path
-
-        static func run(
-            _ program: String,
-            _ arguments: [String]
-        ) async throws -> (status: Int32, output: String) {
-            let process = Process()
-            process.executableURL = URL(filePath: program)
-            process.arguments = arguments
-            let pipe = Pipe()
-            process.standardOutput = pipe
-            process.standardError = pipe
-            return try await withCheckedThrowingContinuation { continuation in
-                // Waiting for the end of what it says must not take a thread of the tests.
-                Thread.detachNewThread {
-                    do {
-                        try process.run()
-                        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-                        process.waitUntilExit()
-                        continuation.resume(
-                            returning: (process.terminationStatus, String(decoding: output, as: UTF8.self))
-                        )
-                    } catch {
-                        continuation.resume(throwing: error)
-                    }
-                }
-            }
         }
     }
 }

@@ -53,10 +53,10 @@ final class Telephones: Sendable {
         settings: [String: String] = [:],
         _ body: (RunningSuite, Telephones) async throws -> Void
     ) async throws {
-        let ports = try LoopbackPort.free(3).map(\.number)
+        let ports = try LoopbackPort.free(4).map(\.number)
         let sandbox = [
             "SANDBOX": "1", "SANDBOX_URL": "http://127.0.0.1:\(ports[0])", "SANDBOX_APNS_PORT": "\(ports[1])",
-            "SANDBOX_APNS_SANDBOX_PORT": "\(ports[2])",
+            "SANDBOX_APNS_SANDBOX_PORT": "\(ports[2])", "SANDBOX_SMTP_PORT": "\(ports[3])",
         ]
         try await RunningSuite.with(settings: sandbox.merging(settings) { $1 }) { suite in
             try await body(suite, Telephones(suite, port: ports[0]))

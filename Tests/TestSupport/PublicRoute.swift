@@ -16,7 +16,7 @@ package struct PublicRoute: Hashable, Sendable, CustomStringConvertible {
     /// The route with something in place of each parameter.
     package var path: String { template.replacing(/\{\w+\}/, with: "something") }
 
-    /// Those of the document whose first word is one of these: what a service has to serve, no more and no less.
+    /// Those of the document whose first words are one of these: what a service has to serve, no more and no less.
     package static func below(_ words: String...) throws -> [PublicRoute] { try below(words) }
 
     package static func below(_ words: [String]) throws -> [PublicRoute] {
@@ -25,7 +25,7 @@ package struct PublicRoute: Hashable, Sendable, CustomStringConvertible {
         guard let document = try Yams.load(yaml: text) as? [String: Any],
             let paths = document["paths"] as? [String: Any]
         else { throw TestSupportError("docs/openapi.yaml has no paths") }
-        return paths.filter { template, _ in words.contains(String(template.split(separator: "/")[0])) }
+        return paths.filter { template, _ in words.contains { "\(template)/".hasPrefix("/\($0)/") } }
             .flatMap { template, item in routes(of: template, item as? [String: Any] ?? [:]) }
     }
 

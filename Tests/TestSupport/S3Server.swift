@@ -55,9 +55,8 @@ package final class S3Server: Sendable {
 
     /// Starts it, again after ``kill()`` with all that it has, and makes the bucket.
     package func start() async throws {
-        let weed = try await Self.program.value
         var command = ProcessCommand(
-            weed,
+            try await PythonPrograms.path("s3"),
             [
                 "server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-dir=\(folder)", "-s3",
                 "-s3.config=\(folder)/s3.json",
@@ -115,22 +114,6 @@ package final class S3Server: Sendable {
 
 extension S3Server {
     private static let folderPrefix = "roost-s3-"
-
-    /// Where the test scripts bring it to.
-    private static let program = Task {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let script = ProcessCommand(
-            root.appending(path: "scripts/python-clients").path,
-            ["s3"],
-            environment: ProcessInfo.processInfo.environment
-        )
-        let (status, output) = try await script.run(within: .seconds(300))
-        guard status.isSuccess, let path = output.split(separator: "\n").last else {
-            throw TestSupportError("SeaweedFS cannot be brought: \(output)")
-        }
-        return String(path)
-    }
 
     private struct Listing: Decodable {
         struct Entry: Decodable {

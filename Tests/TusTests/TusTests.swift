@@ -6,6 +6,7 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 import Tus
 
@@ -15,17 +16,12 @@ import Tus
         let store = KeptUploads()
         try await app(store).test(.live) { client async throws in
             let port = try #require(client.port)
-            let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent().path
             var environment = ProcessInfo.processInfo.environment
             environment["HEADER_X_USER"] = "ann"
             environment["DISCOVERY"] = "1"
-            let brought = try await ProcessCommand("\(root)/scripts/python-clients", ["tus"], environment: environment)
-                .run(within: .seconds(300))
-            let python = try #require(brought.output.split(separator: "\n").last)
             let result = try await ProcessCommand(
-                String(python),
-                ["\(root)/scripts/tus-journey.py", "http://127.0.0.1:\(port)/files", "\(size)"],
+                try await PythonPrograms.path("tus"),
+                ["\(PythonPrograms.scripts)/tus-journey.py", "http://127.0.0.1:\(port)/files", "\(size)"],
                 environment: environment
             ).run(within: .seconds(120))
 

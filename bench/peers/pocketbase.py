@@ -8,6 +8,7 @@ from bench.processes import Program
 EMAIL = "bench@example.org"
 PASSWORD = "correct horse battery staple"
 LOGIN = "/api/collections/_superusers/auth-with-password"
+REFRESH = "/api/collections/_superusers/auth-refresh"
 
 
 def start(directory, port):

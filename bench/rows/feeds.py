@@ -20,7 +20,8 @@ from bench.scene import SQL
 from bench.table import Row
 
 CONNECTIONS = 32
-ROUNDS = 2
+# So many that the median of two sizes' p99 differs by less than a tenth where they are the same.
+ROUNDS = 8
 SIZES = (100_000, 1_000_000)
 PEOPLE = 100_000
 FOLLOWEES = 500
@@ -43,7 +44,8 @@ def measure(bench):
         scenes = {size: _Scene(stack.enter_context(bench.suite(f"feeds{size}")), size) for size in SIZES}
         ours, theirs = {size: [] for size in SIZES}, {size: [] for size in SIZES}
         for round_ in range(ROUNDS + 1):
-            for size, scene in scenes.items():
+            # Both sizes come first equally often: what slows a machine for a while hits both.
+            for size, scene in sorted(scenes.items(), reverse=round_ % 2):
                 mine = wrk.run(scene.url + "/photos/home", CONNECTIONS, bench.seconds, scene.headers)
                 pgbench = scene.pgbench()
                 # The first round warms both up.
@@ -112,7 +114,7 @@ def _page_rows(ours, theirs):
         rate, peer = mean(load.rate for load in loads), mean(theirs[size])
         what = f"home feed, first page, {FOLLOWEES} followees, {size:,} posts"
         rows.append(Row(what, "reads/s", rate, "pgbench", peer, "≥ 0.5 × pgbench", rate >= 0.5 * peer))
-    small, large = (min(load.p99 for load in ours[size]) for size in SIZES)
+    small, large = (median(load.p99 for load in ours[size]) for size in SIZES)
     what = f"home feed, {SIZES[1]:,} posts beside {SIZES[0]:,}"
     rows.append(Row(what, "p99, ms", large, "itself", small, "≤ 1.1 ×", large <= 1.1 * small))
     return rows

@@ -1,9 +1,9 @@
 """What a request costs that goes through the gateway, beside nginx, Traefik and Caddy.
 
-1 KB of JSON from an nginx that stands in for the service, and once more from two of them, 64 connections from one wrk thread, one worker or event
-loop each, HTTP/1.1 in cleartext, access logs off. All share the machine's cores with the load, so the processor time
-of the proxy's process is the sound figure and the rates are only good beside each other. The rounds alternate and
-their median counts.
+1 KB of JSON from an nginx that stands in for the service, and once more from two of them, 64 connections from one wrk
+thread, one worker or event loop each, HTTP/1.1 in cleartext, access logs off. All share the machine's cores with the
+load, so the processor time of the proxy's process is the sound figure and the rates are only good beside each other.
+The rounds alternate and their median counts.
 """
 
 import json

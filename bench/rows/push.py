@@ -4,7 +4,6 @@ Apple is the sandbox, over HTTP/2 and TLS, on the same cores; it checks each req
 that all of them have switched off: what deciding alone takes, with every decision in the log.
 """
 
-import json
 import time
 import uuid
 from datetime import UTC, datetime
@@ -39,7 +38,15 @@ def measure(bench):
         Row(f"{what}, decided", "people/s", PEOPLE / decided, "", None, f"≥ {DECIDED:,}", PEOPLE / decided >= DECIDED),
         Row(f"{what}, the first handed over", "s", first, "", None, f"≤ {FIRST_WITHIN}", first <= FIRST_WITHIN),
         Row(f"{what}, all handed over", "s", last, "", None, f"≤ {ALL_WITHIN}", last <= ALL_WITHIN),
-        Row(f"{what}, push's memory at most", "MB PSS", memory / 1e6, "", None, f"≤ {MEMORY / 1e6:.0f}", memory <= MEMORY),
+        Row(
+            f"{what}, push's memory at most",
+            "MB PSS",
+            memory / 1e6,
+            "",
+            None,
+            f"≤ {MEMORY / 1e6:.0f}",
+            memory <= MEMORY,
+        ),
     ]
 
 

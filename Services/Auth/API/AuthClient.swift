@@ -8,7 +8,7 @@ package struct AuthClient: Sendable {
     /// The most ids that one request may carry; `users(_:)` makes as many requests as it takes.
     package static let maximumUsers = 100
 
-    private let service: ServiceClient
+    let service: ServiceClient
 
     package init(_ service: ServiceClient) {
         self.service = service
@@ -31,6 +31,13 @@ package struct AuthClient: Sendable {
     /// Which of these are nobody's.
     package func unknown(among ids: some Collection<String>) async throws -> Set<String> {
         Set(ids).subtracting(try await users(ids).map(\.userId))
+    }
+
+    /// Whether a token counts, and whose it is.
+    ///
+    /// Services verify credentials by `CredentialVerifier`, which asks nobody; this is for who has none.
+    package func status(of token: String) async throws -> TokenStatus {
+        try await service.post("/oauth/introspect", PresentedToken(token: token))
     }
 
     /// By what an application's notifications are handed to the push services; only `push` may ask.

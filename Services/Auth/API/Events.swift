@@ -1,4 +1,4 @@
-import Wire
+package import Wire
 
 /// A device signed in that can be reached by push.
 package struct DeviceRegistered: EventContent, Hashable {
@@ -61,7 +61,7 @@ package struct SessionEnded: EventContent, Hashable {
     package var key: String { User.ID(application: applicationId, user: userId).eventKey }
 }
 
-/// Somebody is called by another name.
+/// Somebody is called by another name, or is new and brings a picture along.
 package struct UserChanged: EventContent, Hashable {
     package static let type = "user.changed"
 
@@ -70,12 +70,22 @@ package struct UserChanged: EventContent, Hashable {
     /// All of what he is called by now, and not what changed alone.
     package var username: String?
     package var fullName: String?
+    /// The address of a picture that an account elsewhere has of him, for who has none of him yet; anybody may have
+    /// written it, so whoever fetches it goes to public places alone.
+    package var pictureUrl: String?
 
-    package init(applicationId: String, userId: String, username: String?, fullName: String?) {
+    package init(
+        applicationId: String,
+        userId: String,
+        username: String?,
+        fullName: String?,
+        pictureUrl: String? = nil
+    ) {
         self.applicationId = applicationId
         self.userId = userId
         self.username = username
         self.fullName = fullName
+        self.pictureUrl = pictureUrl
     }
 
     package var key: String { User.ID(application: applicationId, user: userId).eventKey }
@@ -87,16 +97,22 @@ package struct UserDeleted: EventContent, Hashable {
 
     package var applicationId: String
     package var userId: String
+    /// By what a service answers, in a `UserErased`, that it has nothing of him any more; auth of an older release waits
+    /// for no answer.
+    package var departure: Departure?
 
-    package init(applicationId: String, userId: String) {
+    package init(applicationId: String, userId: String, departure: Departure? = nil) {
         self.applicationId = applicationId
         self.userId = userId
+        self.departure = departure
     }
+
+    package var user: User.ID { User.ID(application: applicationId, user: userId) }
 
     package var key: String { User.ID(application: applicationId, user: userId).eventKey }
 }
 
 extension User.ID {
     /// All that happens to one person is told in its order.
-    fileprivate var eventKey: String { "user:\(application):\(user)" }
+    var eventKey: String { "user:\(application):\(user)" }
 }

@@ -20,6 +20,14 @@ struct AuthConfiguration: Sendable {
     var hashingThreads = max(1, ProcessInfo.processInfo.activeProcessorCount / 2)
     /// Sign-ins and registrations that may wait for a hashing thread.
     var hashingQueue = 64
+    /// A file of passwords that nobody may choose.
+    var breachedPasswords: String?
+    /// Exports of accounts that are made at once.
+    var maximumExports = 4
+    /// How long what happened to an account is kept, in days.
+    var auditDays = 365
+    /// Seconds after which nothing is under way any more that began before somebody was deleted.
+    var departureSettling = 60
     /// What a new hash costs.
     var argon2 = Argon2id.Parameters.recommended
     /// Where the gateway's requests come from: addresses whose `X-Forwarded-For` is believed.
@@ -35,6 +43,10 @@ struct AuthConfiguration: Sendable {
     ///   0 is off.
     /// - `LOGIN_FAILURES_ADDRESS` (100): the same for an address.
     /// - `HASHING_THREADS` (half the cores), `HASHING_QUEUE` (64): who hashes passwords, and how many may wait.
+    /// - `BREACHED_PASSWORDS` (none): a file of passwords that nobody may choose, by their SHA-1.
+    /// - `DEPARTURE_SETTLE_SECONDS` (60): after which services are asked once more to wipe somebody who was deleted.
+    /// - `EXPORTS_MAX` (4): exports of accounts that one process makes at once.
+    /// - `AUDIT_DAYS` (365): how long security events are kept.
     /// - `GATEWAY_ADDRESSES` (`127.0.0.0/8,::1`): whose `X-Forwarded-For` is believed.
     init(_ configuration: ConfigReader) throws {
         func days(_ name: String, _ seconds: Int) throws -> Int {
@@ -56,6 +68,14 @@ struct AuthConfiguration: Sendable {
         loginWindow = try configuration.number("LOGIN_WINDOW_SECONDS", default: loginWindow, in: 1...86_400)
         hashingThreads = try configuration.number("HASHING_THREADS", default: hashingThreads, in: 1...256)
         hashingQueue = try configuration.number("HASHING_QUEUE", default: hashingQueue, in: 0...10_000)
+        breachedPasswords = configuration.text("BREACHED_PASSWORDS")
+        maximumExports = try configuration.number("EXPORTS_MAX", default: maximumExports, in: 1...1_000)
+        auditDays = try configuration.number("AUDIT_DAYS", default: auditDays, in: 1...3_650)
+        departureSettling = try configuration.number(
+            "DEPARTURE_SETTLE_SECONDS",
+            default: departureSettling,
+            in: 0...86_400
+        )
         if let ranges = configuration.text("GATEWAY_ADDRESSES") {
             guard let ranges = AddressRanges(ranges) else {
                 throw SettingError("GATEWAY_ADDRESSES", "must be addresses or ranges like 10.0.0.0/8, comma-separated")

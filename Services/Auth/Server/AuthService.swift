@@ -21,9 +21,17 @@ package struct AuthService: SuiteService {
         Migration(name: "V0002_create_applications", sql: PackageResources.V0002_create_applications_sql),
         EventOutbox.migration("V0003_create_event_outbox"),
         Migration(name: "V0004_create_push_credentials", sql: PackageResources.V0004_create_push_credentials_sql),
+        Migration(name: "V0020_create_identities", sql: PackageResources.V0020_create_identities_sql),
+        Migration(name: "V0021_create_consents", sql: PackageResources.V0021_create_consents_sql),
+        Migration(name: "V0030_create_mails", sql: PackageResources.V0030_create_mails_sql),
+        Migration(name: "V0031_create_second_factors", sql: PackageResources.V0031_create_second_factors_sql),
+        Migration(name: "V0032_create_passkeys", sql: PackageResources.V0032_create_passkeys_sql),
+        Migration(name: "V0040_departures", sql: PackageResources.V0040_departures_sql),
+        EventConsumer.migration("V0041_create_event_inbox"),
+        Migration(name: "V0042_audit", sql: PackageResources.V0042_audit_sql),
     ]
     package static let events: Set = [
-        DeviceRegistered.type, SessionEnded.type, UserChanged.type, UserDeleted.type,
+        DeviceRegistered.type, SessionEnded.type, UserChanged.type, UserDeleted.type, DeviceNoticed.type,
     ]
 
     private let configuration: AuthConfiguration
@@ -38,6 +46,10 @@ package struct AuthService: SuiteService {
     private let applicationLogins: ApplicationLogins
     private let pushSetups: PushSetups
     private let administrators: Administrators
+    private let identityParts: IdentityParts
+    private let presentedTokens: PresentedTokens
+    private let credentialCare: CredentialCare
+    private let oversight: AccountOversight
     private let source: any CredentialSource
 
     package static func credentialSource(
@@ -60,7 +72,19 @@ package struct AuthService: SuiteService {
         let passwords = try Passwords(
             parameters: settings.argon2,
             threads: settings.hashingThreads,
-            maximumWaiting: settings.hashingQueue
+            maximumWaiting: settings.hashingQueue,
+            breached: settings.breachedPasswords.map { try BreachedPasswords(path: $0) }
+        )
+        let throttle = LoginThrottle(
+            failures: settings.loginFailures,
+            failuresPerAddress: settings.loginFailuresPerAddress,
+            window: settings.loginWindow
+        )
+        let mailing = try Mailing(
+            MailConfiguration(configuration, publicURL: resources.publicURL),
+            database: database,
+            logger: logger,
+            now: now
         )
 
         keys = SigningKeys(database: database, sealer: sealer, logger: logger, now: now)
@@ -73,16 +97,34 @@ package struct AuthService: SuiteService {
             tell: resources.credentials.revoke
         )
         try await feed.load()
-        ends = SessionEnds(database: database, events: resources.events, feed: feed, now: now)
+        let audit = Audit(events: resources.events, mails: mailing.mails, now: now)
+        ends = SessionEnds(database: database, events: resources.events, feed: feed, audit: audit, now: now)
         source = LocalCredentials(
             database: database,
             revocationLifetime: settings.revocationLifetime,
             now: now
         )
+        credentialCare = CredentialCare(
+            resources,
+            sealer: sealer,
+            passwords: passwords,
+            throttle: throttle,
+            ends: ends,
+            mailing: mailing,
+            audit: audit,
+            party: try PasskeyConfiguration(configuration, publicURL: resources.publicURL).party
+        )
+        let departures = Departures(
+            database: database,
+            events: resources.events,
+            settling: settings.departureSettling,
+            logger: logger,
+            now: now
+        )
         applications = Applications(
             database: database,
             ends: ends,
-            events: resources.events,
+            departures: departures,
             cursors: resources.cursors,
             threads: HashingThreads(count: 1, maximumWaiting: 8),
             logger: logger,
@@ -96,25 +138,30 @@ package struct AuthService: SuiteService {
             now: now
         )
         pushSetups = PushSetups(database: database, sealer: sealer, logger: logger, now: now)
-        administrators = Administrators(database: database, ends: ends, logger: logger, now: now)
+        administrators = Administrators(database: database, ends: ends, audit: audit, logger: logger, now: now)
         let issuer = TokenIssuer(
             keys: keys,
             refreshTokenTags: RefreshTokenTags(sealer),
             issuer: resources.publicURL,
             accessTokenLifetime: settings.accessTokenLifetime,
             sessionLifetime: settings.sessionLifetime,
+            audit: audit,
             now: now
         )
-        accounts = Accounts(database: database, passwords: passwords, events: resources.events, now: now)
+        accounts = Accounts(
+            database: database,
+            passwords: passwords,
+            events: resources.events,
+            mails: mailing.mails,
+            now: now
+        )
         signIns = SignIns(
             database: database,
             passwords: passwords,
-            throttle: LoginThrottle(
-                failures: settings.loginFailures,
-                failuresPerAddress: settings.loginFailuresPerAddress,
-                window: settings.loginWindow
-            ),
+            throttle: throttle,
             issuer: issuer,
+            secondFactors: credentialCare.secondFactors,
+            passkeys: credentialCare.passkeys,
             now: now
         )
         sessions = Sessions(
@@ -126,6 +173,33 @@ package struct AuthService: SuiteService {
             logger: logger,
             now: now
         )
+        presentedTokens = PresentedTokens(
+            database: database,
+            credentials: resources.credentials,
+            ends: ends,
+            refreshTokenTags: RefreshTokenTags(sealer),
+            issuer: resources.publicURL
+        )
+        identityParts = try IdentityParts(
+            IdentityConfiguration(configuration),
+            resources: resources,
+            sealer: sealer,
+            throttle: throttle,
+            signIns: signIns,
+            reauthentication: credentialCare.reauthentication,
+            audit: audit
+        )
+        oversight = try AccountOversight(
+            resources,
+            settings,
+            care: credentialCare,
+            identities: identityParts.identities,
+            accounts: accounts,
+            sessions: sessions,
+            ends: ends,
+            departures: departures,
+            audit: audit
+        )
         self.configuration = settings
         self.resources = resources
     }
@@ -134,22 +208,27 @@ package struct AuthService: SuiteService {
         let callers = Callers(gateway: configuration.gatewayAddresses)
         AccountRoutes(accounts: accounts, credentials: resources.credentials).add(to: routes)
         SignInRoutes(signIns: signIns, sessions: sessions, callers: callers).add(to: routes)
+        identityParts.routes(callers).add(to: routes)
+        OAuthRoutes(tokens: presentedTokens, accounts: accounts).add(to: routes)
         SessionRoutes(sessions: sessions).add(to: routes)
+        credentialCare.add(to: routes, signIns, callers)
         KeyDocumentRoutes(keys: keys, publicURL: resources.publicURL).add(to: routes)
         ApplicationRoutes(applications: applications, pushSetups: pushSetups).add(to: routes)
         ApplicationLoginRoutes(logins: applicationLogins, callers: callers).add(to: routes)
+        oversight.add(to: routes)
         NeighbourRoutes(
             accounts: accounts,
             keys: keys,
             feed: feed,
             credentials: source,
             administrators: administrators,
-            pushSetups: pushSetups
+            pushSetups: pushSetups,
+            applications: applications
         ).add(to: routes)
     }
 
     package var background: [any Service] {
-        [
+        identityParts.background + credentialCare.background + [
             keys, feed,
             Periodic(
                 "renewal of encryption",
@@ -164,6 +243,6 @@ package struct AuthService: SuiteService {
                 logger: resources.logger,
                 now: resources.now
             ),
-        ]
+        ] + oversight.background
     }
 }

@@ -8,6 +8,7 @@ import PushAPI
 package import ServiceHost
 package import ServiceLifecycle
 import SocketIO
+import Wire
 
 /// Conversations: who is in them, what is said, what was read.
 package struct ConversationsService: SuiteService {
@@ -29,10 +30,11 @@ package struct ConversationsService: SuiteService {
         EventConsumer.migration("V0010_event_inbox"),
         Migration(name: "V0011_departures", sql: PackageResources.V0011_departures_sql),
         Migration(name: "V0012_hand_over_to_push", sql: PackageResources.V0012_hand_over_to_push_sql),
+        Erasures.migration("V0040_erasures"),
     ]
 
     package static let events: Set = [
-        DeviceRegistered.type, DeviceBadge.type, UserBlocked.type, UserUnblocked.type,
+        DeviceRegistered.type, DeviceBadge.type, UserBlocked.type, UserUnblocked.type, UserErased.type,
     ]
 
     /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
@@ -45,6 +47,7 @@ package struct ConversationsService: SuiteService {
     private let search: Search
     let files: Files
     private let news: EventConsumer
+    private let exports: Exports
     private let sockets: SocketIOServer
     private let upkeep: [any Service]
 
@@ -120,8 +123,19 @@ package struct ConversationsService: SuiteService {
             now: resources.now
         )
         let departures = Departures(database: resources.database, doorbell: delivery.doorbell)
+        exports = Exports(OwnExport(database: resources.database, blobs: files.blobs).write)
+        let erasures = Erasures(
+            of: Self.name,
+            database: resources.database,
+            events: resources.events,
+            logger: resources.logger,
+            isGone: departures.isGone
+        )
         news = EventConsumer(database: resources.database, logger: resources.logger, now: resources.now)
-            .on(UserDeleted.self, departures.begin)
+            .on(UserDeleted.self) { deleted, event, db in
+                try await departures.begin(deleted, event, in: db)
+                try await erasures.begin(deleted.user, deleted.departure, at: event.at, in: db)
+            }
         let statistics = TableStatistics(database: resources.database)
         let deletions = Deletions(database: resources.database)
         upkeep =
@@ -148,6 +162,7 @@ package struct ConversationsService: SuiteService {
                 ),
                 Periodic("indexing of messages", every: .milliseconds(250), logger: resources.logger, index.keepUp),
                 news.background,
+                erasures.background,
                 delivery,
             ] + delivery.upkeep + (push?.upkeep ?? [])
         let signIns = SocketSignIns(
@@ -170,6 +185,7 @@ package struct ConversationsService: SuiteService {
         SearchRoutes(search: search).add(to: routes)
         FileRoutes(files: files).add(to: routes)
         news.add(to: routes)
+        exports.add(to: routes)
     }
 
     package var background: [any Service] { upkeep }

@@ -33,6 +33,11 @@ struct PhotosConfiguration: Sendable {
     /// `UPLOADS_MAX_USER` (8): of one user, before 429.
     var maximumUploadsOfUser = 8
 
+    /// `TRUSTED_CA`: certificates of authorities that are trusted beside the machine's, PEM.
+    var trustedCA: String?
+    /// `ALLOWED_PRIVATE_HOSTS`: where else than at public addresses pictures of new people may be.
+    var outsideHosts = OutsideHosts()
+
     init() {}
 
     init(_ configuration: ConfigReader) throws {
@@ -41,6 +46,8 @@ struct PhotosConfiguration: Sendable {
         mergedFollowers = try configuration.number("HOME_MERGED_FOLLOWERS", default: 10_000, in: 1...1_000_000_000)
         masksShouting = try configuration.flag("PHOTOS_MASK_SHOUTING")
         maskedWords = try Self.words(configuration.text("PHOTOS_MASK_WORDS", default: ""))
+        trustedCA = try configuration.key("TRUSTED_CA")
+        outsideHosts = try OutsideHosts(configuration)
         photoLimit = try configuration.number("PHOTO_LIMIT", default: photoLimit, in: 1...(1 << 30))
         photoPixels = try configuration.number("PHOTO_PIXELS", default: photoPixels, in: 1...1_000_000_000)
         photoWorkers = try configuration.number("PHOTO_WORKERS", default: photoWorkers, in: 1...256)

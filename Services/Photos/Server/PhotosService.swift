@@ -4,6 +4,7 @@ package import Postgres
 import PushAPI
 package import ServiceHost
 package import ServiceLifecycle
+import Wire
 
 /// Photos: who posts what, who follows whom, and what each gets to see.
 package struct PhotosService: SuiteService {
@@ -19,7 +20,12 @@ package struct PhotosService: SuiteService {
         Migration(name: "V0007_news", sql: PackageResources.V0007_news_sql),
         Migration(name: "V0008_departures", sql: PackageResources.V0008_departures_sql),
         Migration(name: "V0009_blocks_from_before", sql: PackageResources.V0009_blocks_from_before_sql),
+        Migration(name: "V0010_post_orders", sql: PackageResources.V0010_post_orders_sql),
+        Migration(name: "V0011_pictures_to_bring", sql: PackageResources.V0011_pictures_to_bring_sql),
+        EventOutbox.migration("V0040_event_outbox"),
+        Erasures.migration("V0041_erasures"),
     ]
+    package static let events: Set = [UserErased.type]
 
     /// Every read finds its rows by the beginning of an index, whatever the values: a plan made once is as good as one
     /// made each time, and one that reads tables through, good while they are small, must not be kept while they grow.
@@ -29,12 +35,14 @@ package struct PhotosService: SuiteService {
     ]
 
     private let posts: PostRoutes
+    private let orders: PostOrders
     private let replies: ReplyRoutes
     private let flags: FlagRoutes
     private let images: ImageStock
     private let live: Live
     private let circle: Circle
     private let events: EventConsumer
+    private let exports: Exports
     private let upkeep: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
@@ -42,8 +50,10 @@ package struct PhotosService: SuiteService {
         let (database, cursors, logger) = (resources.database, resources.cursors, resources.logger)
         let links = MediaLinks(publicURL: resources.publicURL)
         let people = People(database: database, auth: AuthClient(try resources.neighbours.client("auth")))
+        let own = Posts(database: database, people: people, links: links, mask: settings.mask)
+        orders = PostOrders(database: database, posts: own, now: resources.now)
         posts = PostRoutes(
-            posts: Posts(database: database, people: people, links: links, mask: settings.mask),
+            posts: own,
             lists: PostLists(database: database, people: people, links: links, cursors: cursors)
         )
         replies = ReplyRoutes(
@@ -62,13 +72,38 @@ package struct PhotosService: SuiteService {
         live = try await Live(LiveConfiguration(configuration), people: people, links: links, push: push, resources)
         circle = try Circle(resources, settings, people: people, links: links)
         let departures = Departures(database: database, links: links, follows: circle.follows)
-        events = PeopleNews(people: people, blocks: circle.blocks, departures: departures)
-            .heard(by: EventConsumer(database: database, logger: logger, now: resources.now))
+        let outside = try OutsideConnections(trustedCA: settings.trustedCA)
+        let pictures = BroughtPictures(
+            database: database,
+            profiles: circle.profiles,
+            uploads: images.uploads,
+            source: PictureSource(connections: outside, hosts: settings.outsideHosts),
+            logger: logger
+        )
+        exports = Exports(OwnExport(database: database, blobs: images.media.blobs).write)
+        let erasures = Erasures(
+            of: Self.name,
+            database: database,
+            events: resources.events,
+            logger: logger,
+            isGone: departures.isGone
+        )
+        events = PeopleNews(
+            people: people,
+            blocks: circle.blocks,
+            departures: departures,
+            pictures: pictures,
+            erasures: erasures
+        )
+        .heard(by: EventConsumer(database: database, logger: logger, now: resources.now))
         let clearing = PostClearing(database: database)
         upkeep =
             [
-                events.background,
+                events.background, outside,
+                erasures.background,
+                Periodic("bringing of pictures", every: .seconds(2), logger: logger, pictures.bring),
                 Periodic("clearing of deleted posts", every: .seconds(1), logger: logger, clearing.clear),
+                Periodic("sweep of orders", every: .seconds(3_600), logger: logger, orders.sweep),
                 Periodic("departure of deleted people", every: .seconds(1), logger: logger, departures.clear),
             ] + circle.upkeep + images.upkeep + live.upkeep
     }
@@ -77,6 +112,7 @@ package struct PhotosService: SuiteService {
         // First, since it sees what the others' requests do.
         StreamRoutes(live: live).add(to: routes)
         posts.add(to: routes)
+        OrderRoutes(orders: orders, uploads: images.uploads).add(to: routes)
         replies.add(to: routes)
         flags.add(to: routes)
         PeopleRoutes(profiles: circle.profiles, search: circle.search, follows: circle.follows).add(to: routes)
@@ -84,6 +120,7 @@ package struct PhotosService: SuiteService {
         UploadRoutes(uploads: images.uploads).add(to: routes)
         MediaRoutes(media: images.media).add(to: routes)
         events.add(to: routes)
+        exports.add(to: routes)
     }
 
     package var background: [any Service] { upkeep }

@@ -26,6 +26,8 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
     package var priority: NotificationPriority?
     /// What quiet hours keep but the newest of, as a conversation's token.
     package var about: String?
+    /// Whom its words name, by userId: where one of them is deleted, the words go.
+    package var mentions: [String]?
 
     package init(
         id: String,
@@ -41,7 +43,8 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         collapseKey: String? = nil,
         ttl: Int? = nil,
         priority: NotificationPriority? = nil,
-        about: String? = nil
+        about: String? = nil,
+        mentions: [String]? = nil
     ) {
         self.id = id
         self.applicationId = applicationId
@@ -57,6 +60,7 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         self.ttl = ttl
         self.priority = priority
         self.about = about
+        self.mentions = mentions
     }
 
     /// Somebody who is to be told, on all of his devices but some.

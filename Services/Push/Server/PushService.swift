@@ -14,13 +14,18 @@ package struct PushService: SuiteService {
         Migration(name: "V0001_devices_and_settings", sql: PackageResources.V0001_devices_and_settings_sql),
         Migration(name: "V0002_notifications", sql: PackageResources.V0002_notifications_sql),
         EventConsumer.migration("V0003_event_inbox"),
+        EventOutbox.migration("V0040_event_outbox"),
+        Erasures.migration("V0041_erasures"),
+        Migration(name: "V0042_mentions", sql: PackageResources.V0042_mentions_sql),
     ]
+    package static let events: Set = [UserErased.type]
 
     private let devices: Devices
     private let settings: PersonalSettings
     private let subscriptions: Subscriptions
     private let topics: Topics
     private let events: EventConsumer
+    private let exports: Exports
     private let providers: Providers
     private let pipeline: Pipeline
     private let upkeep: [any Service]
@@ -64,14 +69,28 @@ package struct PushService: SuiteService {
             logger: logger,
             now: now
         )
-        events = PeopleNews(devices: devices, broadcasts: pipeline.broadcasts)
-            .heard(by: EventConsumer(database: database, logger: logger, now: now))
+        exports = Exports(OwnExport(database: database).write)
+        let erasures = Erasures(
+            of: Self.name,
+            database: database,
+            events: resources.events,
+            logger: logger,
+            isGone: ForgottenSenders(database: database, now: now).forget
+        )
+        events = PeopleNews(
+            devices: devices,
+            broadcasts: pipeline.broadcasts,
+            signIns: SignInNotices(intake: pipeline.intake, now: now),
+            erasures: erasures
+        )
+        .heard(by: EventConsumer(database: database, logger: logger, now: now))
         let pruning = DevicePruning(database: database, days: own.deviceDays, now: now)
         // Stopped the other way round: what is being sent still needs its push service.
         upkeep =
             [
                 providers,
                 events.background,
+                erasures.background,
                 Periodic("pruning of devices", every: .seconds(3_600), logger: logger, pruning.prune),
             ] + pipeline.background
     }
@@ -84,6 +103,7 @@ package struct PushService: SuiteService {
         NotificationRoutes(notifications: pipeline.notifications, log: pipeline.log).add(to: routes)
         PipelineNeighbourRoutes(intake: pipeline.intake, oversight: pipeline.oversight).add(to: routes)
         events.add(to: routes)
+        exports.add(to: routes)
     }
 
     package var background: [any Service] { upkeep }

@@ -13,7 +13,7 @@ enum PushLines {
             ]
         }
         let heads = [["APPLICATION", "SERVICE", "WAITING", "OLDEST", ""]]
-        return (lanes.isEmpty ? "nothing waits\n" : lines(heads + rows)) + """
+        return (lanes.isEmpty ? "nothing waits\n" : TextTable.lines(heads + rows)) + """
             not decided yet: \(report.undecided)
             held by quiet hours: \(report.held)
             failures: \(report.failures)\(report.failures > 0 ? " (roost push failures)" : "")
@@ -31,7 +31,9 @@ enum PushLines {
             ]
         }
         guard !rows.isEmpty else { return "every push service is well\n" }
-        return lines([["APPLICATION", "SERVICE", "CIRCUIT", "REASON", "FAILURES", "OPENED", "TRIED AGAIN"]] + rows)
+        return TextTable.lines(
+            [["APPLICATION", "SERVICE", "CIRCUIT", "REASON", "FAILURES", "OPENED", "TRIED AGAIN"]] + rows
+        )
     }
 
     static func failures(_ failures: [PushFailure]) -> String {
@@ -42,18 +44,7 @@ enum PushLines {
                 failure.service, failure.kind.rawValue, failure.reason ?? "-",
             ]
         }
-        return lines([["NUMBER", "FAILED", "APPLICATION", "USER", "SERVICE", "KIND", "REASON"]] + rows)
-    }
-
-    /// In columns as wide as what is in them.
-    private static func lines(_ rows: [[String]]) -> String {
-        let columns = rows.first?.indices ?? 0..<0
-        let widths = columns.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            let line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-                .joined(separator: "  ")
-            return String(line.reversed().drop { $0 == " " }.reversed()) + "\n"
-        }.joined()
+        return TextTable.lines([["NUMBER", "FAILED", "APPLICATION", "USER", "SERVICE", "KIND", "REASON"]] + rows)
     }
 
     private static func age(of date: Date, at now: Date) -> String {

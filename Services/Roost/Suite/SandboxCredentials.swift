@@ -19,8 +19,14 @@ struct SandboxCredentials: Decodable, Sendable {
         let tokenUrl: String
     }
 
+    struct Mail: Decodable, Sendable {
+        let url: String
+        let from: String
+    }
+
     let apns: APNs
     let fcm: FCM
+    let mail: Mail
     /// The authority that its certificates are of, PEM.
     let authority: String
 
@@ -32,14 +38,23 @@ struct SandboxCredentials: Decodable, Sendable {
 
     /// Push's environment, so that it talks to the sandbox instead of a provider that the operator has no key of.
     func added(to environment: [String: String]) throws -> [String: String] {
-        func isSet(_ name: String) -> Bool { environment[name]?.isEmpty == false }
         var all = environment
-        if !isSet("APNS_KEY") { all.merge(apnsSettings) { $1 } }
-        if !isSet("FCM_SERVICE_ACCOUNT") { all.merge(try fcmSettings) { $1 } }
-        if !isSet("TRUSTED_CA") { all["TRUSTED_CA"] = authority }
+        if !environment.isSet("APNS_KEY") { all.merge(apnsSettings) { $1 } }
+        if !environment.isSet("FCM_SERVICE_ACCOUNT") { all.merge(try fcmSettings) { $1 } }
+        if !environment.isSet("TRUSTED_CA") { all["TRUSTED_CA"] = authority }
         // Browsers of the sandbox are at its own address, in the clear and not.
-        let allowed = isSet("ALLOWED_PRIVATE_HOSTS") ? [environment["ALLOWED_PRIVATE_HOSTS"] ?? ""] : []
+        let allowed = environment.isSet("ALLOWED_PRIVATE_HOSTS") ? [environment["ALLOWED_PRIVATE_HOSTS"] ?? ""] : []
         all["ALLOWED_PRIVATE_HOSTS"] = (allowed + [fcm.url, apns.url].compactMap(Self.place)).joined(separator: ",")
+        return all
+    }
+
+    /// Auth's environment, so that mails go to the sandbox's mailbox where the operator has no mail server.
+    func addedForMail(to environment: [String: String]) -> [String: String] {
+        guard !environment.isSet("SMTP_URL") else { return environment }
+        var all = environment
+        all["SMTP_URL"] = mail.url
+        if !environment.isSet("SMTP_FROM") { all["SMTP_FROM"] = mail.from }
+        if !environment.isSet("TRUSTED_CA") { all["TRUSTED_CA"] = authority }
         return all
     }
 

@@ -11,7 +11,7 @@ struct SuiteProgram: Hashable, Sendable {
     /// Secrets that it is given, beside its database; no other is.
     let secrets: [String]
 
-    /// In the order in which they are started; stopped the other way round.
+    /// In the order in which they are started.
     static let all = [
         sandbox,
         SuiteProgram(
@@ -19,7 +19,10 @@ struct SuiteProgram: Hashable, Sendable {
             port: 8081,
             urlKey: "AUTH_URL",
             hasDatabase: true,
-            secrets: ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY"]
+            secrets: [
+                "SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY", "SMTP_URL", "GOOGLE_CLIENT_SECRET", "APPLE_KEY",
+                "OPENID_PROVIDERS", "FACEBOOK_CLIENT_SECRET", "TWITTER_CLIENT_SECRET",
+            ]
         ),
         SuiteProgram(
             name: "conversations",
@@ -42,7 +45,19 @@ struct SuiteProgram: Hashable, Sendable {
             hasDatabase: true,
             secrets: ["SERVICE_SECRET", "VAPID_PRIVATE_KEY", "APNS_KEY", "FCM_SERVICE_ACCOUNT"]
         ),
+        SuiteProgram(
+            name: "social",
+            port: 8083,
+            urlKey: "SOCIAL_URL",
+            hasDatabase: true,
+            secrets: ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY"] + networks.map { "\($0)_CLIENT_SECRET" }
+        ),
         SuiteProgram(name: "gateway", port: 8080, urlKey: nil, hasDatabase: false, secrets: ["SERVICE_SECRET"]),
+    ]
+
+    /// The networks that know this deployment by a secret, as settings name them.
+    private static let networks = [
+        "FACEBOOK", "TWITTER", "INSTAGRAM", "VINE", "TUMBLR", "REDDIT", "MASTODON", "BLUESKY",
     ]
 
     /// The outside world, where there is none: first, since what it makes is told to the others.

@@ -14,11 +14,15 @@ extension SuiteSettings {
         }
     }
 
-    /// The ports of the sandbox's APNs, beside the one in its URL.
+    /// The ports of the sandbox's APNs and mail server, beside the one in its URL.
     func sandboxPorts() throws -> [NeededPort] {
-        try [("SANDBOX_APNS_PORT", 8_091), ("SANDBOX_APNS_SANDBOX_PORT", 8_092)].map { key, standard in
+        let ports = [
+            ("SANDBOX_APNS_PORT", 8_091, "APNs"), ("SANDBOX_APNS_SANDBOX_PORT", 8_092, "APNs"),
+            ("SANDBOX_SMTP_PORT", 8_093, "mail server"),
+        ]
+        return try ports.map { key, standard, purpose in
             let port = try given[key].map { try Self.port($0, of: key) } ?? standard
-            return NeededPort(port: LoopbackPort(port), purpose: "the sandbox's APNs", setting: "\(key)=<port>")
+            return NeededPort(port: LoopbackPort(port), purpose: "the sandbox's \(purpose)", setting: "\(key)=<port>")
         }
     }
 }

@@ -116,6 +116,7 @@ struct SuiteSettings: Sendable {
         for key in Set(SuiteProgram.all.flatMap(\.secrets)) {
             environment[key] = instance.program.secrets.contains(key) ? secret(key) : nil
         }
+        environment["DEMO_PASSWORD"] = nil
         if instance.program.urlKey != nil { environment["TLS_KEY"] = nil }
         if instance.program == .sandbox { environment["SANDBOX_FOLDER"] = given["SANDBOX_FOLDER"] ?? ".roost/sandbox" }
         environment["DATABASE_URL"] = databaseURL
@@ -130,8 +131,10 @@ struct SuiteSettings: Sendable {
 
     /// Who is told of what happens, where the operator says nothing else.
     private static let subscribers = [
-        "device.registered=push", "device.badge=push", "session.ended=push", "user.deleted=push+conversations+photos",
-        "user.changed=photos", "user.blocked=photos", "user.unblocked=photos",
+        "device.registered=push", "device.badge=push", "session.ended=push",
+        "user.deleted=push+conversations+photos+social", "user.erased=auth",
+        "device.noticed=push",
+        "user.changed=photos", "user.blocked=photos", "user.unblocked=photos", "broadcast.live=push",
     ].joined(separator: ",")
 
     /// A secret by its setting's name.

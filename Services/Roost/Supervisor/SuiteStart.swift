@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import LocalPostgres
 import Logging
+import Wire
 
 /// Brings the suite up under a supervisor, from an empty checkout or from whatever an earlier run has left.
 struct SuiteStart: Sendable {
@@ -38,10 +39,10 @@ struct SuiteStart: Sendable {
         let databases = try await startDatabase(settings)
         let width = instances.map(\.name.count).max() ?? 0
         var services: [(SuiteInstance, Supervised)] = []
-        var sandbox: SandboxCredentials?
+        var sandbox: SandboxWorld?
         for instance in instances {
             var environment = try settings.environment(of: instance, databaseURL: databases[instance.program.name])
-            if instance.program.name == "push" { environment = try sandbox?.added(to: environment) ?? environment }
+            environment = try sandbox?.added(to: environment, of: instance.program) ?? environment
             var command = ProcessCommand(
                 executables.path(of: instance.program.name) ?? instance.program.name,
                 environment: environment
@@ -51,7 +52,11 @@ struct SuiteStart: Sendable {
             command.ignoresBrokenPipes = true
             let log = "\(workspace.logs)/\(instance.name).log"
             let service = await supervisor.keep(
-                Supervised.Charge(name: instance.name, stopLimit: limit) { [command] in
+                Supervised.Charge(
+                    name: instance.name,
+                    stage: Self.stage(of: instance.program),
+                    stopLimit: limit
+                ) { [command] in
                     var command = command
                     command.output = .chunks(console.output(of: instance.name, log: log, width: width))
                     return try await ChildProcess.start(command)
@@ -61,11 +66,32 @@ struct SuiteStart: Sendable {
             // What it has made at its start is told to those that are started now.
             if instance.program == .sandbox {
                 try await waitUntilReady(services)
-                sandbox = try await SandboxCredentials.read(from: instance.url)
+                sandbox = try await SandboxWorld.read(from: instance.url)
             }
         }
         try await waitUntilReady(services)
         console.say("Roost is ready at \(try settings.gatewayURL())")
+        guard let sandbox, services.contains(where: { $0.0.program.name == "social" }) else { return }
+        await prepareDemo(settings, sandbox.networks)
+    }
+
+    private static func stage(of program: SuiteProgram) -> Supervised.Charge.Stage {
+        // Nobody calls the gateway but people.
+        program.urlKey == nil ? .front : program == .sandbox ? .base : .services
+    }
+
+    /// What one tries things with; nothing else waits for it, or fails with it.
+    private func prepareDemo(_ settings: SuiteSettings, _ networks: SandboxNetworks) async {
+        do {
+            let password = try Secrets.demoPassword(in: workspace, given: settings.given)
+            let demo = Demo(settings, networks: networks, password: password)
+            let signIn = try await demo.prepare(anew: true) { console.say("roost: \($0)") }
+            try await demo.account.signOut(signIn)
+        } catch is CancellationError {
+            // All is being stopped.
+        } catch {
+            console.say("roost: there is no account demo: \((error as? APIError)?.message ?? "\(error)")")
+        }
     }
 
     /// Starts the private PostgreSQL, unless the operator has one, and answers each service's URL.
@@ -79,6 +105,7 @@ struct SuiteStart: Sendable {
         let postgres = await supervisor.keep(
             Supervised.Charge(
                 name: ProcessNotes.postgresql,
+                stage: .base,
                 stopSignal: SIGINT,
                 forceSignal: SIGQUIT,
                 stopLimit: .seconds(10),

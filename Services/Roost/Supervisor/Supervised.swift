@@ -6,7 +6,17 @@ import Synchronization
 final class Supervised: Sendable {
     /// What is run and how it is stopped.
     struct Charge: Sendable {
+        /// When a process is stopped: those of one stage at once, each stage when the one before it is gone.
+        enum Stage: CaseIterable, Sendable {
+            /// What people connect to: nobody asks those behind it for anything any more once it is gone.
+            case front
+            case services
+            /// What those cannot do without.
+            case base
+        }
+
         let name: String
+        let stage: Stage
         /// Asks the process to stop cleanly.
         var stopSignal = SIGTERM
         /// Ends it when that takes too long.

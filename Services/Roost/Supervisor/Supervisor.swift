@@ -1,7 +1,7 @@
 import ChildProcesses
 import Foundation
 
-/// Keeps several processes running, in an order: the first is stopped last.
+/// Keeps several processes running, and stops them in stages.
 actor Supervisor {
     let console: Console
     let notes: ProcessNotes
@@ -22,12 +22,20 @@ actor Supervisor {
         return process
     }
 
-    /// Stops everything in the reverse order and returns when nothing is left.
+    /// Stops everything, stage by stage, and returns when nothing is left.
+    ///
+    /// A service waits a while for others that ask it still; at once they wait together.
     func stop() async {
         isStopping = true
-        for (process, loop) in supervised.reversed() {
-            await process.stop()
-            await loop.value
+        for stage in Supervised.Charge.Stage.allCases {
+            await withTaskGroup(of: Void.self) { tasks in
+                for (process, loop) in supervised where process.charge.stage == stage {
+                    tasks.addTask {
+                        await process.stop()
+                        await loop.value
+                    }
+                }
+            }
         }
     }
 

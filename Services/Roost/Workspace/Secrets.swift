@@ -14,8 +14,7 @@ struct Secrets: Sendable {
 
     /// Reads the secrets and makes those that are missing; what the operator has set wins and is not kept.
     static func prepare(in workspace: Workspace, environment: [String: String]) throws -> Secrets {
-        let file = EnvironmentFile(path: workspace.secretsFile)
-        let known = try file.read()
+        let known = try known(in: workspace).values
         let given = environment.filter { names.contains($0.key) && !$0.value.isEmpty }
         let hasData = FileManager.default.fileExists(atPath: "\(workspace.postgres)/data")
         if known["TOKEN_ENCRYPTION_KEY"] == nil, hasData, given["TOKEN_ENCRYPTION_KEY"] == nil {
@@ -30,14 +29,27 @@ struct Secrets: Sendable {
         for name in names where values[name] == nil && given[name] == nil {
             values[name] = random(name)
         }
-        if values != known {
-            try workspace.create()
-            try file.write(
-                values,
-                heading: "Made by `roost up`. Whoever reads this can read and forge everything: keep it, show nobody."
-            )
-        }
+        if values != known { try keep(values, in: workspace) }
         return Secrets(values: values.merging(given) { $1 })
+    }
+
+    /// The password of the demo account, made where there is none: only where the sandbox runs does anybody need it.
+    static func demoPassword(in workspace: Workspace, given: [String: String]) throws -> String {
+        if let password = given["DEMO_PASSWORD"], !password.isEmpty { return password }
+        var values = try known(in: workspace).values
+        if let password = values["DEMO_PASSWORD"] { return password }
+        let password = Base64URL.encode(randomKey())
+        values["DEMO_PASSWORD"] = password
+        try keep(values, in: workspace)
+        return password
+    }
+
+    private static func keep(_ values: [String: String], in workspace: Workspace) throws {
+        try workspace.create()
+        try EnvironmentFile(path: workspace.secretsFile).write(
+            values,
+            heading: "Made by `roost up`. Whoever reads this can read and forge everything: keep it, show nobody."
+        )
     }
 
     /// Secrets for a database that is soon gone.

@@ -11,6 +11,8 @@ package final class Sandbox: Service {
     package let script: Script
     package let seen: SeenNotifications
     package let devices: APNsDevices
+    package let networks: Networks
+    package let mailbox: Mailbox
 
     private let configuration: SandboxConfiguration
     private let logger: Logger
@@ -20,9 +22,9 @@ package final class Sandbox: Service {
     private let ports: Ports
 
     private final class Ports: Sendable {
-        private let numbers = Mutex((web: 0, production: 0, sandbox: 0))
+        private let numbers = Mutex((web: 0, production: 0, sandbox: 0, smtp: 0))
 
-        var all: (web: Int, production: Int, sandbox: Int) {
+        var all: (web: Int, production: Int, sandbox: Int, smtp: Int) {
             get { numbers.withLock { $0 } }
             set { numbers.withLock { $0 = newValue } }
         }
@@ -42,6 +44,16 @@ package final class Sandbox: Service {
         let script = Script()
         let devices = APNsDevices()
         let ports = Ports()
+        let networks = Networks(
+            script: script,
+            seen: seen,
+            accounts: keys.accounts,
+            now: now,
+            posts: configuration.posts
+        )
+        self.networks = networks
+        let mailbox = Mailbox(capacity: configuration.kept, now: now)
+        self.mailbox = mailbox
         web = Web(
             seen: seen,
             script: script,
@@ -53,16 +65,19 @@ package final class Sandbox: Service {
                 seen: seen
             ),
             webPush: WebPush(subscriptions: keys.subscriptions, vapid: Vapid(now: now), script: script, seen: seen),
+            networks: networks,
             pages: PageFiles(),
             authorityPEM: keys.authority.pem,
-            apnsPorts: { (ports.all.production, ports.all.sandbox) }
+            mailbox: mailbox,
+            ports: { (ports.all.production, ports.all.sandbox, ports.all.smtp) }
         )
         let tokens = ProviderTokens(accounts: keys.accounts, tokensPerKey: configuration.tokensPerKey, now: now)
         listeners = Listeners(
             configuration: configuration,
             context: try keys.authority.serverContext(names: configuration.names, now: Date()),
             apns: APNs(tokens: tokens, devices: devices, script: script, seen: seen, now: now),
-            web: web
+            web: web,
+            mail: MailSession(mailbox: mailbox, logins: MailLogins(accounts: keys.accounts), script: script)
         )
         self.seen = seen
         self.script = script
@@ -107,7 +122,8 @@ package final class Sandbox: Service {
         let host = configuration.host
         let production = try await listeners.open(.apns(.production), host: host, port: configuration.apnsPort)
         let sandbox = try await listeners.open(.apns(.sandbox), host: host, port: configuration.apnsSandboxPort)
-        ports.all = (0, production, sandbox)
+        let smtp = try await listeners.open(.smtp, host: host, port: configuration.smtpPort)
+        ports.all = (0, production, sandbox, smtp)
         // Last, since who finds it ready finds everything.
         let web = try await listeners.open(.web, host: host, port: configuration.port)
         ports.all.web = web
@@ -117,6 +133,7 @@ package final class Sandbox: Service {
     /// Closes its ports and connections.
     package func stop() async {
         await listeners.close()
+        await networks.stop()
     }
 
     // MARK: Where it is

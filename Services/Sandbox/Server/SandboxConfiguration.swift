@@ -12,6 +12,8 @@ package struct SandboxConfiguration: Sendable {
     package var apnsPort = 0
     /// APNs for those of development's, `api.sandbox.push.apple.com`.
     package var apnsSandboxPort = 0
+    /// The mail server, by STARTTLS.
+    package var smtpPort = 0
     /// Names, beside those of this machine, by which clients know the sandbox; its certificate carries them.
     package var names: [String] = []
     /// Where keys are kept, so that they are the same after a restart; without it they last as long as the process.
@@ -28,6 +30,8 @@ package struct SandboxConfiguration: Sendable {
     package var connectionLimit = 10_000
     /// How many tokens signed by one key APNs takes within 20 minutes, before it says that they change too often.
     package var tokensPerKey = 100
+    /// How many posts each social network has at its start.
+    package var posts = 400
     package var now: @Sendable () -> Date = { Date() }
 
     package init() {}
@@ -36,20 +40,24 @@ package struct SandboxConfiguration: Sendable {
     ///
     /// - `HOST` (`127.0.0.1`), `PORT` (8090): FCM, web push, scripts and the page.
     /// - `SANDBOX_APNS_PORT` (8091), `SANDBOX_APNS_SANDBOX_PORT` (8092): APNs over TLS, for each kind of device token.
+    /// - `SANDBOX_SMTP_PORT` (8093): the mail server.
     /// - `SANDBOX_NAMES` (none): further host names for its certificate, separated by commas.
     /// - `SANDBOX_FOLDER` (none): where its keys are kept.
     /// - `SANDBOX_CA` (none): the file to which its authority's certificate is written, in PEM.
     /// - `SANDBOX_KEEP` (10000): how many of the newest notifications it keeps.
+    /// - `SANDBOX_POSTS` (400): how many posts each social network has at its start.
     package init(reader: ConfigReader) throws {
         host = reader.text("HOST", default: host)
         port = try reader.number("PORT", default: 8_090, in: 0...65_535)
         apnsPort = try reader.number("SANDBOX_APNS_PORT", default: 8_091, in: 0...65_535)
         apnsSandboxPort = try reader.number("SANDBOX_APNS_SANDBOX_PORT", default: 8_092, in: 0...65_535)
+        smtpPort = try reader.number("SANDBOX_SMTP_PORT", default: 8_093, in: 0...65_535)
         names = reader.text("SANDBOX_NAMES", default: "").split(separator: ",").map {
             $0.trimmingCharacters(in: .whitespaces)
         }
         folder = reader.text("SANDBOX_FOLDER")
         authorityFile = reader.text("SANDBOX_CA")
         kept = try reader.number("SANDBOX_KEEP", default: kept, in: 1...1_000_000)
+        posts = try reader.number("SANDBOX_POSTS", default: posts, in: 0...100_000)
     }
 }

@@ -23,6 +23,9 @@ package struct EventOutbox: Sendable {
         Migration(name: name, sql: PackageResources.event_outbox_sql)
     }
 
+    /// The services that are told of events of one type, by name.
+    package func subscribers<Content: EventContent>(of type: Content.Type) -> [String] { subscribers.of(type.type) }
+
     /// Writes an event for each of its subscribers.
     package func write<Content: EventContent>(_ content: Content, in db: any PostgresExecutor) async throws {
         try await write([content], in: db)

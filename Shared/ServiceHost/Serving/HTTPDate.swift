@@ -16,3 +16,17 @@ package enum HTTPDate {
             + "\(parts.tm_year + 1_900) \(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT"
     }
 }
+
+/// The date as answers bear it, made once a second; an event loop or a connection has one of its own.
+package struct HTTPClock {
+    private var second: time_t = 0
+    private var text = ""
+
+    package init() {}
+
+    package mutating func now() -> String {
+        let second = time(nil)
+        if second != self.second { (self.second, text) = (second, HTTPDate.text(second)) }
+        return text
+    }
+}

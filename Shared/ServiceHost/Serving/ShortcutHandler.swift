@@ -1,4 +1,3 @@
-import Glibc
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -25,8 +24,7 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let shortcut: any Shortcut
     private let notes: RequestNotes
     private let logger: Logger
-    /// Of the second in which the last answer went.
-    private var date = (second: 0, text: "")
+    private var clock = HTTPClock()
     /// How many requests the routes have not answered yet.
     private var unanswered = 0
     /// The end of a request that was answered is still to come.
@@ -85,7 +83,7 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
         )
         var headers = answer.headers
         headers.add(name: "X-Request-Id", value: requestID)
-        headers.add(name: "Date", value: httpDate())
+        headers.add(name: "Date", value: clock.now())
         if isLast { headers.add(name: "Connection", value: "close") }
         return (HTTPResponseHead(version: .http1_1, status: answer.status, headers: headers), answer.body, isLast)
     }
@@ -97,12 +95,6 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
         logger[metadataKey: "requestId"] = "\(requestID)"
         logger[metadataKey: "traceId"] = "\(TraceParent(headers.first(name: "traceparent")).traceID)"
         return logger
-    }
-
-    private func httpDate() -> String {
-        let second = time(nil)
-        if second != date.second { date = (second, HTTPDate.text(second)) }
-        return date.text
     }
 
     func read(context: ChannelHandlerContext) {

@@ -15,6 +15,7 @@ import Wire
                 let (token, ann) = (scene.conversation, StoreScene.user("ann"))
                 let isOver = Shared(false)
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    defer { isOver.change { $0 = true } }
                     for _ in 0..<4 {
                         tasks.addTask {
                             while !isOver.value {
@@ -24,9 +25,9 @@ import Wire
                     }
                     try await bob.hears(upTo: 20)
                     _ = try await one.members.kick("bob", from: token, by: ann)
-                    let kick = try #require(
-                        try await one.messages.history(token, to: ann, HistorySpan()).first { $0.senderUser == nil }
-                    )
+                    // All of it: many may have been written since.
+                    let written = try await one.messages.history(token, to: ann, HistorySpan(count: .max))
+                    let kick = try #require(written.first { $0.senderUser == nil })
                     try await cat.hears(upTo: Int(kick.seq) + 20)
                     isOver.change { $0 = true }
                     try await tasks.waitForAll()

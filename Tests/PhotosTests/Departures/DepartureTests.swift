@@ -92,6 +92,38 @@ import Wire
             #expect(again.postId.prefix { $0 != "-" } != Substring(id))
         }
     }
+
+    /// Not before the last of his files is gone, and what others said of his posts.
+    @Test func whoHasGoneIsAnsweredForOnceHisFilesAreGone() async throws {
+        try await withPhotos { scene in
+            let own = try await scene.post("mine", by: scene.ann)
+            _ = try await scene.bob.photos.comment("yours", on: own.postId)
+            let departure = Departure(id: UUID(), round: 1)
+            let person = try #require(
+                try await scene.rows("SELECT person_id::text AS row FROM people WHERE user_id = 'ann'").first
+            )
+            // Kept for a moment, as a backup that copies it would.
+            try await scene.service.database.pool.run(
+                """
+                INSERT INTO blobs (owner_id, key, due_at)
+                VALUES ((SELECT person_id FROM people WHERE user_id = 'ann'), \(String(repeating: "a", count: 26)),
+                    now() + interval '1 hour')
+                """
+            )
+            let deleted = UserDeleted(applicationId: Scene.application, userId: "ann", departure: departure)
+            try await scene.tell(deleted, by: "auth")
+            try await eventually { try await scene.rows("SELECT 'x' AS row FROM departures") == [] }
+            try await eventually { try await scene.rows("SELECT 'x' AS row FROM deleted_posts") == [] }
+            let waiting = try await scene.rows("SELECT person_number::text AS row FROM erasures")
+            #expect(waiting == [person])
+
+            try await scene.service.database.pool.run("UPDATE blobs SET due_at = now()")
+
+            try await eventually { try await scene.rows("SELECT 'x' AS row FROM erasures") == [] }
+            let left = try await scene.rows("SELECT 'x' AS row FROM blobs WHERE owner_id = \(person)")
+            #expect(left == [])
+        }
+    }
 }
 
 extension Scene {

@@ -121,19 +121,14 @@ import Wire
 
     /// What `scripts/tus-journey.py` has uploaded.
     private func journey(of player: Player, to port: Int, file: String) async throws -> [String] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().path
         var environment = ProcessInfo.processInfo.environment
         environment["HEADER_AUTHORIZATION"] = "Bearer \(player.token)"
         environment["CONTENT"] = file
         environment["DISCOVERY"] = "1"
-        let brought = try await ProcessCommand("\(root)/scripts/python-clients", ["tus"], environment: environment)
-            .run(within: .seconds(300))
-        let python = try #require(brought.output.split(separator: "\n").last)
         let url = "http://127.0.0.1:\(port)/photos/uploads/tus"
         let result = try await ProcessCommand(
-            String(python),
-            ["\(root)/scripts/tus-journey.py", url, "1"],
+            try await PythonPrograms.path("tus"),
+            ["\(PythonPrograms.scripts)/tus-journey.py", url, "1"],
             environment: environment
         ).run(within: .seconds(120))
         #expect(result.status.isSuccess, "\(result.output)")

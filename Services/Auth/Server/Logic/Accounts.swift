@@ -12,11 +12,13 @@ struct Accounts: Sendable {
     let database: PostgresPool
     let passwords: Passwords
     let events: EventOutbox
+    let mails: Mails
     let now: @Sendable () -> Date
 
     /// Makes an account, or gives an anonymous one, if that is who asks, its name; it keeps its id, sessions and all.
     ///
-    /// An e-mail address that is somebody else's changes nothing about the answer: it is unverified, and so nobody's.
+    /// An e-mail address that is somebody else's changes nothing about the answer: it is unverified, and so nobody's. What
+    /// the mail to it says is decided when it is written.
     func register(_ draft: AccountDraft, by asking: User.ID?) async throws -> Registered {
         let username = try draft.username.map { try Username($0) }
         let email = try draft.email.map { try EmailAddress($0) }
@@ -40,7 +42,11 @@ struct Accounts: Sendable {
         )
         guard let account, account.isAnonymous, let id = UUID(uuidString: account.userId) else {
             let id = UUID()
-            try await AccountStore(db: database).insert(registration, id: id, at: now())
+            try await database.transaction { db in
+                try await AccountStore(db: db).insert(registration, id: id, at: now())
+                if let email { try await mails.write(.verify, to: email, about: id, in: db) }
+            }
+            mails.ring()
             return Registered(userId: id.wire)
         }
         try await database.transaction { db in
@@ -49,7 +55,9 @@ struct Accounts: Sendable {
                 throw APIError(.conflict, "already_registered", "this account is registered already")
             }
             try await tell(named, in: db)
+            if let email { try await mails.write(.verify, to: email, about: id, in: db) }
         }
+        mails.ring()
         return Registered(userId: account.userId)
     }
 
@@ -147,11 +155,19 @@ struct Accounts: Sendable {
         return try await AccountStore(db: database.reads).find(id)
     }
 
-    private static let notOurs = APIError(.forbidden, "foreign_account", "this account is kept by another application")
-    private static let noAccount = APIError(.notFound, "account_not_found", "there is no such account")
+    static let notOurs = APIError(.forbidden, "foreign_account", "this account is kept by another application")
+    static let noAccount = APIError(.notFound, "account_not_found", "there is no such account")
 }
 
 extension User.ID {
     /// The id of the account, if it is one of Roost's own.
     var accountID: UUID? { isRoosts ? UUID(uuidString: user) : nil }
+
+    /// The same, of who must have one here.
+    ///
+    /// - Throws: a 403 for somebody whose account another application keeps.
+    func ownAccount() throws -> UUID {
+        guard let accountID else { throw Accounts.notOurs }
+        return accountID
+    }
 }

@@ -8,6 +8,7 @@ import Wire
 struct Administrators: Sendable {
     let database: PostgresPool
     let ends: SessionEnds
+    let audit: Audit
     let logger: Logger
     let now: @Sendable () -> Date
 
@@ -21,6 +22,7 @@ struct Administrators: Sendable {
             let store = AdministratorStore(db: db)
             let id = try await account(name, in: db)
             try await store.insert(id, at: now())
+            try await audit.note(.administrationGranted, of: id, in: db)
             return try await store.list().first { $0.userId == id.wire }
         }
         guard let granted else { throw Self.notFound }
@@ -35,6 +37,7 @@ struct Administrators: Sendable {
             guard try await AdministratorStore(db: db).delete(id) else {
                 throw APIError(.notFound, "no_administrator", "this account does not administer the suite")
             }
+            try await audit.note(.administrationRevoked, of: id, in: db)
             return (id, try await ends.endAll(of: User.ID(application: RoostApplication.id, user: id.wire), in: db))
         }
         ends.announce(ended)

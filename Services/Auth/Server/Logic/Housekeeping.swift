@@ -28,10 +28,15 @@ struct Housekeeping: Service {
         _ = try await RevocationStore(db: database).delete(before: revocations)
         // A while longer than what it signed may live, for instances that noticed the rotation late.
         _ = try await SigningKeyStore(db: database).delete(retiredBefore: revocations.addingTimeInterval(-300))
-        _ = try await LoginFailureStore(db: database).delete(before: ago(configuration.loginWindow))
+        _ = try await LoginFailureStore(db: database)
+            .delete(before: ago(max(configuration.loginWindow, Mails.window)))
         _ = try await KnownDeviceStore(db: database).delete(signedInBefore: now.addingTimeInterval(-Self.deviceMemory))
+        _ = try await AuditStore(db: database).delete(before: ago(configuration.auditDays * 86_400))
         // A while longer than they count, for instances with clocks apart.
         _ = try await SpentNonceStore(db: database).delete(expiredBefore: ago(60))
+        _ = try await LoginChallengeStore(db: database).delete(expiredBefore: now)
+        _ = try await MailLinkStore(db: database).delete(expiredBefore: now)
+        _ = try await ConsentStore(db: database).delete(endedBefore: now)
         try await ends.forgetExpired(seenBefore: ago(configuration.sessionIdleLifetime))
     }
 }

@@ -25,6 +25,10 @@ struct LoginThrottle: Sendable {
         fileprivate let own: Bucket
         fileprivate let shared: [Bucket]
         fileprivate var all: [Bucket] { ([own] + shared).filter { $0.limit > 0 } }
+        /// Without what it shares with other accounts.
+        var ownAlone: Buckets { Buckets(own: own, shared: []) }
+        /// What it shares with other accounts; nil where that is nothing.
+        var sharedAlone: Buckets? { shared.first.map { Buckets(own: $0, shared: Array(shared.dropFirst())) } }
     }
 
     let failures: Int
@@ -41,6 +45,29 @@ struct LoginThrottle: Sendable {
             own: Bucket("name", Data(name.utf8), limit: failures),
             shared: address.map { [Bucket("address", $0.place, limit: failuresPerAddress)] } ?? []
         )
+    }
+
+    /// What a guess at something else of an account counts towards, as at a code of its second factor: a count that nobody
+    /// uses up by logging in.
+    func buckets(
+        of thing: String,
+        account: UUID,
+        address: IPAddress? = nil,
+        knownDevice device: Data? = nil
+    ) -> Buckets {
+        let name = Data(account.wire.utf8)
+        if let device {
+            return Buckets(own: Bucket("\(thing), device", device + name, limit: failures), shared: [])
+        }
+        return Buckets(
+            own: Bucket(thing, name, limit: failures),
+            shared: address.map { [Bucket("address", $0.place, limit: failuresPerAddress)] } ?? []
+        )
+    }
+
+    /// What counts towards an address alone: a try of which nobody knows whose account it is.
+    func buckets(address: IPAddress?) -> Buckets? {
+        address.map { Buckets(own: Bucket("address", $0.place, limit: failuresPerAddress), shared: []) }
     }
 
     /// - Throws: a 429 where one of them is full.

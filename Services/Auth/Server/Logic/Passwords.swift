@@ -1,4 +1,5 @@
 import Foundation
+import Metrics
 import Wire
 
 /// The rules of passwords: 8–128 characters as they are typed, kept as Argon2id, checked in the same time for everyone.
@@ -7,12 +8,19 @@ final class Passwords: Sendable {
 
     private let threads: HashingThreads
     private let parameters: Argon2id.Parameters
+    private let breached: BreachedPasswords?
     /// What is compared where there is nothing to compare, so that nobody learns it from the time.
     private let decoy: String
 
-    init(parameters: Argon2id.Parameters, threads: Int, maximumWaiting: Int) throws {
+    init(
+        parameters: Argon2id.Parameters,
+        threads: Int,
+        maximumWaiting: Int,
+        breached: BreachedPasswords? = nil
+    ) throws {
         self.threads = HashingThreads(count: threads, maximumWaiting: maximumWaiting)
         self.parameters = parameters
+        self.breached = breached
         decoy = try Argon2id.hash(Base64URL.random(bytes: 16), parameters: parameters)
     }
 
@@ -26,10 +34,21 @@ final class Passwords: Sendable {
         }
     }
 
-    /// - Throws: a 503 where too many are waiting.
-    func hash(_ password: String) async throws -> String {
-        let parameters = parameters
-        return try await threads.run { try Argon2id.hash(Self.prepared(password), parameters: parameters) }
+    /// Hashes a password that is to be one.
+    ///
+    /// - Throws: a 400 that names `field` for one that is known to others; a 503 where too many are waiting.
+    func hash(_ password: String, field: String = "password") async throws -> String {
+        let (parameters, breached) = (parameters, breached)
+        return try await threads.run {
+            if try breached?.contains(password) == true {
+                throw APIError.invalid(
+                    field,
+                    "this password is in a list of stolen ones; choose another",
+                    code: "breached_password"
+                )
+            }
+            return try Self.counted { try Argon2id.hash(Self.prepared(password), parameters: parameters) }
+        }
     }
 
     /// What came of a comparison.
@@ -46,10 +65,16 @@ final class Passwords: Sendable {
         let (parameters, decoy) = (parameters, decoy)
         return try await threads.run {
             let password = Self.prepared(password)
-            guard try Argon2id.verify(password, against: hash ?? decoy), let hash else { return .wrong }
+            let isRight = try Self.counted { try Argon2id.verify(password, against: hash ?? decoy) }
+            guard isRight, let hash else { return .wrong }
             guard Argon2id.parameters(of: hash) != parameters else { return .right(rehashed: nil) }
-            return .right(rehashed: try Argon2id.hash(password, parameters: parameters))
+            return .right(rehashed: try Self.counted { try Argon2id.hash(password, parameters: parameters) })
         }
+    }
+
+    private static func counted<Value>(_ hash: () throws -> Value) rethrows -> Value {
+        Counter(label: "roost_auth_password_hashes_total").increment()
+        return try hash()
     }
 
     /// NFC (RFC 8265, OpaqueString), since one keyboard writes é as one character and another as two.

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import ServiceHost
 import Wire
 
 /// What a session is continued with: opaque to clients, and in the database only as its hash.

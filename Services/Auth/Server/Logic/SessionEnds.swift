@@ -13,17 +13,20 @@ struct SessionEnds: Sendable {
     let database: PostgresPool
     let events: EventOutbox
     let feed: RevocationFeed
+    let audit: Audit
     let now: @Sendable () -> Date
 
     /// Ends sessions within a transaction, after which what is returned is to be announced.
     func end(
         _ sessions: [UUID],
         of user: User.ID? = nil,
+        as kind: SecurityEvent.Kind = .sessionEnded,
         in db: any PostgresExecutor
     ) async throws -> [RevocationStore.Record] {
         guard !sessions.isEmpty else { return [] }
         let ended = try await RevocationStore(db: db).end(sessions, of: user, at: now())
         try await events.write(ended.map { SessionEnded($0, .ended) }, in: db)
+        try await audit.note(kind, ended: ended, in: db)
         return ended.map(\.record)
     }
 

@@ -72,12 +72,12 @@ struct Sessions: Sendable {
         guard let known = try await store.find(token.hash, in: session.id) else {
             // One that was ours is one forgotten because it would never be taken again.
             guard token.isOurs(issuer.refreshTokenTags) else { return .refused }
-            return .reused(try await ends.end([session.id], in: db))
+            return .reused(try await ends.end([session.id], as: .refreshTokenReused, in: db))
         }
         if known.usedAt != nil, let successorUsedAt = known.successorUsedAt {
             let isSameDevice = device != nil && device?.text == session.deviceID
             guard isSameDevice, now.timeIntervalSince(successorUsedAt) <= Self.reuseGrace else {
-                return .reused(try await ends.end([session.id], in: db))
+                return .reused(try await ends.end([session.id], as: .refreshTokenReused, in: db))
             }
         }
         let next = RefreshToken(for: session.id, tags: issuer.refreshTokenTags)
@@ -94,18 +94,23 @@ struct Sessions: Sendable {
         return .continued(try await issuer.tokens(of: session, refreshToken: next, in: db))
     }
 
-    /// The devices that a user is signed in on, newest first.
-    func list(of identity: Identity, limit: Int, cursor: String?) async throws -> Page<Session> {
+    /// The devices that a user is signed in on, newest first; `current` is the session that asks, where it is one of his.
+    func list(
+        of user: User.ID,
+        current: String? = nil,
+        limit: Int,
+        cursor: String? = nil
+    ) async throws -> Page<Session> {
         let after = try cursor.map { cursor in
-            try cursors.position(cursor, of: Session.pluralName, for: identity.user, as: Cursor.self).position
+            try cursors.position(cursor, of: Session.pluralName, for: user, as: Cursor.self).position
         }
         let now = now()
         let records = try await SessionStore(db: database.reads)
-            .list(of: identity.user, seenSince: idleSince(now), now: now, after: after, limit: limit + 1)
+            .list(of: user, seenSince: idleSince(now), now: now, after: after, limit: limit + 1)
         let shown = records.prefix(limit)
         let last = records.count > limit ? shown.last.map { Cursor($0) } : nil
-        let next = try last.map { try cursors.sign($0, of: Session.pluralName, for: identity.user) }
-        return Page(shown.map { Session($0, isCurrent: $0.id.wire == identity.session) }, next: next)
+        let next = try last.map { try cursors.sign($0, of: Session.pluralName, for: user) }
+        return Page(shown.map { Session($0, isCurrent: $0.id.wire == current) }, next: next)
     }
 
     /// Ends one of a user's sessions.

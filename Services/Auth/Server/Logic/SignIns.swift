@@ -3,7 +3,22 @@ import Crypto
 import Foundation
 import Metrics
 import Postgres
+import WebAuthn
 import Wire
+
+/// What a right first factor leads to.
+enum SignInStep<Answer: Sendable>: Sendable {
+    case done(Answer)
+    /// A code is asked for; by this it is told which sign-in it is for.
+    case secondFactor(challenge: String)
+
+    func map<Other: Sendable>(_ transform: (Answer) throws -> Other) rethrows -> SignInStep<Other> {
+        switch self {
+        case .done(let answer): .done(try transform(answer))
+        case .secondFactor(let challenge): .secondFactor(challenge: challenge)
+        }
+    }
+}
 
 /// The rules of signing in: by name and password, or as nobody in particular.
 struct SignIns: Sendable {
@@ -11,9 +26,11 @@ struct SignIns: Sendable {
     let passwords: Passwords
     let throttle: LoginThrottle
     let issuer: TokenIssuer
+    let secondFactors: SecondFactors
+    let passkeys: Passkeys
     let now: @Sendable () -> Date
 
-    private static let wrong = APIError(.unauthenticated, "invalid_credentials", "the username or password is wrong")
+    static let wrong = APIError(.unauthenticated, "invalid_credentials", "the username or password is wrong")
 
     /// Signs in to a new account without a name; who is signed in to such a one already signs in to it again.
     func anonymous(_ draft: AnonymousDraft, by asking: User.ID?, from caller: Caller) async throws -> SignIn {
@@ -34,7 +51,9 @@ struct SignIns: Sendable {
     ///
     /// A name that is nobody's costs the same time and gets the same answer as a wrong password. Only so many failures
     /// are answered: past them not even the right password is, but from a device that has signed in before.
-    func login(_ draft: LoginDraft, from caller: Caller) async throws -> SignIn {
+    ///
+    /// Where the account has a second factor, that is asked for instead of tokens, and only to who knows the password.
+    func login(_ draft: LoginDraft, from caller: Caller) async throws -> SignInStep<SignIn> {
         guard !draft.username.isEmpty else { throw APIError.missing("username") }
         guard !draft.password.isEmpty else { throw APIError.missing("password") }
         guard draft.username.unicodeScalars.count <= EmailAddress.maximumLength else {
@@ -53,20 +72,75 @@ struct SignIns: Sendable {
             try await throttle.check(buckets, at: now(), in: database.reads)
             let verdict = try await passwords.verify(draft.password, against: secret?.passwordHash)
             guard case .right(let rehashed) = verdict, let secret, let hash = secret.passwordHash else {
-                try await throttle.count(buckets, at: now(), in: database)
-                throw Self.wrong
+                // One transaction, whether there is such an account or not, so that the time of it tells nobody.
+                let refusal: APIError? = try await database.transaction { db in
+                    try await self.issuer.audit.note(.signInFailed, of: secret?.id, by: caller, in: db)
+                    do {
+                        try await self.throttle.count(buckets, at: self.now(), in: db)
+                        return nil
+                    } catch let error as APIError {
+                        return error
+                    }
+                }
+                throw refusal ?? Self.wrong
             }
-            let signIn = try await database.transaction { db in
+            let step = try await database.transaction { db in
                 // Others may have failed meanwhile, and of many tries at once only the first are answered.
                 try await self.throttle.check(buckets, at: self.now(), in: db)
                 let accounts = AccountStore(db: db)
                 guard try await accounts.hold(secret.id, passwordHash: hash) else { throw Self.wrong }
                 if let rehashed { try await accounts.replacePasswordHash(of: secret.id, hash, with: rehashed) }
-                if let device {
-                    try await KnownDeviceStore(db: db).remember(device.hash, of: secret.id, at: self.now())
-                }
                 try await self.throttle.forgive(buckets, in: db)
-                return try await self.issuer.signIn(secret.id, on: device, from: caller, in: db)
+                return try await self.step(secret.id, on: device, from: caller, in: db)
+            }
+            if case .done = step { Self.count("signed_in") } else { Self.count("mfa_required") }
+            return step
+        } catch let error as APIError {
+            Self.count(error.code)
+            throw error
+        }
+    }
+
+    /// Signs in an account whose first factor was right, whichever it was; or asks for the second, where it has one.
+    func step(
+        _ account: UUID,
+        on device: DeviceID?,
+        from caller: Caller,
+        in db: any PostgresExecutor
+    ) async throws -> SignInStep<SignIn> {
+        if let challenge = try await secondFactors.challenge(for: account, device: device, in: db) {
+            return .secondFactor(challenge: challenge)
+        }
+        return .done(try await signIn(account, on: device, from: caller, in: db))
+    }
+
+    /// Ends a sign-in that was asked for its second factor.
+    ///
+    /// Only so many wrong codes are answered for a sign-in, and for an account: past those not even the right one is.
+    func finish(_ draft: SecondFactorLogin, from caller: Caller) async throws -> SignIn {
+        let code = try SecondFactors.code(draft.code)
+        do {
+            let challenge = try await secondFactors.find(draft.challenge, from: caller)
+            let signIn: SignIn? = try await database.transaction { db in
+                guard try await self.secondFactors.take(code, for: challenge, from: caller, in: db) else { return nil }
+                return try await self.signIn(challenge.account, on: challenge.device, from: caller, in: db)
+            }
+            guard let signIn else { try await secondFactors.refuse(challenge, from: caller) }
+            Self.count("signed_in")
+            return signIn
+        } catch let error as APIError {
+            Self.count(error.code)
+            throw error
+        }
+    }
+
+    /// Signs in by a passkey, which is two factors in one: no code is asked for besides.
+    func login(_ answer: AuthenticationResponse, on device: String?, from caller: Caller) async throws -> SignIn {
+        let device = try device.map { try DeviceID($0) }
+        do {
+            let signIn = try await database.transaction { db in
+                let account = try await self.passkeys.account(of: answer, in: db)
+                return try await self.signIn(account, on: device, from: caller, in: db)
             }
             Self.count("signed_in")
             return signIn
@@ -74,6 +148,17 @@ struct SignIns: Sendable {
             Self.count(error.code)
             throw error
         }
+    }
+
+    /// Signs in an account that has shown all that is asked of it, and knows its device again next time.
+    func signIn(
+        _ account: UUID,
+        on device: DeviceID?,
+        from caller: Caller,
+        in db: any PostgresExecutor
+    ) async throws -> SignIn {
+        if let device { try await KnownDeviceStore(db: db).remember(device.hash, of: account, at: now()) }
+        return try await issuer.signIn(account, on: device, from: caller, in: db)
     }
 
     /// Counts a login by what came of it: `signed_in`, or the code of the error.

@@ -89,9 +89,19 @@ final class SigningKeys: Sendable, Service {
             return try await store.list()
         }
         try take(keys)
+        let standing = try Self.standing(of: keys)
+        logger.notice("signing keys rotated", metadata: ["kid": "\(standing.current)"])
+        return standing
+    }
+
+    /// Which key does what.
+    func standing() async throws -> KeyRotation {
+        try Self.standing(of: try await SigningKeyStore(db: database.reads).list())
+    }
+
+    private static func standing(of keys: [SigningKeyStore.Record]) throws -> KeyRotation {
         func kids(_ state: SigningKeyStore.State) -> [String] { keys.filter { $0.state == state }.map(\.kid) }
         guard let standby = kids(.standby).first, let current = kids(.current).first else { throw Failure.noCurrentKey }
-        logger.notice("signing keys rotated", metadata: ["kid": "\(current)"])
         return KeyRotation(standby: standby, current: current, previous: kids(.previous))
     }
 

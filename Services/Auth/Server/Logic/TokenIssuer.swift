@@ -14,15 +14,20 @@ struct TokenIssuer: Sendable {
     let accessTokenLifetime: Int
     /// Seconds.
     let sessionLifetime: Int
+    let audit: Audit
     let now: @Sendable () -> Date
 
-    /// Opens a session of an account.
+    /// Opens a session of an account, whichever way its owner has shown that it is his.
+    ///
+    /// - Throws: a 403 where the operator has disabled it, a 401 where it has just gone.
     func signIn(
         _ account: UUID,
         on device: DeviceID?,
         from caller: Caller,
         in db: any PostgresExecutor
     ) async throws -> SignIn {
+        guard let isDisabled = try await AccountStore(db: db).isDisabled(account) else { throw SignIns.wrong }
+        guard !isDisabled else { throw APIError(.forbidden, "account_disabled", "this account has been disabled") }
         let now = now()
         let session = SessionStore.Record(
             id: UUID(),
@@ -35,6 +40,7 @@ struct TokenIssuer: Sendable {
             expiresAt: now.addingTimeInterval(TimeInterval(sessionLifetime))
         )
         try await SessionStore(db: db).insert(session)
+        try await audit.note(signIn: session, of: account, by: caller, in: db)
         let first = RefreshToken(for: session.id, tags: refreshTokenTags)
         try await RefreshTokenStore(db: db).insert(first.hash, in: session.id, at: now)
         return try await tokens(of: session, refreshToken: first, in: db)

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import NIOCore
 import ServiceHost
 import Wire
 
@@ -9,7 +10,11 @@ struct Callers: Sendable {
     let gateway: AddressRanges
 
     func caller(of request: Request, _ context: SuiteContext) -> Caller {
-        let peer = context.remoteAddress?.ipAddress.flatMap { IPAddress($0) }
+        caller(of: request, at: context.remoteAddress)
+    }
+
+    func caller(of request: Request, at remoteAddress: SocketAddress?) -> Caller {
+        let peer = remoteAddress?.ipAddress.flatMap { IPAddress($0) }
         // The gateway names the client last; what a client wrote before it counts for nothing. A peer without an
         // address is on this machine.
         let forwarded = request.headers[values: .forwardedFor].last?.split(separator: ",").last

@@ -16,13 +16,25 @@ struct KeyDocumentRoutes {
         var issuer: String
         var jwks_uri: String
         var service_documentation: String
+        var revocation_endpoint: String
+        /// Who has a token may end it.
+        var revocation_endpoint_auth_methods_supported = ["none"]
+        /// For services of the suite, by their own tokens.
+        var introspection_endpoint: String
+        var userinfo_endpoint: String
         var response_types_supported: [String] = []
         var grant_types_supported: [String] = []
+        var subject_types_supported = ["public"]
+        var scopes_supported = ["admin"]
+        var claims_supported = ["sub", "name", "preferred_username", "email", "email_verified"]
 
         init(publicURL: String) {
             issuer = publicURL
             jwks_uri = "\(publicURL)/.well-known/jwks.json"
             service_documentation = "\(publicURL)/docs"
+            revocation_endpoint = "\(publicURL)/oauth/revoke"
+            introspection_endpoint = "\(publicURL)/oauth/introspect"
+            userinfo_endpoint = "\(publicURL)/oauth/userinfo"
         }
     }
 

@@ -12,6 +12,7 @@ struct NeighbourRoutes {
     let credentials: any CredentialSource
     let administrators: Administrators
     let pushSetups: PushSetups
+    let applications: Applications
 
     func add(to routes: SuiteRoutes) {
         routes.neighbour.get("users", use: findUsers)
@@ -19,7 +20,9 @@ struct NeighbourRoutes {
         routes.neighbour.get("sessions", use: findSessions)
         routes.neighbour.get("application-keys", use: findApplicationKeys)
         routes.neighbour.get("applications/{id}/push", use: showPushCredentials)
+        routes.neighbour.get("keys", use: showKeys)
         routes.neighbour.post("keys/rotate", use: rotateKeys)
+        routes.neighbour.get("applications", use: listApplications)
         routes.neighbour.get("administrators", use: listAdministrators)
         routes.neighbour.post("administrators/grant", use: grantAdministration)
         routes.neighbour.post("administrators/revoke", use: revokeAdministration)
@@ -55,6 +58,18 @@ struct NeighbourRoutes {
     func showPushCredentials(request: Request, context: NeighbourContext) async throws -> Response {
         try context.require("push", to: "hand over notifications")
         return try .secret(await pushSetups.credentials(of: context.path("id")))
+    }
+
+    func showKeys(request: Request, context: NeighbourContext) async throws -> Reply<KeyRotation> {
+        try context.requireOperator()
+        return Reply(try await keys.standing())
+    }
+
+    func listApplications(request: Request, context: NeighbourContext) async throws -> Page<CustomerApplication> {
+        try context.requireOperator()
+        // A cursor is its reader's own, and the operator is no user.
+        let reader = User.ID(application: RoostApplication.id, user: "operator")
+        return try await applications.list(by: reader, limit: request.limit(), cursor: request.query("cursor"))
     }
 
     func rotateKeys(request: Request, context: NeighbourContext) async throws -> Reply<KeyRotation> {

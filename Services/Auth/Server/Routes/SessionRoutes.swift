@@ -1,4 +1,5 @@
 import AuthAPI
+import Credentials
 import Hummingbird
 import ServiceHost
 import Wire
@@ -14,7 +15,12 @@ struct SessionRoutes {
     }
 
     func list(request: Request, context: UserContext) async throws -> Page<Session> {
-        try await sessions.list(of: context.identity, limit: request.limit(), cursor: request.query("cursor"))
+        try await sessions.list(
+            of: context.user,
+            current: context.identity.session,
+            limit: request.limit(),
+            cursor: request.query("cursor")
+        )
     }
 
     func end(request: Request, context: UserContext) async throws -> Reply<Done> {

@@ -18,16 +18,15 @@ struct SignInRoutes {
     }
 
     func anonymous(request: Request, context: SuiteContext) async throws -> Response {
-        var request = request
-        let isEmpty = try await request.collectBody(upTo: context.maxUploadSize).readableBytes == 0
-        let draft = try await isEmpty ? AnonymousDraft() : request.decode(as: AnonymousDraft.self, context: context)
+        let draft = try await request.decodeIfThere(as: AnonymousDraft.self, context: context) ?? AnonymousDraft()
         let caller = callers.caller(of: request, context)
         return try .secret(await signIns.anonymous(draft, by: context.identity?.user, from: caller))
     }
 
     func login(request: Request, context: SuiteContext) async throws -> Response {
         let draft = try await request.decode(as: LoginDraft.self, context: context)
-        return try .secret(await signIns.login(draft, from: callers.caller(of: request, context)))
+        let step = try await signIns.login(draft, from: callers.caller(of: request, context))
+        return try step.response(requestID: context.requestID)
     }
 
     func refresh(request: Request, context: SuiteContext) async throws -> Response {

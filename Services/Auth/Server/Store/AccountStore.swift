@@ -200,7 +200,7 @@ struct AccountStore {
 }
 
 extension Account {
-    fileprivate init(row: PostgresRow) throws {
+    init(row: PostgresRow) throws {
         self.init(
             userId: try row.uuid("user_id").wire,
             username: try row.optionalString("username"),

@@ -72,6 +72,16 @@ struct SessionStore {
         )
     }
 
+    /// When a session signed in; nil if it has ended.
+    func signedInAt(_ id: UUID, of user: User.ID) async throws -> Date? {
+        try await db.first(
+            """
+            SELECT created_at FROM sessions
+            WHERE session_id = \(id) AND application = \(user.application) AND user_id = \(user.user)
+            """
+        ) { try $0.date("created_at") }
+    }
+
     /// A user's sessions that can still be used, newest first.
     func list(of user: User.ID, seenSince: Date, now: Date, after: Position?, limit: Int) async throws -> [Record] {
         try await db.all(

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import ServiceHost
 
 /// The table `signing_keys`.
 struct SigningKeyStore {

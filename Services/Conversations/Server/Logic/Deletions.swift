@@ -30,9 +30,7 @@ extension Conversations {
             guard standing.creator == user.user else {
                 throw APIError(.forbidden, "creator_only", "only who made a conversation deletes it")
             }
-            try await DeletionStore(db: db).insert(token.id)
-            let body = JSONValue.object(["applicationId": .string(user.application)])
-            try await OutboxStore(db: db).tell("conversation.deleted", of: token.id, body)
+            try await DeletionStore(db: db).begin(token.id, of: user.application)
             return Removal()
         }
         doorbell?.changed(token.id)

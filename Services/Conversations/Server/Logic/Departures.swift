@@ -2,6 +2,7 @@ import AuthAPI
 import ConversationsAPI
 import Foundation
 import Postgres
+import ServiceHost
 import Wire
 
 /// What becomes of somebody who was deleted: his devices, his blocks and what he says of himself go at once, then he leaves
@@ -17,8 +18,12 @@ struct Departures: Sendable {
 
     /// In the transaction that notes the event.
     func begin(_ deleted: UserDeleted, _ event: Event, in db: PostgresTransaction) async throws {
-        let user = User.ID(application: deleted.applicationId, user: deleted.userId)
-        try await DepartureStore(db: db).insert(user, at: event.at)
+        try await DepartureStore(db: db).insert(deleted.user, at: event.at)
+    }
+
+    /// Whether nothing goes by his name any more, and what went with him is removed too.
+    func isGone(_ erasure: Erasure) async throws -> Bool {
+        try await !DepartureStore(db: database).isThere(erasure.user)
     }
 
     /// Until nobody is left whom there is something to be done about.
@@ -50,6 +55,8 @@ struct Departures: Sendable {
             guard try await HeadStore(db: db).lock(conversation),
                 try await members.remove(departure.user.user, from: conversation)
             else { return false }
+            // What nobody else is in was his alone.
+            if try await DepartureStore(db: db).removeIfEmpty(conversation, of: departure.user) { return true }
             if try await ConversationStore(db: db).isDirect(conversation) {
                 try await DepartureStore(db: db).endDirect(conversation)
             } else {
@@ -66,13 +73,11 @@ struct Departures: Sendable {
 
     /// Takes his name off all that is there of him.
     private func forget(_ departure: Departure, in conversation: Conversation.ID) async throws {
-        let isThere = try await database.transaction { db in
-            guard try await HeadStore(db: db).lock(conversation) else { return false }
+        try await database.transaction { db in
+            guard try await HeadStore(db: db).lock(conversation) else { return }
             try await DepartureStore(db: db).forget(departure.user.user, in: conversation)
-            return true
         }
-        guard isThere else { return }
-        // Without the lock, so that nobody who speaks meanwhile waits.
+        // Messages of a conversation that is gone may be there still. Without the lock, so that nobody who speaks meanwhile waits.
         let store = DepartureStore(db: database)
         while try await store.takeName(departure, offMessagesOf: conversation, limit: batch) == batch {}
         var seq: Int64? = 0

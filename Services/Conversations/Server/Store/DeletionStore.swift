@@ -1,12 +1,14 @@
 import ConversationsAPI
 import Postgres
+import Wire
 
 /// The table `deletions`: conversations that are gone for everybody, and whose messages go little by little.
 struct DeletionStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Under the head's lock: the conversation is gone, with its members, its token and its place in every list.
-    func insert(_ conversation: Conversation.ID) async throws {
+    /// Under the head's lock: the conversation is gone, with its members, its token and its place in every list, and
+    /// those who see it hear of that.
+    func begin(_ conversation: Conversation.ID, of application: String) async throws {
         try await db.run(
             """
             WITH gone AS (
@@ -16,6 +18,8 @@ struct DeletionStore<Executor: PostgresExecutor> {
             INSERT INTO deletions (conversation_id, deleted_at) SELECT conversation_id, clock_timestamp() FROM gone
             """
         )
+        let body = JSONValue.object(["applicationId": .string(application)])
+        try await OutboxStore(db: db).tell("conversation.deleted", of: conversation, body)
     }
 
     /// One that nobody else is at, locked until the transaction ends.

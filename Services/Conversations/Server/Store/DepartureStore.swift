@@ -43,6 +43,13 @@ struct DepartureStore<Executor: PostgresExecutor> {
             WHERE application_id = \(user.application) AND blocked_id = \(user.user) AND blocked_at <= \(moment)
             """
         )
+        // Nobody has to be told any more that he came.
+        try await db.run(
+            """
+            UPDATE arrivals SET users = array_remove(users, \(user.user))
+            WHERE application_id = \(user.application) AND \(user.user) = ANY (users) AND arrived_at <= \(moment)
+            """
+        )
         try await db.run(
             """
             WITH known AS (

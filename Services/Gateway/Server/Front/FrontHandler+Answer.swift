@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import ServiceHost
 import Wire
 
 /// The answer on its way to the client, a service's or our own.
@@ -130,7 +131,7 @@ extension FrontHandler {
         var fields = answer.fields
         fields.reserveCapacity(fields.count + 6)
         if answer.status.mayHaveLength { fields.append(("content-length", String(answer.body.readableBytes))) }
-        fields.append(("date", loop.httpDate))
+        fields.append(("date", loop.clock.now()))
         fields.append(("x-request-id", exchange.requestID))
         exchange.quota?.stamp(&fields)
         if !isStamped { edge.cors.stamp(&fields, origin: exchange.facts?.origin) }

@@ -1,4 +1,3 @@
-import Foundation
 import Metrics
 import NIOCore
 import NIOHTTP1
@@ -31,7 +30,7 @@ final class EdgeLoop: @unchecked Sendable {
     private var watched: [any Watched] = []
     private var drained: EventLoopPromise<Void>?
     private var ticker: RepeatedTask?
-    private var dateCache = (second: Int.min, text: "")
+    var clock = HTTPClock()
 
     init(eventLoop: any EventLoop, edge: Edge) {
         self.eventLoop = eventLoop
@@ -97,13 +96,6 @@ final class EdgeLoop: @unchecked Sendable {
         }
         for balancer in balancers { balancer.check(now) }
         edge.connections.show()
-    }
-
-    /// The time as `Date` has it, made once a second.
-    var httpDate: String {
-        let second = time(nil)
-        if second != dateCache.second { dateCache = (second, HTTPDate.text(second)) }
-        return dateCache.text
     }
 
     // MARK: Stopping

@@ -11,6 +11,11 @@ package struct UpstreamService: Sendable {
             "conversations", ["/conversations", "/blocks", "/socket.io", "/media/conversations"],
             "http://127.0.0.1:8082"
         ),
+        (
+            "social",
+            ["/networks", "/feed", "/messages", "/notifications", "/scroll", "/webhooks", "/stream", "/broadcasts"],
+            "http://127.0.0.1:8083"
+        ),
         ("photos", ["/photos", "/media"], "http://127.0.0.1:8084"),
         (
             "push",

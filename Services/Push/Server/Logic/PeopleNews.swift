@@ -9,16 +9,19 @@ import Wire
 struct PeopleNews: Sendable {
     let devices: Devices
     let broadcasts: Broadcasts
+    let signIns: SignInNotices
+    let erasures: Erasures
 
     func heard(by consumer: EventConsumer) -> EventConsumer {
         consumer
             .on(DeviceRegistered.self) { registered, _, db in try await devices.take(registered, in: db) }
             .on(DeviceBadge.self) { change, _, db in try await devices.take(change, in: db) }
             .on(SessionEnded.self) { ended, _, db in try await devices.take(ended, in: db) }
+            .on(DeviceNoticed.self) { noticed, _, db in try await signIns.take(noticed, in: db) }
             .on(BroadcastLive.self) { live, _, db in try await broadcasts.take(live, in: db) }
-            .on(UserDeleted.self) { deleted, _, db in
-                let user = User.ID(application: deleted.applicationId, user: deleted.userId)
-                try await Self.forget(user, in: db)
+            .on(UserDeleted.self) { deleted, event, db in
+                try await Self.forget(deleted.user, in: db)
+                try await erasures.begin(deleted.user, deleted.departure, at: event.at, in: db)
             }
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 import Wire
 
@@ -14,5 +15,29 @@ struct ForgettingStore<Executor: PostgresExecutor> {
                 """
             )
         }
+    }
+
+    /// Takes the words out of notifications that name somebody, of `limit` of them behind `key`, and sends those
+    /// no more that are not sent yet; answers with the last that it looked at.
+    func forget(sender user: User.ID, behind key: Int64, limit: Int, at now: Date) async throws -> Int64? {
+        let name = String(decoding: try JSONValue.string(user.user).compact(), as: UTF8.self)
+        return try await db.one(
+            """
+            WITH looked_at AS (
+                SELECT notification_key, application_id, mentions, data FROM notifications
+                WHERE notification_key > \(key) ORDER BY notification_key LIMIT \(limit)
+            ), forgotten AS (
+                UPDATE notifications
+                SET title = NULL, body = NULL, data = NULL, image_url = NULL, mentions = NULL,
+                    cancelled_at = coalesce(notifications.cancelled_at, \(now))
+                FROM looked_at
+                WHERE notifications.notification_key = looked_at.notification_key
+                    AND looked_at.application_id = \(user.application)
+                    -- Those of an older release say it in what the app gets, if anywhere.
+                    AND (strpos(looked_at.mentions, \(name)) > 0 OR strpos(looked_at.data, \(name)) > 0)
+            )
+            SELECT max(notification_key) AS last FROM looked_at
+            """
+        ) { try $0.decode("last") }
     }
 }

@@ -152,7 +152,7 @@ struct APNs: Sendable {
         case .silence: return .silence
         case .reset: return .reset
         case .goaway: return .goAway(reason: rule.reason ?? APNsReason.shutdown.rawValue)
-        case .answer:
+        case .answer, .html, .cut, .malformed, .large, .empty, .expire:
             if rule.isLenient { return .accepted }
             let status = rule.status ?? rule.reason.flatMap(APNsReason.init)?.status ?? 400
             let timestamp = status == 410 ? rule.timestamp ?? milliseconds : nil

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
+import Wire
 
 /// A provider's connection to APNs, frame by frame: a channel for each stream would cost more than all else.
 ///

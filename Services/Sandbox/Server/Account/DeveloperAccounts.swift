@@ -46,6 +46,9 @@ final class DeveloperAccounts: Sendable {
         }
     }
 
+    /// The account of that name, if there is one.
+    func existing(_ name: String) -> DeveloperAccount? { known.withLock { $0[name] } }
+
     /// The account that has a key of Apple's by this id.
     func account(keyID: String) -> DeveloperAccount? {
         known.withLock { $0.values.first { $0.keyID == keyID } }

@@ -28,10 +28,18 @@ package struct SandboxCredentials: Codable, Sendable {
         package var subject: String
     }
 
+    package struct Mail: Codable, Sendable {
+        /// `smtp://…`, with name and password.
+        package var url: String
+        /// An address that mails may come from.
+        package var from: String
+    }
+
     package var account: String
     package var apns: Apple
     package var fcm: Firebase
     package var vapid: Vapid
+    package var mail: Mail
     /// The certificate, in PEM, by which to trust the sandbox's TLS.
     package var authority: String
 
@@ -55,6 +63,10 @@ package struct SandboxCredentials: Codable, Sendable {
             publicKey: Base64URL.encode(account.vapidKey.publicKey.x963Representation),
             subject: "mailto:sandbox@example.org"
         )
+        mail = Mail(
+            url: "smtp://\(account.name):\(MailLogins.password(of: account))@\(addresses.smtp)",
+            from: "no-reply@example.org"
+        )
         self.authority = authority
     }
 }
@@ -65,6 +77,8 @@ package struct SandboxAddresses: Sendable {
     package let base: String
     package let apns: String
     package let apnsSandbox: String
+    /// `host:port`.
+    package let smtp: String
 
     package var fcm: String { "\(base)/fcm" }
     package var fcmToken: String { "\(base)/fcm/token" }

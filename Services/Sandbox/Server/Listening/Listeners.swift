@@ -14,22 +14,32 @@ final class Listeners: Sendable {
         case web
         /// APNs over TLS; whoever does not speak HTTP/2 there comes to the web.
         case apns(AppleEnvironment)
+        /// Mail, in cleartext until STARTTLS.
+        case smtp
     }
 
     private let group: MultiThreadedEventLoopGroup
     private let context: NIOSSLContext
     private let apns: APNs
     private let web: Web
+    private let mail: MailSession
     private let limit: Int
     private let channels = Mutex<[any Channel]>([])
 
-    init(configuration: SandboxConfiguration, context: NIOSSLContext, apns: APNs, web: Web) {
+    init(
+        configuration: SandboxConfiguration,
+        context: NIOSSLContext,
+        apns: APNs,
+        web: Web,
+        mail: MailSession
+    ) {
         let threads = configuration.threads > 0 ? configuration.threads : System.coreCount
         group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
         limit = configuration.connectionLimit
         self.context = context
         self.apns = apns
         self.web = web
+        self.mail = mail
     }
 
     /// Opens a port; answers which one it is.
@@ -46,6 +56,7 @@ final class Listeners: Sendable {
                     switch door {
                     case .web: try serveWeb(channel, scheme: "http")
                     case .apns(let environment): try secure(channel, environment: environment)
+                    case .smtp: try channel.pipeline.syncOperations.addHandler(MailHandler(mail, tls: context))
                     }
                 }
             }

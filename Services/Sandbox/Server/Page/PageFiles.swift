@@ -15,6 +15,9 @@ struct PageFiles: Sendable {
         pages = [
             "/": Self.page(PackageResources.page_html, "text/html; charset=utf-8"),
             "/page.css": Self.page(PackageResources.page_css, "text/css; charset=utf-8"),
+            "/mail": Self.page(PackageResources.mail_html, "text/html; charset=utf-8"),
+            "/mail.css": Self.page(PackageResources.mail_css, "text/css; charset=utf-8"),
+            "/mail.js": Self.page(PackageResources.mail_js, "text/javascript; charset=utf-8"),
             "/page.js": Self.page(PackageResources.page_js, "text/javascript; charset=utf-8"),
         ]
     }

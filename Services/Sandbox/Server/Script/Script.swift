@@ -51,20 +51,23 @@ package final class Script: Sendable {
         state.withLock { $0.rules.values.flatMap(\.self) }
     }
 
-    /// The rule for a request, which is followed by that.
-    func follow(_ service: SandboxService, token: String) -> ScriptRule? {
+    /// The rule for a request, which is followed by that; the path is what was asked for, where rules may be for parts.
+    func follow(_ service: SandboxService, token: String, path: String = "") -> ScriptRule? {
         guard !isEmpty.load(ordering: .acquiring) else { return nil }
         return state.withLock { state in
             let places = [Place(service: service, token: token), Place(service: service, token: nil)]
             for place in places {
-                guard var rules = state.rules[place], var rule = rules.first else { continue }
+                guard var rules = state.rules[place],
+                    let index = rules.firstIndex(where: { $0.path.map(path.contains) ?? true })
+                else { continue }
+                var rule = rules[index]
                 let followed = rule
                 if let times = rule.times {
                     rule.times = times - 1
                     if times > 1 {
-                        rules[0] = rule
+                        rules[index] = rule
                     } else {
-                        rules.removeFirst()
+                        rules.remove(at: index)
                         state.count -= 1
                     }
                     state.rules[place] = rules.isEmpty ? nil : rules

@@ -11,11 +11,25 @@ package struct ScriptRule: Codable, Equatable, Sendable {
         case reset
         /// Says that the connection ends, with a reason, and that this request was not looked at: APNs alone.
         case goaway
+        /// Networks alone: a page in HTML, as what stands before a network sends when it is not there.
+        case html
+        /// Networks alone: half of the answer, and then the end of the connection.
+        case cut
+        /// Networks alone: JSON that ends too early.
+        case malformed
+        /// Networks alone: 50 MB.
+        case large
+        /// Networks alone: a page with nothing on it and more behind it.
+        case empty
+        /// Networks alone: from now on the token has expired.
+        case expire
     }
 
     package var service: SandboxService
-    /// The device token, or the id of a subscription; none for all.
+    /// The device token, the id of a subscription, or the name of somebody on a network; none for all.
     package var token: String?
+    /// What the path of a request to a network must contain; none for all.
+    package var path: String?
     package var behaviour: Behaviour
     /// The answer's status; the one that belongs to `reason` where there is none.
     package var status: Int?
@@ -35,6 +49,7 @@ package struct ScriptRule: Codable, Equatable, Sendable {
     package init(
         service: SandboxService,
         token: String? = nil,
+        path: String? = nil,
         behaviour: Behaviour = .answer,
         status: Int? = nil,
         reason: String? = nil,
@@ -46,6 +61,7 @@ package struct ScriptRule: Codable, Equatable, Sendable {
     ) {
         self.service = service
         self.token = token
+        self.path = path
         self.behaviour = behaviour
         self.status = status
         self.reason = reason
@@ -60,6 +76,7 @@ package struct ScriptRule: Codable, Equatable, Sendable {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         service = try fields.decode(SandboxService.self, forKey: .service)
         token = try fields.decodeIfPresent(String.self, forKey: .token)
+        path = try fields.decodeIfPresent(String.self, forKey: .path)
         behaviour = try fields.decodeIfPresent(Behaviour.self, forKey: .behaviour) ?? .answer
         status = try fields.decodeIfPresent(Int.self, forKey: .status)
         reason = try fields.decodeIfPresent(String.self, forKey: .reason)
@@ -80,10 +97,23 @@ package struct ScriptRule: Codable, Equatable, Sendable {
         if behaviour == .goaway, service != .apns {
             throw APIError.invalid("behaviour", "goaway is of HTTP/2, which only apns speaks")
         }
+        if behaviour.isOfNetworks, !service.isNetwork {
+            throw APIError.invalid("behaviour", "\(behaviour.rawValue) is of social networks")
+        }
+        if let path, !(1...200 ~= path.utf8.count) { throw APIError.invalid("path", "path has 1 to 200 bytes") }
     }
 
     /// Whether it lets requests through, only later or noted otherwise.
     var isLenient: Bool {
         behaviour == .answer && (status.map { 200...299 ~= $0 } ?? (reason == nil))
+    }
+}
+
+extension ScriptRule.Behaviour {
+    var isOfNetworks: Bool {
+        switch self {
+        case .html, .cut, .malformed, .large, .empty, .expire: true
+        case .answer, .silence, .reset, .goaway: false
+        }
     }
 }

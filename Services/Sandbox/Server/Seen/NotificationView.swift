@@ -36,6 +36,10 @@ package struct NotificationView: Codable, Sendable {
         switch seen.service {
         case .apns: readApple(payload)
         case .fcm, .fcmToken: readFirebase(payload)
+        // Networks and providers of identities notify nobody here, and a mail is none.
+        case .mastodon, .bluesky, .reddit, .twitter, .tumblr, .facebook, .instagram, .vine, .rpan, .google, .apple,
+            .smtp:
+            break
         case .webPush: readWeb(payload)
         }
         if title != nil || body != nil { kind = "alert" }

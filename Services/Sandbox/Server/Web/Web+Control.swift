@@ -37,6 +37,9 @@ extension Web {
             try request.require(.GET)
             return .answer(try .json(credentials(request.query["account"], at: request.origin)))
         case ("script", 1): return .answer(try script(request))
+        case ("networks", _), ("identities", _), ("clock", 1), ("broadcasts", _), ("media", 2):
+            return try networks.control(request, at: path)
+        case ("mails", 1): return try mails(request)
         case ("devices", 1): return .answer(try devices(request))
         case ("subscriptions", 1):
             try request.require(.POST)
@@ -57,11 +60,12 @@ extension Web {
     /// What to tell a push server that knows the sandbox by the address which it was asked at.
     func credentials(_ account: String?, at origin: String) throws -> SandboxCredentials {
         let host = URLComponents(string: origin)?.host ?? "127.0.0.1"
-        let ports = apnsPorts()
+        let ports = ports()
         let addresses = SandboxAddresses(
             base: origin,
             apns: "https://\(host):\(ports.production)",
-            apnsSandbox: "https://\(host):\(ports.sandbox)"
+            apnsSandbox: "https://\(host):\(ports.sandbox)",
+            smtp: "\(host):\(ports.smtp)"
         )
         let account = try accounts.account(account ?? DeveloperAccount.standard)
         return SandboxCredentials(account, at: addresses, authority: authorityPEM)

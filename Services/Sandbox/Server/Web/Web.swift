@@ -11,10 +11,12 @@ struct Web: Sendable {
     let accounts: DeveloperAccounts
     let fcm: FCM
     let webPush: WebPush
+    let networks: Networks
     let pages: PageFiles
     let authorityPEM: String
-    /// Where APNs is, to who knows the sandbox by a host's name.
-    let apnsPorts: @Sendable () -> (production: Int, sandbox: Int)
+    let mailbox: Mailbox
+    /// Where APNs and the mail server are, to who knows the sandbox by a host's name.
+    let ports: @Sendable () -> (production: Int, sandbox: Int, smtp: Int)
 
     func reply(to request: WebRequest) -> WebReply {
         do {
@@ -46,6 +48,7 @@ struct Web: Sendable {
         case "ca.pem" where parts.count == 1:
             return .answer(.text(authorityPEM, type: "application/x-pem-file"))
         default:
+            if let reply = try networks.reply(to: request, at: parts) { return reply }
             guard let page = pages.page(at: request.path) else {
                 throw APIError(.notFound, "no_route", "there is nothing at \(request.path)")
             }

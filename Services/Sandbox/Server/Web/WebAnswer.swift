@@ -40,6 +40,14 @@ enum WebReply {
     case notifications(after: Int, limit: Int, wait: TimeAmount)
     /// Notifications as they come, as server-sent events.
     case stream(after: Int)
+    /// An answer that takes asking somebody else first.
+    case later(@Sendable () async -> WebAnswer)
+    /// What a network has to say, as it happens.
+    case live(LiveEvents)
+    /// The same over a WebSocket.
+    case socket(LiveSocket)
+    /// The head of an answer and half of its body; then the connection is closed.
+    case cut(WebAnswer, after: TimeAmount? = nil)
     /// No answer, ever.
     case silence
     /// The connection is closed instead.
@@ -54,7 +62,7 @@ extension ScriptRule {
         switch behaviour {
         case .silence: return .silence
         case .reset, .goaway: return .reset(after: pause)
-        case .answer:
+        case .answer, .html, .cut, .malformed, .large, .empty, .expire:
             var answer = answer()
             if let retryAfter { answer.headers.replaceOrAdd(name: "retry-after", value: String(retryAfter)) }
             return .answer(answer, after: pause)

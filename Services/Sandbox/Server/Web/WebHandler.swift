@@ -8,13 +8,17 @@ final class WebHandler: ChannelInboundHandler {
 
     /// Far more than any service takes of a notification.
     private static let bodyLimit = 256 * 1_024
+    /// More than any network takes of a video here.
+    private static let mediaLimit = 64 * 1_024 * 1_024
 
     private let web: Web
     private let scheme: String
     private var head: HTTPRequestHead?
     private var body = ByteBuffer()
+    private var limit = 0
     private var isTooLarge = false
     private var follower: Follower?
+    private var live: LiveFollower?
 
     init(web: Web, scheme: String) {
         self.web = web
@@ -27,8 +31,9 @@ final class WebHandler: ChannelInboundHandler {
             self.head = head
             body = ByteBuffer()
             isTooLarge = false
+            limit = web.networks.isNetwork(head.uri) ? Self.mediaLimit : Self.bodyLimit
         case .body(var bytes):
-            isTooLarge = isTooLarge || body.readableBytes + bytes.readableBytes > Self.bodyLimit
+            isTooLarge = isTooLarge || body.readableBytes + bytes.readableBytes > limit
             if isTooLarge { body = ByteBuffer() } else { body.writeBuffer(&bytes) }
         case .end:
             guard let head else { return }
@@ -43,6 +48,17 @@ final class WebHandler: ChannelInboundHandler {
         case .answer(let answer, after: nil): send(answer, to: head, in: context)
         case .answer(let answer, after: let delay?):
             after(delay, in: context) { $0.send(answer, to: head, in: $1) }
+        case .later(let make):
+            let promise = context.eventLoop.makePromise(of: WebAnswer.self)
+            promise.completeWithTask { await make() }
+            promise.futureResult.assumeIsolated().whenSuccess { answer in
+                if context.channel.isActive { self.send(answer, to: head, in: context) }
+            }
+        case .live(let events):
+            live = LiveFollower(events, in: context)
+        case .socket(let socket): socket.upgrade(context, from: head, handler: self)
+        case .cut(let answer, after: nil): cut(answer, in: context)
+        case .cut(let answer, after: let delay?): after(delay, in: context) { $0.cut(answer, in: $1) }
         case .silence: break
         case .reset(after: nil): context.close(promise: nil)
         case .reset(after: let delay?): after(delay, in: context) { $1.close(promise: nil) }
@@ -75,6 +91,17 @@ final class WebHandler: ChannelInboundHandler {
         }
     }
 
+    private func cut(_ answer: WebAnswer, in context: ChannelHandlerContext) {
+        var headers = answer.headers
+        headers.replaceOrAdd(name: "content-length", value: String(max(1, answer.body.readableBytes)))
+        let half = answer.body.getSlice(at: answer.body.readerIndex, length: answer.body.readableBytes / 2)
+        let head = HTTPResponseHead(version: .http1_1, status: answer.status, headers: headers)
+        context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.whenComplete { [channel = context.channel] _ in channel.close(promise: nil) }
+        context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(half ?? ByteBuffer()))), promise: written)
+    }
+
     private func send(_ answer: WebAnswer, to head: HTTPRequestHead, in context: ChannelHandlerContext) {
         var headers = answer.headers
         headers.add(name: "content-length", value: String(answer.body.readableBytes))
@@ -103,6 +130,8 @@ final class WebHandler: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         follower?.stop()
         follower = nil
+        live?.stop()
+        live = nil
         context.fireChannelInactive()
     }
 

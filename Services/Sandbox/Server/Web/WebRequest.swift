@@ -6,6 +6,8 @@ import Wire
 /// A request in HTTP/1.1 with its body, taken apart.
 struct WebRequest {
     let method: HTTPMethod
+    /// As it was sent, path and query.
+    let uri: String
     /// Without the query, and decoded.
     let path: String
     let query: [String: String]
@@ -16,6 +18,7 @@ struct WebRequest {
 
     init(_ head: HTTPRequestHead, scheme: String, body: ByteBuffer = ByteBuffer()) {
         method = head.method
+        uri = head.uri
         headers = head.headers
         self.body = body
         origin = "\(scheme)://\(head.headers.first(name: "host") ?? "localhost")"

@@ -15,7 +15,7 @@ struct Applications: Sendable {
 
     let database: PostgresPool
     let ends: SessionEnds
-    let events: EventOutbox
+    let departures: Departures
     let cursors: CursorSigner
     /// A key takes a core for a tenth of a second to make.
     let threads: HashingThreads
@@ -97,7 +97,7 @@ struct Applications: Sendable {
         }
         let ended = try await database.transaction { db in
             let ended = try await ends.endAll(of: user, in: db)
-            try await events.write(UserDeleted(applicationId: user.application, userId: user.user), in: db)
+            try await departures.begin(user, in: db)
             return ended
         }
         ends.announce(ended)

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import ServiceHost
 import Wire
 
 /// Numbers that a login uses once, so that nobody can show its token again.

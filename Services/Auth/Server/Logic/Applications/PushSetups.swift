@@ -2,6 +2,7 @@ import AuthAPI
 import Foundation
 import Logging
 import Postgres
+import ServiceHost
 import Wire
 
 /// The rules of an application's own credentials at the push services: they are checked when they come, kept encrypted, and

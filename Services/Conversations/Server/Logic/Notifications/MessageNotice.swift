@@ -55,7 +55,8 @@ struct MessageNotice: Sendable {
             body: body,
             data: .object(data),
             badge: badge,
-            about: conversation.token.description
+            about: conversation.token.description,
+            mentions: [message.sender]
         )
     }
 

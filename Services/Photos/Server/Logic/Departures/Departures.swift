@@ -1,6 +1,7 @@
 import AuthAPI
 import Foundation
 import Postgres
+import ServiceHost
 import Wire
 
 /// What becomes of somebody who was deleted: his name goes at once, then his posts with their files, what he said and liked,
@@ -15,10 +16,15 @@ struct Departures: Sendable {
     /// How many rows are looked for in one statement.
     var batch = 100
 
-    /// In the transaction that notes the event.
-    func begin(_ deleted: UserDeleted, _ event: Event, in db: PostgresTransaction) async throws {
-        let user = User.ID(application: deleted.applicationId, user: deleted.userId)
-        try await DepartureStore(db: db).insert(user, at: event.at)
+    /// In the transaction that notes the event; nil for somebody who was never here.
+    func begin(_ deleted: UserDeleted, _ event: Event, in db: PostgresTransaction) async throws -> Person.ID? {
+        try await DepartureStore(db: db).insert(deleted.user, at: event.at)
+    }
+
+    /// Whether nothing is left: he himself, posts that are still being cleared, and files that lie about.
+    func isGone(_ erasure: Erasure) async throws -> Bool {
+        guard let number = erasure.number else { return true }
+        return try await !DepartureStore(db: database).isThere(Person.ID(number))
     }
 
     /// Until nobody is left of whom there is something.

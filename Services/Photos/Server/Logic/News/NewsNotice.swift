@@ -30,7 +30,8 @@ struct NewsNotice: Sendable {
             data: .object(data),
             image: facts.thumbnail.map(links.url).flatMap { $0.hasPrefix("https:") ? $0 : nil },
             collapseKey: about,
-            about: about
+            about: about,
+            mentions: facts.users
         )
     }
 

@@ -64,6 +64,7 @@ struct People: Sendable {
                 if try await store.isSearchable(made.id) == true {
                     try await PersonNameStore(db: db).insert(names, of: made)
                 }
+                try await PictureWishStore(db: db).wake(made.id)
                 return made
             }
             guard let known = try await store.find(user) else { throw APIError.unavailable("the list of people") }

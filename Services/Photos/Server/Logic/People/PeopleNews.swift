@@ -4,17 +4,21 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What photos does about what others tell of people: who is called otherwise, who is kept apart from whom, who is gone.
+/// What photos does about what others tell of people: who is called otherwise or has a picture elsewhere, who is kept apart
+/// from whom, who is gone.
 struct PeopleNews: Sendable {
     let people: People
     let blocks: Blocks
     let departures: Departures
+    let pictures: BroughtPictures
+    let erasures: Erasures
 
     func heard(by consumer: EventConsumer) -> EventConsumer {
         consumer
             .on(UserChanged.self) { changed, _, db in
                 let user = User.ID(application: changed.applicationId, user: changed.userId)
                 try await people.rename(user, to: changed.fullName ?? changed.username ?? "", in: db)
+                if let picture = changed.pictureUrl { try await pictures.note(picture, of: user, in: db) }
             }
             .on(UserBlocked.self) { block, _, db in
                 try await set(block.applicationId, block.userId, block.blockedId, isBlocked: true, in: db)
@@ -23,10 +27,16 @@ struct PeopleNews: Sendable {
                 try await set(block.applicationId, block.userId, block.blockedId, isBlocked: false, in: db)
             }
             .on(UserDeleted.self) { deleted, event, db in
-                try await BlockSurveyStore(db: db).note(
-                    User.ID(application: deleted.applicationId, user: deleted.userId)
+                try await BlockSurveyStore(db: db).note(deleted.user)
+                let person = try await departures.begin(deleted, event, in: db)
+                if let person { try await PictureWishStore(db: db).delete(of: person) }
+                try await erasures.begin(
+                    deleted.user,
+                    deleted.departure,
+                    number: person?.rawValue,
+                    at: event.at,
+                    in: db
                 )
-                try await departures.begin(deleted, event, in: db)
             }
     }
 

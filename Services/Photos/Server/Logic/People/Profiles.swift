@@ -37,6 +37,17 @@ struct Profiles: Sendable {
         return try await profile(of: person.id, for: person.id)
     }
 
+    /// Gives an upload of his as a picture to somebody who has none; false for who has one, or is gone.
+    func give(_ upload: String, to person: Person.ID) async throws -> Bool {
+        try await database.transaction { db in
+            guard let known = try await PeopleStore(db: db).lock(person), known.person.picture == nil else {
+                return false
+            }
+            try await set(.set(upload), of: person, in: db)
+            return true
+        }
+    }
+
     private func set(_ picture: Change<String>, of person: Person.ID, in db: PostgresTransaction) async throws {
         let (store, uploads) = (PeopleStore(db: db), UploadStore(db: db))
         switch picture {

@@ -85,3 +85,18 @@ enum PostRules {
         return text
     }
 }
+
+/// A draft that keeps the rules, with what is not to be said masked.
+struct CheckedPost: Sendable {
+    let text: String
+    let hashtags: [String]
+    let images: [ImageDraft]
+
+    init(_ draft: PostDraft, _ mask: TextMask) throws {
+        text = mask.masked(try PostRules.text(draft.text ?? ""))
+        hashtags = HashtagText.all(in: text)
+        images = try PostRules.images(of: draft).map {
+            ImageDraft(uploadId: $0.uploadId, alt: $0.alt.map(mask.masked))
+        }
+    }
+}

@@ -11,27 +11,52 @@ struct Posts: Sendable {
     let mask: TextMask
 
     func create(_ draft: PostDraft, by user: User.ID) async throws -> Post {
-        let text = mask.masked(try PostRules.text(draft.text ?? ""))
-        let images = try PostRules.images(of: draft)
-        let hashtags = HashtagText.all(in: text)
+        let checked = try CheckedPost(draft, mask)
         let author = try await people.person(for: user)
         return try await database.transaction { db in
-            let store = PostStore(db: db, links: links)
-            guard let place = try await store.begin(by: author.id) else { throw People.gone }
-            let claimed = try await UploadStore(db: db).claim(images.map(\.uploadId), by: author.id, for: place.key)
-            let post = NewPost(
-                key: place.key,
-                application: user.application,
-                text: text,
-                hashtags: hashtags,
-                images: zip(claimed, images).map { NewImage(image: $0, alt: $1.alt.map(mask.masked)) },
-                createdAt: place.createdAt
-            )
-            try await store.insert(post)
-            try await HashtagStore(db: db).count(Self.changes(from: [], to: hashtags), in: user.application)
-            try await PhotoChange.note(.new, post: place.key, in: db)
-            return try await shown(place.key, to: author, by: store)
+            let key = try await insert(checked, by: author, in: db)
+            return try await shown(key, to: author, by: PostStore(db: db, links: links))
         }
+    }
+
+    /// The same where it may be asked for again: the post that the key was used for, whatever became of it.
+    func create(_ draft: PostDraft, by user: User.ID, once order: UUID) async throws -> PostKey {
+        let checked = try CheckedPost(draft, mask)
+        let author = try await people.person(for: user)
+        return try await database.transaction { db in
+            let orders = PostOrderStore(db: db)
+            guard try await orders.insert(order, of: author.id) else {
+                guard let known = try await orders.find(order, of: user) else { throw Self.notFound }
+                return known
+            }
+            let key = try await insert(checked, by: author, in: db)
+            try await orders.settle(order, as: key)
+            return key
+        }
+    }
+
+    private func insert(
+        _ checked: CheckedPost,
+        by author: Person,
+        in db: PostgresTransaction
+    ) async throws -> PostKey {
+        let store = PostStore(db: db, links: links)
+        guard let place = try await store.begin(by: author.id) else { throw People.gone }
+        let uploads = checked.images.map(\.uploadId)
+        let claimed = try await UploadStore(db: db).claim(uploads, by: author.id, for: place.key)
+        let post = NewPost(
+            key: place.key,
+            application: author.user.application,
+            text: checked.text,
+            hashtags: checked.hashtags,
+            images: zip(claimed, checked.images).map { NewImage(image: $0, alt: $1.alt) },
+            createdAt: place.createdAt
+        )
+        try await store.insert(post)
+        let counted = Self.changes(from: [], to: checked.hashtags)
+        try await HashtagStore(db: db).count(counted, in: author.user.application)
+        try await PhotoChange.note(.new, post: place.key, in: db)
+        return place.key
     }
 
     func show(_ key: PostKey, to user: User.ID) async throws -> Post {

@@ -29,14 +29,16 @@ struct Uploads: Sendable {
 
     /// Takes an image, which `receive` writes.
     func take(from user: User.ID, _ receive: (any BlobSink) async throws -> Void) async throws -> Upload {
-        try await slots.use(user) {
-            let owner = try await people.person(for: user).id
-            guard try await UploadStore(db: database.reads).unused(of: owner) < limits.unused else {
-                throw Self.tooMany(limits.unused)
-            }
-            let id = BlobKey.random().description
-            return upload(id, try await keep(as: id, of: owner, receive), of: owner)
+        try await slots.use(user) { try await take(for: people.person(for: user).id, receive) }
+    }
+
+    /// Takes an image for somebody who is known, as work of our own does that has a bound of its own.
+    func take(for owner: Person.ID, _ receive: (any BlobSink) async throws -> Void) async throws -> Upload {
+        guard try await UploadStore(db: database.reads).unused(of: owner) < limits.unused else {
+            throw Self.tooMany(limits.unused)
         }
+        let id = BlobKey.random().description
+        return upload(id, try await keep(as: id, of: owner, receive), of: owner)
     }
 
     /// An upload of one's own.

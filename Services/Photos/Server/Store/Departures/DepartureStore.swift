@@ -8,14 +8,11 @@ import Wire
 struct DepartureStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// What goes at once: his name, his picture, what he is found by and what he was answered; nothing of a stranger.
+    /// What goes at once: his name, his picture and what he is found by; nothing of a stranger, which is nil.
     ///
     /// His row gets a userId that is longer than any can be, so who comes by the old one is somebody new.
-    func insert(_ user: User.ID, at moment: Date) async throws {
-        try await db.run(
-            "DELETE FROM idempotency_keys WHERE application_id = \(user.application) AND user_id = \(user.user)"
-        )
-        try await db.run(
+    func insert(_ user: User.ID, at moment: Date) async throws -> Person.ID? {
+        try await db.first(
             """
             WITH gone AS (
                 UPDATE people
@@ -27,7 +24,21 @@ struct DepartureStore<Executor: PostgresExecutor> {
                 DELETE FROM people_names USING gone WHERE people_names.person_id = gone.person_id
             )
             INSERT INTO departures (person_id, departed_at) SELECT person_id, \(moment) FROM gone
+            RETURNING person_id
+            """,
+            as: { try $0.decode("person_id") }
+        )
+    }
+
+    /// Whether there is anything of somebody yet that goes little by little.
+    func isThere(_ person: Person.ID) async throws -> Bool {
+        try await db.one(
             """
+            SELECT EXISTS (SELECT FROM departures WHERE person_id = \(person))
+                OR EXISTS (SELECT FROM deleted_posts WHERE author_id = \(person))
+                OR EXISTS (SELECT FROM blobs WHERE owner_id = \(person)) AS is_there
+            """,
+            as: { try $0.bool("is_there") }
         )
     }
 

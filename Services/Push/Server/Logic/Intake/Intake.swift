@@ -103,7 +103,8 @@ extension NewNotification {
             audience: .people(request.recipients.filter { named.insert(Array($0.userId.utf8)).inserted }),
             createdAt: now,
             dueAt: now,
-            expiresAt: now.addingTimeInterval(TimeInterval(lifetime ?? ContentRules.lifetimes.upperBound))
+            expiresAt: now.addingTimeInterval(TimeInterval(lifetime ?? ContentRules.lifetimes.upperBound)),
+            mentions: Array((request.mentions ?? []).prefix(NotificationRequest.maximumRecipients))
         )
     }
 }

@@ -25,6 +25,8 @@ struct NewNotification: Sendable {
     var createdAt: Date
     var dueAt: Date
     var expiresAt: Date
+    /// Whom its words name.
+    var mentions: [String] = []
 }
 
 /// The table `notifications`, and what is told to whom of it.
@@ -34,13 +36,14 @@ struct NotificationStore<Executor: PostgresExecutor> {
     private static var columns: String {
         """
         application_id, id, kind, title, body, data, sound, image_url, badge, badge_increment, collapse_key, about,
-        community, priority, created_at, due_at, expires_at
+        community, priority, created_at, due_at, expires_at, mentions
         """
     }
 
     /// Writes notifications, no two of the same id, and leaves word that they are to be told; returns how many were not known.
     func insert(_ notifications: [NewNotification]) async throws -> Int {
         let audiences = try notifications.map { try $0.audience.encoded() }
+        let mentions = try notifications.map { try $0.mentionsText }
         return try await db.run(
             """
             WITH drafts AS (
@@ -52,8 +55,8 @@ struct NotificationStore<Executor: PostgresExecutor> {
                     \(notifications.map(\.collapseKey)), \(notifications.map(\.about)),
                     \(notifications.map(\.community)), \(notifications.map(\.priority.rank)),
                     \(notifications.map(\.createdAt)), \(notifications.map(\.dueAt)),
-                    \(notifications.map(\.expiresAt)), \(notifications.map(\.audience.word)), \(audiences),
-                    \(notifications.map(\.lane))
+                    \(notifications.map(\.expiresAt)), \(mentions), \(notifications.map(\.audience.word)),
+                    \(audiences), \(notifications.map(\.lane))
                 ) WITH ORDINALITY AS drafts (\(unsafe: Self.columns), audience, named, lane, place)
             ),
             written AS (
@@ -193,6 +196,17 @@ extension NewNotification {
             (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
         }
         return Int(hash % UInt64(FanoutLanes.count))
+    }
+}
+
+extension NewNotification {
+    /// As a JSON array, like the name that is looked for in it; nil where it names nobody.
+    fileprivate var mentionsText: String? {
+        get throws {
+            guard !mentions.isEmpty else { return nil }
+            let names = JSONValue.array(mentions.map { .string($0) })
+            return String(decoding: try names.compact(), as: UTF8.self)
+        }
     }
 }
 

@@ -1,0 +1,143 @@
+package import Foundation
+import Wire
+
+/// A passkey, as its owner sees it.
+package struct Passkey: Codable, Hashable, Sendable, Listed {
+    package static let pluralName = "passkeys"
+
+    /// A UUID in lower case.
+    package var id: String
+    package var name: String
+    /// Whether it is on several devices of its owner.
+    package var backedUp: Bool
+    package var createdAt: Date
+    package var lastUsedAt: Date?
+
+    package init(id: String, name: String, backedUp: Bool, createdAt: Date, lastUsedAt: Date?) {
+        self.id = id
+        self.name = name
+        self.backedUp = backedUp
+        self.createdAt = createdAt
+        self.lastUsedAt = lastUsedAt
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(name, forKey: .name)
+        try container.encode(backedUp, forKey: .backedUp)
+        try container.encode(createdAt, forKey: .createdAt)
+        try container.encode(lastUsedAt, forKey: .lastUsedAt)
+    }
+}
+
+/// What `POST /auth/passkeys/options` asks for; the body may be left out.
+package struct PasskeyOptionsDraft: Codable, Hashable, Sendable {
+    /// Needed where one signed in more than five minutes ago.
+    package var password: String?
+
+    package init(password: String? = nil) {
+        self.password = password
+    }
+}
+
+/// What a browser makes a passkey by: WebAuthn's `PublicKeyCredentialCreationOptionsJSON`.
+package struct PasskeyCreationOptions: Codable, Hashable, Sendable {
+    package struct RelyingParty: Codable, Hashable, Sendable {
+        package var id: String
+        package var name: String
+    }
+
+    package struct User: Codable, Hashable, Sendable {
+        /// Base64url; says nothing about its owner.
+        package var id: String
+        package var name: String
+        package var displayName: String
+    }
+
+    package struct Algorithm: Codable, Hashable, Sendable {
+        package var type = "public-key"
+        /// COSE's number.
+        package var alg: Int
+
+        package init(_ number: Int) { alg = number }
+    }
+
+    package struct Selection: Codable, Hashable, Sendable {
+        package var residentKey = "required"
+        package var requireResidentKey = true
+        package var userVerification = "required"
+    }
+
+    package var rp: RelyingParty
+    package var user: User
+    package var challenge: String
+    package var pubKeyCredParams: [Algorithm]
+    /// Milliseconds.
+    package var timeout: Int
+    package var excludeCredentials: [PasskeyDescriptor]
+    package var authenticatorSelection = Selection()
+    package var attestation = "none"
+
+    package init(
+        rp: RelyingParty,
+        user: User,
+        challenge: String,
+        algorithms: [Int],
+        timeout: Int,
+        excludeCredentials: [PasskeyDescriptor]
+    ) {
+        self.rp = rp
+        self.user = user
+        self.challenge = challenge
+        pubKeyCredParams = algorithms.map { Algorithm($0) }
+        self.timeout = timeout
+        self.excludeCredentials = excludeCredentials
+    }
+}
+
+extension PasskeyCreationOptions.RelyingParty {
+    package init(_ id: String, named name: String) {
+        self.id = id
+        self.name = name
+    }
+}
+
+extension PasskeyCreationOptions.User {
+    package init(_ id: String, named name: String, shownAs displayName: String) {
+        self.id = id
+        self.name = name
+        self.displayName = displayName
+    }
+}
+
+/// A credential, as WebAuthn's options name it.
+package struct PasskeyDescriptor: Codable, Hashable, Sendable {
+    package var type = "public-key"
+    /// Base64url.
+    package var id: String
+    package var transports: [String]
+
+    package init(id: String, transports: [String]) {
+        self.id = id
+        self.transports = transports
+    }
+}
+
+/// What a browser signs in by: WebAuthn's `PublicKeyCredentialRequestOptionsJSON`.
+///
+/// It names no credential, so it tells nobody who has one: the browser offers those that it has.
+package struct PasskeyRequestOptions: Codable, Hashable, Sendable {
+    package var challenge: String
+    /// Milliseconds.
+    package var timeout: Int
+    package var rpId: String
+    package var allowCredentials: [PasskeyDescriptor] = []
+    package var userVerification = "required"
+
+    package init(challenge: String, timeout: Int, rpId: String) {
+        self.challenge = challenge
+        self.timeout = timeout
+        self.rpId = rpId
+    }
+}

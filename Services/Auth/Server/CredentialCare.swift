@@ -1,0 +1,92 @@
+import Logging
+import ServiceHost
+import ServiceLifecycle
+import WebAuthn
+
+/// What keeps an account its owner's: its address, its password, and what is asked besides.
+struct CredentialCare: Sendable {
+    let reauthentication: Reauthentication
+    let addresses: EmailAddresses
+    let passwordChanges: PasswordChanges
+    let secondFactors: SecondFactors
+    let passkeys: Passkeys
+    private let mailing: Mailing
+    private let logger: Logger
+
+    init(
+        _ resources: ServiceResources,
+        sealer: Sealer,
+        passwords: Passwords,
+        throttle: LoginThrottle,
+        ends: SessionEnds,
+        mailing: Mailing,
+        audit: Audit,
+        party: RelyingParty
+    ) {
+        let (database, now) = (resources.database, resources.now)
+        self.mailing = mailing
+        logger = resources.logger
+        reauthentication = Reauthentication(
+            database: database,
+            passwords: passwords,
+            throttle: throttle,
+            now: now
+        )
+        addresses = EmailAddresses(
+            database: database,
+            mails: mailing.mails,
+            reauthentication: reauthentication,
+            audit: audit,
+            now: now
+        )
+        secondFactors = SecondFactors(
+            database: database,
+            sealer: sealer,
+            reauthentication: reauthentication,
+            throttle: throttle,
+            mails: mailing.mails,
+            audit: audit,
+            appName: mailing.settings.appName,
+            now: now
+        )
+        passkeys = Passkeys(
+            database: database,
+            party: party,
+            appName: mailing.settings.appName,
+            nonces: Nonces(sealer, now: now),
+            reauthentication: reauthentication,
+            mails: mailing.mails,
+            audit: audit,
+            now: now
+        )
+        passwordChanges = PasswordChanges(
+            database: database,
+            passwords: passwords,
+            reauthentication: reauthentication,
+            throttle: throttle,
+            ends: ends,
+            audit: audit,
+            mails: mailing.mails,
+            now: now
+        )
+    }
+
+    func add(to routes: SuiteRoutes, _ signIns: SignIns, _ callers: Callers) {
+        let page = LinkPage()
+        EmailRoutes(addresses: addresses, callers: callers, page: page).add(to: routes)
+        PasswordRoutes(changes: passwordChanges, callers: callers, page: page).add(to: routes)
+        SecondFactorRoutes(factors: secondFactors, signIns: signIns, callers: callers).add(to: routes)
+        PasskeyRoutes(passkeys: passkeys, signIns: signIns, callers: callers).add(to: routes)
+    }
+
+    var background: [any Service] {
+        [
+            Periodic(
+                "renewal of second factors' encryption",
+                every: .seconds(60),
+                logger: logger,
+                secondFactors.renewEncryption
+            )
+        ] + mailing.background
+    }
+}

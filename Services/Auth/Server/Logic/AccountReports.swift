@@ -1,0 +1,34 @@
+import AuthAPI
+import Foundation
+import Postgres
+import Wire
+
+/// What the operator sees of accounts, which he names as he likes: by id, username or verified e-mail address.
+struct AccountReports: Sendable {
+    let database: PostgresPool
+
+    func list(named prefix: String?, after: String?, limit: Int) async throws -> Page<AccountReport> {
+        let found = try await AccountReportStore(db: database.reads)
+            .list(named: NameFolding.fold(prefix ?? ""), after: after, limit: limit + 1)
+        let shown = found.prefix(limit)
+        return Page(shown.map(\.1), next: found.count > limit ? shown.last?.name : nil)
+    }
+
+    func show(_ name: String) async throws -> AccountReport {
+        guard let report = try await AccountReportStore(db: database.reads).find(try await id(of: name)) else {
+            throw Self.notFound
+        }
+        return report
+    }
+
+    /// - Throws: a 404 where nobody is called so.
+    func id(of name: String) async throws -> UUID {
+        // Somebody may be called by what looks like an id; ids are what nobody has chosen, so they come first.
+        let accounts = AccountStore(db: database.reads)
+        if let id = UUID(uuidString: name), try await accounts.find(id) != nil { return id }
+        guard let id = try await accounts.id(named: NameFolding.fold(name)) else { throw Self.notFound }
+        return id
+    }
+
+    private static let notFound = APIError(.notFound, "account_not_found", "there is no account of this name")
+}

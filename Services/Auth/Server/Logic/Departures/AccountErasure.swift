@@ -1,0 +1,43 @@
+import AuthAPI
+import Credentials
+import Foundation
+import Postgres
+import Wire
+
+/// How an account goes: with its sessions, names, keys and everything else of it at once here, and elsewhere by the event
+/// that says so.
+struct AccountErasure: Sendable {
+    let database: PostgresPool
+    let reauthentication: Reauthentication
+    let identities: Identities
+    let departures: Departures
+    let ends: SessionEnds
+
+    /// Takes away the account of whoever asks, once he has shown that it is his.
+    func delete(_ deletion: AccountDeletion, by identity: Identity) async throws {
+        guard identity.user.isRoosts else { throw Accounts.notOurs }
+        try await reauthentication.require(deletion.password, of: identity)
+        guard let id = identity.user.accountID else { throw Accounts.noAccount }
+        try await delete(id)
+    }
+
+    /// - Throws: a 404 if there is no such account.
+    func delete(_ id: UUID) async throws {
+        let ended = try await database.transaction { db in try await erase(id, in: db) }
+        ends.announce(ended)
+    }
+
+    /// Within a transaction, after which what is returned is to be announced.
+    private func erase(_ id: UUID, in db: any PostgresExecutor) async throws -> [RevocationStore.Record] {
+        let accounts = AccountStore(db: db)
+        // First of all, since every sign-in holds it: none that is under way opens a session behind the end of the others.
+        guard try await accounts.lock(id) else { throw Accounts.noAccount }
+        let user = User.ID(application: RoostApplication.id, user: id.wire)
+        let ended = try await ends.endAll(of: user, in: db)
+        try await departures.begin(user, in: db)
+        try await identities.forgetAll(of: id, in: db)
+        // Every table of the account's own has a foreign key to it, and goes with it.
+        try await accounts.delete(id)
+        return ended
+    }
+}

@@ -1,0 +1,41 @@
+import Synchronization
+import Wire
+
+/// How many exports are made at once, in all; one of each person.
+final class ExportSlots: Sendable {
+    /// One that is taken, for as long as somebody holds it.
+    final class Slot: Sendable {
+        private let slots: ExportSlots
+        private let user: User.ID
+
+        fileprivate init(_ slots: ExportSlots, _ user: User.ID) {
+            self.slots = slots
+            self.user = user
+        }
+
+        deinit {
+            _ = slots.taken.withLock { $0.remove(user) }
+        }
+    }
+
+    private let capacity: Int
+    private let taken = Mutex<Set<User.ID>>([])
+
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    /// - Throws: a 429 where the user has one, a 503 where all are taken.
+    func take(_ user: User.ID) throws -> Slot {
+        try taken.withLock { taken in
+            guard !taken.contains(user) else {
+                throw APIError(.rateLimited, "export_under_way", "an export of yours is being made", retryAfter: 30)
+            }
+            guard taken.count < capacity else {
+                throw APIError(.unavailable, "busy", "too many exports are being made; try again", retryAfter: 30)
+            }
+            taken.insert(user)
+        }
+        return Slot(self, user)
+    }
+}

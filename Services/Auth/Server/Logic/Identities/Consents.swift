@@ -1,0 +1,161 @@
+import AuthAPI
+import Crypto
+import Foundation
+import Postgres
+import ServiceHost
+import Wire
+
+/// What a provider's page sends somebody back with, by a link or by a form (OAuth 2.0 Form Post Response Mode).
+struct ConsentAnswer: FormDecodable, Sendable {
+    var state: String?
+    /// None of who has not agreed.
+    var code: String?
+    /// The issuer that the page names (RFC 9207).
+    var iss: String?
+    /// Apple's, with a name in it; by a form alone.
+    var user: String?
+}
+
+/// Takes people to a provider's page and back, for clients that have no way of the provider's own.
+///
+/// What comes back is worth nothing without the verifier of the client that began: who is sent a link by somebody else,
+/// and agrees, signs neither of the two in as the other.
+struct Consents: Sendable {
+    /// How long one may be away, in seconds.
+    static let patience: TimeInterval = 600
+
+    /// What is remembered of somebody who is away, and then of what he came back with.
+    private struct Kept: Codable {
+        var verifier: String
+        var nonce: String
+        var code: String?
+        var fullName: String?
+    }
+
+    let database: PostgresPool
+    let sealer: Sealer
+    let providers: [String: any IdentityProvider]
+    let redirectURLs: Set<String>
+    let publicURL: String
+    let now: @Sendable () -> Date
+
+    /// Where somebody goes to agree.
+    func begin(_ draft: ConsentDraft, at name: String) async throws -> ConsentPage {
+        let provider = try provider(name)
+        let redirectURL = try RedirectURL.check(draft.redirectUri, among: redirectURLs)
+        guard draft.codeChallenge.utf8.count == 43, Base64URL.decode(draft.codeChallenge)?.count == 32 else {
+            throw APIError.invalid("codeChallenge", "a challenge is a SHA-256 in base64url (S256)")
+        }
+        let state = ProofNonce.random()
+        let kept = Kept(verifier: ProofNonce.random(), nonce: ProofNonce.random())
+        let request = ConsentRequest(
+            callback: callback(of: name),
+            state: state,
+            nonce: kept.nonce,
+            codeChallenge: ProofNonce.challenge(of: kept.verifier)
+        )
+        let page = try await provider.page(for: request)
+        let hash = Self.hash(state)
+        try await ConsentStore(db: database).insert(
+            ConsentStore.Record(
+                stateHash: hash,
+                provider: name,
+                redirectURL: redirectURL,
+                codeChallenge: draft.codeChallenge,
+                sealed: try seal(kept, of: hash),
+                endsAt: now().addingTimeInterval(Self.patience)
+            )
+        )
+        return ConsentPage(url: page)
+    }
+
+    /// Somebody is back: where he goes on, with what completes it or with what went wrong.
+    ///
+    /// - Throws: a 400 for a state that is not awaited from this provider, a 401 for an answer of another's.
+    func back(from name: String, with answer: ConsentAnswer) async throws -> String {
+        let provider = try provider(name)
+        let store = ConsentStore(db: database)
+        guard let state = answer.state, case let hash = Self.hash(state),
+            let record = try await store.waiting(hash, at: name, now: now())
+        else { throw Self.unknownState }
+        try await provider.check(issuer: answer.iss)
+        guard let code = answer.code, (1...4_096).contains(code.utf8.count) else {
+            try await store.forget(hash)
+            return FormCoding.url(record.redirectURL, adding: ["error": "access_denied", "provider": name])
+        }
+        var kept = try open(record)
+        kept.code = code
+        kept.fullName = answer.user.flatMap(Self.name)
+        let authorization = ProofNonce.random()
+        guard try await store.keep(try seal(kept, of: hash), codeHash: Self.hash(authorization), of: hash) else {
+            throw Self.unknownState
+        }
+        return FormCoding.url(record.redirectURL, adding: ["authorization": authorization, "provider": name])
+    }
+
+    /// What somebody came back with, once, for the client that began; with a name where only the page was told one.
+    ///
+    /// - Throws: a 401 for whoever else, and for what was used.
+    func take(
+        _ authorization: String,
+        verifier: String,
+        at name: String
+    ) async throws -> (code: AuthorizationCode, fullName: String?) {
+        let record = try await ConsentStore(db: database).take(
+            codeHash: Self.hash(authorization),
+            at: name,
+            codeChallenge: ProofNonce.challenge(of: verifier),
+            now: now()
+        )
+        guard let record else { throw Self.refused }
+        let kept = try open(record)
+        guard let code = kept.code else { throw Self.refused }
+        let proof = AuthorizationCode(
+            text: code,
+            verifier: kept.verifier,
+            callback: callback(of: name),
+            nonce: kept.nonce
+        )
+        return (proof, kept.fullName)
+    }
+
+    /// An address of its own for each provider, so that an answer says by where it comes whose it is (RFC 9700, 4.4.2).
+    private func callback(of name: String) -> String { "\(publicURL)/auth/identities/\(name)/callback" }
+
+    private func provider(_ name: String) throws -> any IdentityProvider {
+        guard let provider = providers[name] else { throw Identities.unknownProvider }
+        return provider
+    }
+
+    /// A name as Apple's page tells it, the first time alone.
+    private static func name(_ user: String) -> String? {
+        // Silence: anybody may have written it, and without a name one does.
+        guard user.utf8.count <= 4_096, let json = try? JSONText.parse(user.utf8), let name = json["name"] else {
+            return nil
+        }
+        let parts = [name["firstName"]?.text, name["lastName"]?.text].compactMap(\.self).filter { !$0.isEmpty }
+        return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+
+    private func seal(_ kept: Kept, of stateHash: Data) throws -> Sealer.Sealed {
+        try sealer.seal(WireJSON.encoder().encode(kept), for: Self.owner(stateHash))
+    }
+
+    private func open(_ record: ConsentStore.Record) throws -> Kept {
+        try WireJSON.decoder().decode(Kept.self, from: sealer.open(record.sealed, for: Self.owner(record.stateHash)))
+    }
+
+    private static func owner(_ stateHash: Data) -> String { "consent\n\(Base64URL.encode(stateHash))" }
+    private static func hash(_ text: String) -> Data { Data(SHA256.hash(data: Data(text.utf8))) }
+
+    private static let unknownState = APIError.invalid(
+        "state",
+        "nobody is awaited from this provider with this state",
+        code: "unknown_state"
+    )
+    private static let refused = APIError(
+        .unauthenticated,
+        "invalid_authorization",
+        "the authorization was used, has ended, or was begun by another client"
+    )
+}

@@ -1,0 +1,153 @@
+import AuthAPI
+import Credentials
+import Foundation
+import Metrics
+import Postgres
+import ServiceHost
+import Wire
+
+/// The rules of signing in by accounts elsewhere: who comes in by one, and to which account it belongs.
+struct Identities: Sendable {
+    let database: PostgresPool
+    let sealer: Sealer
+    let providers: [String: any IdentityProvider]
+    let redirectURLs: Set<String>
+    let consents: Consents
+    let linking: IdentityLinking
+    let throttle: LoginThrottle
+    let signIns: SignIns
+    let now: @Sendable () -> Date
+
+    static let unknownProvider = APIError(.notFound, "provider_not_found", "nobody signs in by this provider here")
+
+    /// Signs in by an account elsewhere, which makes an account here or is linked to the one of who asks.
+    func signIn(
+        _ draft: IdentityDraft,
+        at name: String,
+        by asking: Identity?,
+        from caller: Caller
+    ) async throws -> SignInStep<IdentitySignIn> {
+        guard let provider = providers[name] else { throw Self.unknownProvider }
+        _ = try asking?.user.ownAccount()
+        let device = try draft.deviceId.map { try DeviceID($0) }
+        let suggested = try draft.fullName.map { try FullName($0) }
+        let shown = try draft.shown(redirectURLs: redirectURLs)
+        do {
+            var vouched = try await answered(to: caller) { try await identify(shown, draft.iss, by: provider) }
+            vouched.fullName = vouched.fullName ?? suggested?.text
+            let step = try await finish(vouched, at: provider.name, by: asking, on: device, from: caller)
+            if case .done = step {
+                Self.count(provider.name, "signed_in")
+            } else {
+                Self.count(provider.name, "mfa_required")
+            }
+            return step
+        } catch let error as APIError {
+            Self.count(provider.name, error.code)
+            throw error
+        }
+    }
+
+    /// Who somebody is; asked of the provider before any transaction begins.
+    private func identify(
+        _ shown: IdentityDraft.Shown,
+        _ iss: String?,
+        by provider: any IdentityProvider
+    ) async throws -> Vouched {
+        switch shown {
+        case .proof(let proof):
+            if case .code = proof { try await provider.check(issuer: iss) }
+            return try await provider.identify(proof)
+        case .authorization(let text, let verifier):
+            let (code, fullName) = try await consents.take(text, verifier: verifier, at: provider.name)
+            var vouched = try await provider.identify(.code(code))
+            vouched.fullName = vouched.fullName ?? fullName
+            return vouched
+        }
+    }
+
+    /// Counts refusals towards the address that they go to: each try costs us more than who makes it.
+    private func answered(to caller: Caller, _ body: () async throws -> Vouched) async throws -> Vouched {
+        guard let buckets = throttle.buckets(address: caller.address) else { return try await body() }
+        try await throttle.check(buckets, at: now(), in: database.reads)
+        do {
+            return try await body()
+        } catch let error as APIError where error.kind == .unauthenticated {
+            try await throttle.count(buckets, at: now(), in: database)
+            throw error
+        }
+    }
+
+    private func finish(
+        _ vouched: Vouched,
+        at provider: String,
+        by asking: Identity?,
+        on device: DeviceID?,
+        from caller: Caller
+    ) async throws -> SignInStep<IdentitySignIn> {
+        guard (1...255).contains(vouched.subject.unicodeScalars.count), !vouched.subject.contains("\0") else {
+            throw ProofRefusal.claims
+        }
+        let key = IdentityStore.Key(provider: provider, subject: vouched.subject)
+        let token = try vouched.refreshToken.map { try sealer.seal(Data($0.utf8), for: IdentityRevocations.owner(key)) }
+        return try await database.transaction { db in
+            let (account, isNew) = try await linking.account(
+                of: key,
+                vouched,
+                token: token,
+                by: asking,
+                from: caller,
+                in: db
+            )
+            // An account elsewhere is a first factor like a password.
+            let step: SignInStep =
+                if let asking, try await hasShownAll(asking, of: account, in: db) {
+                    .done(try await signIns.signIn(account, on: device, from: caller, in: db))
+                } else {
+                    try await signIns.step(account, on: device, from: caller, in: db)
+                }
+            return step.map { IdentitySignIn($0, created: isNew) }
+        }
+    }
+
+    /// Whether it is the account's own session that asks, and so young that no code is asked for a second time.
+    private func hasShownAll(_ asking: Identity, of account: UUID, in db: any PostgresExecutor) async throws -> Bool {
+        guard asking.user.accountID == account else { return false }
+        return try await linking.reauthentication.isRecent(asking, in: db)
+    }
+
+    func list(of user: User.ID) async throws -> Page<LinkedIdentity> {
+        Page(try await IdentityStore(db: database.reads).list(of: user.ownAccount()))
+    }
+
+    /// Forgets how somebody signs in by a provider, unless there is no other way in.
+    func unlink(_ provider: String, by identity: Identity, from caller: Caller) async throws {
+        let account = try identity.user.ownAccount()
+        try await database.transaction { db in
+            guard try await AccountStore(db: db).lock(account) else { throw Self.notLinked }
+            guard try await IdentityStore(db: db).delete(of: account, at: provider, now: now()) == 1 else {
+                throw Self.notLinked
+            }
+            guard try await VouchedAccountStore(db: db).ways(into: account).areAny else { throw Self.lastWayIn }
+            let audit = linking.audit
+            try await audit.note(.identityUnlinked, by: identity, from: caller, detail: provider, in: db)
+        }
+    }
+
+    /// Has every provider forget somebody who leaves; the rows go with this, and nothing of it is lost.
+    func forgetAll(of account: UUID, in db: any PostgresExecutor) async throws {
+        _ = try await IdentityStore(db: db).delete(of: account, at: nil, now: now())
+    }
+
+    static let lastWayIn =
+        APIError(.conflict, "last_way_in", "there would be no way left to sign in to this account")
+    private static let notLinked = APIError(.notFound, "identity_not_found", "nobody of this provider is linked")
+
+    /// Counts a sign-in by what came of it: `signed_in`, or the code of the error.
+    private static func count(_ provider: String, _ outcome: String) {
+        Counter(
+            label: "roost_auth_identity_sign_ins_total",
+            dimensions: [("provider", provider), ("outcome", outcome)]
+        ).increment()
+    }
+}

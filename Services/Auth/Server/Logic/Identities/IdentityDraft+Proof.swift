@@ -1,0 +1,89 @@
+import AuthAPI
+import Wire
+
+/// What a draft shows, held to its form before anybody is asked about it.
+extension IdentityDraft {
+    /// What there is to show; one of them, but that Apple gives apps a code besides the token.
+    enum Shown: Sendable {
+        case proof(IdentityProof)
+        /// What the client was sent on with, and the verifier of its challenge.
+        case authorization(String, verifier: String)
+    }
+
+    /// What is shown, if codes were sent to nowhere but one of these addresses.
+    ///
+    /// - Throws: a 400 that names the field at fault.
+    func shown(redirectURLs: Set<String>) throws -> Shown {
+        // Apple's code comes with the token.
+        let code = idToken == nil ? code : nil
+        let fields = [
+            ("idToken", idToken), ("accessToken", accessToken), ("code", code), ("authorization", authorization),
+        ]
+        let given = fields.filter { $0.1 != nil }.map(\.0)
+        guard let first = given.first else { throw APIError.missing("idToken") }
+        guard given.count == 1 else {
+            throw APIError.invalid(given[1], "one of idToken, accessToken, code and authorization is enough")
+        }
+        switch first {
+        case "idToken":
+            let token = try Self.text(idToken, "idToken", in: 1...IDToken.maximumLength)
+            let code = try self.code.map { try Self.text($0, "code", in: 1...4_096) }
+            return .proof(.idToken(token, nonce: try Self.text(nonce, "nonce", in: 1...255), code: code))
+        case "accessToken": return .proof(.accessToken(try Self.text(accessToken, "accessToken", in: 1...8_192)))
+        case "authorization":
+            let text = try Self.text(authorization, "authorization", in: 43...43)
+            return .authorization(text, verifier: try verifier())
+        default: return .proof(.code(try authorizationCode(redirectURLs)))
+        }
+    }
+
+    private func authorizationCode(_ redirectURLs: Set<String>) throws -> AuthorizationCode {
+        AuthorizationCode(
+            text: try Self.text(code, "code", in: 1...4_096),
+            verifier: try verifier(),
+            callback: try RedirectURL.check(redirectUri ?? "", among: redirectURLs),
+            nonce: try nonce.map { try Self.text($0, "nonce", in: 1...255) }
+        )
+    }
+
+    /// RFC 7636, section 4.1.
+    private func verifier() throws -> String {
+        let text = try Self.text(codeVerifier, "codeVerifier", in: 43...128)
+        let isPlain = text.utf8.allSatisfy {
+            Base64URL.isDigit($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "~")
+        }
+        guard isPlain else {
+            throw APIError.invalid("codeVerifier", "a verifier has 43 to 128 characters of A-Z, a-z, 0-9 and -._~")
+        }
+        return text
+    }
+
+    /// Printable ASCII: it goes into headers and forms.
+    private static func text(_ text: String?, _ field: String, in length: ClosedRange<Int>) throws -> String {
+        guard let text, !text.isEmpty else { throw APIError.missing(field) }
+        guard length.contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            let range = "\(length.lowerBound) to \(length.upperBound)"
+            throw APIError.invalid(field, "\"\(field)\" has \(range) printable characters of ASCII")
+        }
+        return text
+    }
+}
+
+/// Where people may be sent to.
+enum RedirectURL {
+    /// An address that the operator has registered; compared letter by letter (RFC 9700, section 2.1).
+    ///
+    /// - Throws: a 400 that names `redirectUri`.
+    static func check(_ url: String, among registered: Set<String>) throws -> String {
+        guard !url.isEmpty else { throw APIError.missing("redirectUri") }
+        // By bytes: to `==` letters are the same that are written differently.
+        guard registered.contains(where: { $0.isExactly(url) }) else {
+            throw APIError.invalid(
+                "redirectUri",
+                "the address is not among IDENTITY_REDIRECT_URLS",
+                code: "unregistered_url"
+            )
+        }
+        return url
+    }
+}

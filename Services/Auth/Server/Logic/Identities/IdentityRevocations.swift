@@ -1,0 +1,77 @@
+import Foundation
+import Logging
+import Postgres
+import ServiceHost
+import Wire
+
+/// Has providers forget who has unlinked them or left, as Apple asks of every app (TN3194).
+struct IdentityRevocations: Sendable {
+    private static let batch = 20
+    /// How often one is tried; the pauses between grow to a day, so it goes on for about three weeks.
+    private static let maximumAttempts = 30
+
+    let database: PostgresPool
+    let sealer: Sealer
+    let providers: [String: any IdentityProvider]
+    let logger: Logger
+    let now: @Sendable () -> Date
+
+    /// What a sealed token belongs to.
+    static func owner(_ key: IdentityStore.Key) -> String { "identity\n\(key.provider)\n\(key.subject)" }
+
+    /// Tells what is due, on any instance and on several at once.
+    func tell() async throws {
+        let store = IdentityRevocationStore(db: database)
+        let due = try await store.take(dueAt: now(), againAt: now().addingTimeInterval(60), limit: Self.batch)
+        for record in due { try await tell(record, store) }
+    }
+
+    /// Seals anew what a former `TOKEN_ENCRYPTION_KEY` has sealed, so that the operator may take that away.
+    func renewEncryption() async throws {
+        try await inBatches { db in
+            let store = IdentityStore(db: db)
+            let old = try await store.lock(notSealedBy: sealer.currentKeyID, limit: Self.batch)
+            for (key, token) in old { try await store.reseal(key, as: resealed(token, of: key)) }
+            return old.count
+        }
+        try await inBatches { db in
+            let store = IdentityRevocationStore(db: db)
+            let old = try await store.lock(notSealedBy: sealer.currentKeyID, limit: Self.batch)
+            for record in old { try await store.reseal(record.id, as: resealed(record.token, of: record.identity)) }
+            return old.count
+        }
+    }
+
+    private func resealed(_ token: Sealer.Sealed, of key: IdentityStore.Key) throws -> Sealer.Sealed {
+        try sealer.seal(sealer.open(token, for: Self.owner(key)), for: Self.owner(key))
+    }
+
+    /// Each batch in a transaction of its own, until one is not full.
+    private func inBatches(_ work: @Sendable (PostgresTransaction) async throws -> Int) async throws {
+        var count = Self.batch
+        while count == Self.batch { count = try await database.transaction { db in try await work(db) } }
+    }
+
+    private func tell(_ record: IdentityRevocationStore.Record, _ store: IdentityRevocationStore) async throws {
+        do {
+            // Of a provider that is set no more nobody can ask anything.
+            if let provider = providers[record.identity.provider] {
+                let token = try sealer.open(record.token, for: Self.owner(record.identity))
+                try await provider.revoke(String(decoding: token, as: UTF8.self))
+            }
+            try await store.delete(record.id)
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            let isOver = record.attempts >= Self.maximumAttempts
+            logger.log(
+                level: isOver ? .error : .notice,
+                "identity not revoked",
+                metadata: ["provider": "\(record.identity.provider)", "attempts": "\(record.attempts)"]
+            )
+            guard !isOver else { return try await store.delete(record.id) }
+            let pause = min(86_400, 30 * pow(2, Double(record.attempts)))
+            try await store.delay(record.id, until: now().addingTimeInterval(pause))
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import AuthAPI
+import Credentials
+import Foundation
+import Postgres
+import Wire
+
+/// The rules by which a password becomes another one: its owner knows it, or reads the mailbox of the account.
+///
+/// Neither signs in, and neither touches the second factor: who has forgotten a password has not lost his phone.
+struct PasswordChanges: Sendable {
+    let database: PostgresPool
+    let passwords: Passwords
+    let reauthentication: Reauthentication
+    let throttle: LoginThrottle
+    let ends: SessionEnds
+    let audit: Audit
+    let mails: Mails
+    let now: @Sendable () -> Date
+
+    /// Changes the password of whoever asks, and ends his other sessions.
+    func change(_ draft: PasswordChange, by identity: Identity, from caller: Caller) async throws {
+        try Passwords.check(draft.newPassword, field: "newPassword")
+        let id = try identity.user.ownAccount()
+        guard let kept = UUID(uuidString: identity.session) else { throw Accounts.notOurs }
+        let old = try await proof(draft, of: id, identity)
+        let new = try await passwords.hash(draft.newPassword, field: "newPassword")
+        let ended = try await database.transaction { db in
+            guard try await AccountSecretStore(db: db).setPasswordHash(of: id, old, to: new) else {
+                throw APIError(.conflict, "password_changed", "the password was changed meanwhile")
+            }
+            try await MailLinkStore(db: db).delete(of: id, for: .reset)
+            // A sign-in by the old password that waits for its second factor.
+            try await LoginChallengeStore(db: db).delete(of: id)
+            try await audit.note(.passwordChanged, by: identity, from: caller, in: db)
+            try await mails.tell(.passwordChanged, ownerOf: id, in: db)
+            return try await ends.endAll(of: identity.user, but: kept, in: db)
+        }
+        ends.announce(ended)
+        mails.ring()
+    }
+
+    /// The hash of the password that was shown; nil for an account without one, whose owner has just signed in.
+    private func proof(_ draft: PasswordChange, of id: UUID, _ identity: Identity) async throws -> String? {
+        if let current = draft.currentPassword, !current.isEmpty {
+            return try await reauthentication.check(current, of: id, field: "currentPassword")
+        }
+        guard let account = try await AccountStore(db: database.reads).find(id), !account.isAnonymous else {
+            throw APIError(.conflict, "anonymous_account", "an anonymous account gets its password by registering")
+        }
+        guard try await AccountSecretStore(db: database.reads).passwordHash(of: id) == nil else {
+            throw APIError.missing("currentPassword")
+        }
+        try await reauthentication.require(nil, of: identity)
+        return nil
+    }
+
+    /// Has a link sent to an address, if it is the verified one of an account.
+    ///
+    /// Whether it is, is looked up when the mail is written: what is done before the answer is the same for all.
+    func forget(_ draft: ForgottenPassword, from caller: Caller) async throws {
+        let address = try EmailAddress(draft.email)
+        try mails.require()
+        try await mails.count(caller, in: database)
+        try await database.transaction { db in try await mails.write(.recover, to: address, in: db) }
+        mails.ring()
+    }
+
+    /// Sets a new password by a link, and ends all sessions.
+    ///
+    /// - Throws: a 400 for a link that was used, is too old, or is none.
+    func reset(_ draft: PasswordReset, from caller: Caller) async throws {
+        let token = try EmailAddresses.token(draft.token)
+        try Passwords.check(draft.newPassword, field: "newPassword")
+        // Looked up first, since a hash is dear; the transaction has the last word.
+        guard try await MailLinkStore(db: database.reads).contains(token.hash, for: .reset, at: now()) else {
+            throw EmailAddresses.worthless
+        }
+        let new = try await passwords.hash(draft.newPassword, field: "newPassword")
+        let ended = try await database.transaction { db in
+            guard let link = try await MailLinkStore(db: db).take(token.hash, for: .reset, at: now()),
+                let account = try await AccountSecretStore(db: db).setPasswordHash(of: link.account, to: new),
+                // Sent to an address that it no longer has, it is worth nothing.
+                account.emailVerified, account.email.map(NameFolding.fold) == NameFolding.fold(link.address)
+            else { throw EmailAddresses.worthless }
+            try await MailLinkStore(db: db).delete(of: link.account, for: .reset)
+            try await LoginChallengeStore(db: db).delete(of: link.account)
+            try await audit.note(.passwordReset, of: link.account, by: caller, in: db)
+            try await mails.tell(.passwordChanged, ownerOf: link.account, in: db)
+            try await forgive(account, in: db)
+            return try await ends.endAll(of: User.ID(application: RoostApplication.id, user: account.userId), in: db)
+        }
+        ends.announce(ended)
+        mails.ring()
+    }
+
+    /// Forgets logins that failed: whoever tried them knows an old password at best.
+    private func forgive(_ account: Account, in db: any PostgresExecutor) async throws {
+        for name in [account.username, account.email].compactMap(\.self) {
+            let buckets = throttle.buckets(name: NameFolding.fold(name), address: nil, knownDevice: nil)
+            try await throttle.forgive(buckets, in: db)
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Crypto
+import Foundation
+import Wire
+
+/// Facebook Login over the Graph API, which is OAuth 2.0 without OpenID Connect.
+struct FacebookProvider: IdentityProvider {
+    struct Settings: Sendable {
+        /// `https://graph.facebook.com`.
+        var url: String
+        /// Where people agree: `https://www.facebook.com`.
+        var pageURL: String
+        /// `v24.0`.
+        var version: String
+        var client: String
+        var secret: String
+    }
+
+    let settings: Settings
+    let calls: ProviderCalls
+
+    var name: String { calls.name }
+
+    func page(for request: ConsentRequest) async throws -> String {
+        request.url(
+            "\(settings.pageURL)/\(settings.version)/dialog/oauth",
+            client: settings.client,
+            scope: "public_profile,email"
+        )
+    }
+
+    func identify(_ proof: IdentityProof) async throws -> Vouched {
+        switch proof {
+        case .accessToken(let token): return try await person(of: token)
+        case .code(let code): return try await person(of: try await exchange(code))
+        case .idToken:
+            throw APIError.invalid(
+                "idToken",
+                "facebook is signed in with by an accessToken or a code",
+                code: "unsupported_proof"
+            )
+        }
+    }
+
+    private func exchange(_ code: AuthorizationCode) async throws -> String {
+        let answer = try await calls.post(
+            "\(base)/oauth/access_token",
+            [
+                "client_id": settings.client, "client_secret": settings.secret, "code": code.text,
+                "redirect_uri": code.callback, "code_verifier": code.verifier,
+            ]
+        )
+        guard answer.isSuccess, let token = answer.json["access_token"]?.text else {
+            throw refusal(answer, of: ProofRefusal.code)
+        }
+        return token
+    }
+
+    /// Whose a token is, once Facebook has said that it was given to us: one that another application got, which would
+    /// be as good for reading names, proves nothing here.
+    private func person(of token: String) async throws -> Vouched {
+        let seen = try await calls.get(
+            FormCoding.url("\(base)/debug_token", adding: ["input_token": token]),
+            bearer: "\(settings.client)|\(settings.secret)"
+        )
+        guard seen.isSuccess, let data = seen.json["data"] else { throw refusal(seen, of: ProofRefusal.token) }
+        guard data["is_valid"] == .bool(true) else { throw ProofRefusal.token }
+        guard Self.id(data["app_id"]) == settings.client, let user = Self.id(data["user_id"]) else {
+            throw ProofRefusal.audience
+        }
+        let fields = "id,name,email,picture.width(512).height(512)"
+        let url = FormCoding.url("\(base)/me", adding: ["fields": fields, "appsecret_proof": proof(of: token)])
+        let me = try await calls.get(url, bearer: token)
+        guard me.isSuccess else { throw refusal(me, of: ProofRefusal.token) }
+        guard Self.id(me.json["id"]) == user else { throw ProofRefusal.token }
+        let picture = me.json["picture"]?["data"]
+        return Vouched(
+            subject: user,
+            // Facebook does not say whether an address was ever seen to be his.
+            email: me.json["email"]?.text,
+            fullName: me.json["name"]?.text,
+            picture: picture?["is_silhouette"] == .bool(true) ? nil : picture?["url"]?.text
+        )
+    }
+
+    /// An id, which the Graph writes as text or as a number.
+    private static func id(_ json: JSONValue?) -> String? { json?.text ?? json?.whole.map { String($0) } }
+
+    /// Shows that who asks has the secret besides the token (Meta, "Securing Graph API requests").
+    private func proof(of token: String) -> String {
+        HMAC<SHA256>.authenticationCode(for: Data(token.utf8), using: SymmetricKey(data: Data(settings.secret.utf8)))
+            .map { String(format: "%02x", $0) }.joined()
+    }
+
+    private var base: String { "\(settings.url)/\(settings.version)" }
+
+    private func refusal(_ answer: ProviderAnswer, of kind: APIError) -> APIError {
+        // 1 and 2: unknown and temporary; 4 and 17: too many calls (Meta, "Handling errors").
+        let code = answer.json["error"]?["code"]?.whole
+        guard answer.status < 500, let code, ![1, 2, 4, 17].contains(code) else {
+            return calls.unavailable("it answered \(answer.status), error \(code.map { "\($0)" } ?? "unknown")")
+        }
+        return kind
+    }
+}
+
+extension FacebookProvider.Settings: CustomStringConvertible, CustomReflectable {
+    var description: String { "FacebookProvider.Settings(\(url), hidden)" }
+    var customMirror: Mirror { Mirror(self, children: ["url": url]) }
+}

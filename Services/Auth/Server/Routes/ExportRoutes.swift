@@ -1,0 +1,43 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServiceHost
+import Wire
+
+/// Serves `GET /auth/me/export`.
+struct ExportRoutes {
+    let exports: AccountExports
+    let callers: Callers
+
+    func add(to routes: SuiteRoutes) {
+        routes.user.get("auth/me/export", use: export)
+    }
+
+    func export(request: Request, context: UserContext) async throws -> Response {
+        let user = context.user
+        let slot = try await exports.begin(user, from: callers.caller(of: request, at: context.remoteAddress))
+        let body = ResponseBody { [exports] writer in
+            let output = Output(writer)
+            try await exports.write(user) { try await output.writer.write($0) }
+            try await output.writer.finish(nil)
+            // Taken until the last byte is on its way.
+            withExtendedLifetime(slot) {}
+        }
+        return Response(status: .ok, headers: Self.headers, body: body)
+    }
+
+    private static let headers: HTTPFields = [
+        .contentType: "application/zip", .contentDisposition: #"attachment; filename="roost-export.zip""#,
+        .cacheControl: "no-store",
+    ]
+
+    /// The writer of an answer, for those who hold it rather than being lent it.
+    private final class Output {
+        var writer: any ResponseBodyWriter
+
+        init(_ writer: any ResponseBodyWriter) {
+            self.writer = writer
+        }
+    }
+}

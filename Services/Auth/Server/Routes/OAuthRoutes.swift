@@ -1,0 +1,31 @@
+import AuthAPI
+import Hummingbird
+import ServiceHost
+import Wire
+
+/// Serves `/oauth`: what OAuth 2.0 and OpenID Connect have standards for.
+struct OAuthRoutes {
+    let tokens: PresentedTokens
+    let accounts: Accounts
+
+    func add(to routes: SuiteRoutes) {
+        routes.open.post("oauth/revoke", use: revoke)
+        routes.service.post("oauth/introspect", use: introspect)
+        routes.user.get("oauth/userinfo", use: showUser)
+    }
+
+    func revoke(request: Request, context: SuiteContext) async throws -> Reply<Done> {
+        try await tokens.revoke(request.decode(as: PresentedToken.self, context: context))
+        return Reply(Done())
+    }
+
+    func introspect(request: Request, context: NeighbourContext) async throws -> Response {
+        try .secret(await tokens.status(of: request.decode(as: PresentedToken.self, context: context)))
+    }
+
+    func showUser(request: Request, context: UserContext) async throws -> Response {
+        try .secret(UserInfo(await accounts.show(context.user)))
+    }
+}
+
+extension PresentedToken: FormDecodable {}

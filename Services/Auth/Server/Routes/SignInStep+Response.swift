@@ -1,0 +1,39 @@
+import AuthAPI
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServiceHost
+import Wire
+
+extension SignInStep where Answer: Encodable {
+    /// The tokens, or the problem that says what is to be answered by a code.
+    func response(requestID: String) throws -> Response {
+        switch self {
+        case .done(let answer): return try .secret(answer)
+        case .secondFactor(let challenge):
+            let error = APIError(.unauthenticated, "mfa_required", "this account asks for a code of its second factor")
+            var response = error.problem(requestID: requestID)
+            let body = try WireJSON.encoder().encode(
+                ChallengingProblem(problem: Problem(error, requestID: requestID), challenge: challenge)
+            )
+            response.headers[.contentLength] = "\(body.count)"
+            response.body = ResponseBody(byteBuffer: ByteBuffer(bytes: body))
+            return response
+        }
+    }
+}
+
+/// A problem with one member more, as RFC 9457 (section 3.2) lets it have.
+private struct ChallengingProblem: Encodable {
+    let problem: Problem
+    let challenge: String
+
+    private enum CodingKeys: String, CodingKey { case challenge }
+
+    func encode(to encoder: any Encoder) throws {
+        try problem.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(challenge, forKey: .challenge)
+    }
+}

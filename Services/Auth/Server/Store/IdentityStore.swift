@@ -1,0 +1,123 @@
+import AuthAPI
+import Foundation
+import Postgres
+import ServiceHost
+
+/// The table `identities`.
+struct IdentityStore {
+    let db: any PostgresExecutor
+
+    /// An account elsewhere, by its provider's name and its own there.
+    struct Key: Hashable, Sendable {
+        var provider: String
+        var subject: String
+    }
+
+    /// Keeps others from signing in by the same identity until the transaction ends, whether it is known or not.
+    func lock(_ key: Key) async throws {
+        let name = "identity\n\(key.provider)\n\(key.subject)"
+        try await db.run("SELECT pg_advisory_xact_lock(hashtextextended(\(name), 0))")
+    }
+
+    /// Whose it is.
+    func account(of key: Key) async throws -> UUID? {
+        try await db.first(
+            "SELECT user_id FROM identities WHERE provider = \(key.provider) AND subject = \(key.subject)"
+        ) { try $0.uuid("user_id") }
+    }
+
+    /// False where the account has another one of the same provider.
+    func insert(_ key: Key, of account: UUID, email: String?, token: Sealer.Sealed?, at now: Date) async throws -> Bool
+    {
+        try await db.run(
+            """
+            INSERT INTO identities (
+                provider, subject, user_id, email, sealed_token, sealing_key, linked_at, last_signed_in_at
+            )
+            VALUES (
+                \(key.provider), \(key.subject), \(account), \(email), \(token?.box), \(token?.keyID), \(now), \(now)
+            )
+            ON CONFLICT (user_id, provider) DO NOTHING
+            """
+        ) == 1
+    }
+
+    /// Notes a sign-in; a token of before is kept where there is no newer one.
+    func note(_ key: Key, email: String?, token: Sealer.Sealed?, at now: Date) async throws {
+        try await db.run(
+            """
+            UPDATE identities
+            SET email = \(email), last_signed_in_at = \(now),
+                sealed_token = COALESCE(\(token?.box), sealed_token),
+                sealing_key = COALESCE(\(token?.keyID), sealing_key)
+            WHERE provider = \(key.provider) AND subject = \(key.subject)
+            """
+        )
+    }
+
+    func list(of account: UUID) async throws -> [LinkedIdentity] {
+        try await db.all(
+            """
+            SELECT provider, email, linked_at, last_signed_in_at
+            FROM identities
+            WHERE user_id = \(account)
+            ORDER BY provider
+            """
+        ) { row in
+            LinkedIdentity(
+                provider: try row.string("provider"),
+                email: try row.optionalString("email"),
+                linkedAt: try row.date("linked_at"),
+                lastSignedInAt: try row.date("last_signed_in_at")
+            )
+        }
+    }
+
+    /// Some of those whose token another key than this one has sealed, which nobody else is at.
+    func lock(notSealedBy key: String, limit: Int) async throws -> [(key: Key, token: Sealer.Sealed)] {
+        try await db.all(
+            """
+            SELECT provider, subject, sealed_token, sealing_key
+            FROM identities
+            WHERE sealing_key < \(key) OR sealing_key > \(key)
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+            """
+        ) { row in
+            let token = Sealer.Sealed(box: try row.decode("sealed_token"), keyID: try row.string("sealing_key"))
+            return (Key(provider: try row.string("provider"), subject: try row.string("subject")), token)
+        }
+    }
+
+    func reseal(_ key: Key, as token: Sealer.Sealed) async throws {
+        try await db.run(
+            """
+            UPDATE identities
+            SET sealed_token = \(token.box), sealing_key = \(token.keyID)
+            WHERE provider = \(key.provider) AND subject = \(key.subject)
+            """
+        )
+    }
+
+    /// Forgets an account's identity of one provider, or of all; what each is to be revoked by goes to its outbox in
+    /// the same statement.
+    ///
+    /// - Returns: how many there were.
+    func delete(of account: UUID, at provider: String?, now: Date) async throws -> Int {
+        try await db.one(
+            """
+            WITH gone AS (
+                DELETE FROM identities
+                WHERE user_id = \(account) AND (\(provider) IS NULL OR provider = \(provider))
+                RETURNING provider, subject, sealed_token, sealing_key
+            ), told AS (
+                INSERT INTO identity_revocations (revocation_id, provider, subject, sealed_token, sealing_key, due_at)
+                SELECT gen_random_uuid(), provider, subject, sealed_token, sealing_key, \(now)
+                FROM gone
+                WHERE sealed_token IS NOT NULL
+            )
+            SELECT count(*) AS gone FROM gone
+            """
+        ) { try $0.int("gone") }
+    }
+}

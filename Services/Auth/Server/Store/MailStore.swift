@@ -1,0 +1,65 @@
+import Foundation
+import Postgres
+
+/// The table `mails`.
+struct MailStore {
+    let db: any PostgresExecutor
+
+    func insert(_ kind: Mail.Kind, to address: String, about account: UUID?, id: UUID, at now: Date) async throws {
+        try await db.run(
+            """
+            INSERT INTO mails (mail_id, kind, address, user_id, created_at, due_at)
+            VALUES (\(id), \(kind.rawValue), \(address), \(account), \(now), \(now))
+            """
+        )
+    }
+
+    /// Writes to the address that an account has verified, if it has.
+    func insert(_ kind: Mail.Kind, toOwnerOf account: UUID, id: UUID, at now: Date) async throws {
+        try await db.run(
+            """
+            INSERT INTO mails (mail_id, kind, address, user_id, created_at, due_at)
+            SELECT \(id), \(kind.rawValue), email, user_id, \(now), \(now)
+            FROM accounts
+            WHERE user_id = \(account) AND email_verified
+            """
+        )
+    }
+
+    /// Takes the mail that has waited longest, for so long that nobody else tries it meanwhile.
+    ///
+    /// One of a kind that this release does not know waits for the release that does.
+    func claim(at now: Date, until lease: Date) async throws -> Mail? {
+        try await db.first(
+            """
+            UPDATE mails SET due_at = \(lease), attempts = attempts + 1
+            WHERE mail_id = (
+                SELECT mail_id FROM mails
+                WHERE due_at <= \(now) AND kind = ANY(\(Mail.Kind.allCases.map(\.rawValue)))
+                ORDER BY due_at
+                LIMIT 1
+                FOR UPDATE SKIP LOCKED
+            )
+            RETURNING mail_id, kind, address, user_id, created_at, attempts
+            """
+        ) { row in
+            Mail(
+                id: try row.uuid("mail_id"),
+                // Asked for above.
+                kind: Mail.Kind(rawValue: try row.string("kind")) ?? .verify,
+                address: try row.string("address"),
+                account: try row.optionalUUID("user_id"),
+                createdAt: try row.date("created_at"),
+                attempts: try row.int("attempts")
+            )
+        }
+    }
+
+    func postpone(_ id: UUID, until date: Date) async throws {
+        try await db.run("UPDATE mails SET due_at = \(date) WHERE mail_id = \(id)")
+    }
+
+    func delete(_ id: UUID) async throws {
+        try await db.run("DELETE FROM mails WHERE mail_id = \(id)")
+    }
+}

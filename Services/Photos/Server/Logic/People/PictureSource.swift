@@ -1,0 +1,36 @@
+import AsyncHTTPClient
+import Blobs
+import NIOCore
+import NIOHTTP1
+import ServiceHost
+import Wire
+
+/// Reads pictures at addresses that anybody may have written: at public places alone, and no further than these.
+struct PictureSource: Sendable {
+    /// What the head of an answer may take.
+    private static let patience: TimeAmount = .seconds(10)
+
+    let connections: OutsideConnections
+    let hosts: OutsideHosts
+
+    /// Whether an address may be asked at all, as far as its spelling can tell.
+    func mayAsk(_ url: String) -> Bool { HTTPOrigin(url).map { hosts.mayBe($0) } ?? false }
+
+    /// Hands over what is there.
+    ///
+    /// - Throws: `notFound` where there is nothing, and will be nothing; anything else may be otherwise another time.
+    func read(_ url: String, into sink: any BlobSink) async throws {
+        guard let origin = HTTPOrigin(url), hosts.mayBe(origin) else { throw Self.nothing }
+        let client = try await connections.guarded(origin, by: hosts)
+        var request = HTTPClientRequest(url: url)
+        request.headers.add(name: "accept", value: "image/*")
+        let response = try await client.execute(request, timeout: Self.patience)
+        let status = Int(response.status.code)
+        guard status == 200 else {
+            throw status >= 500 || status == 429 ? APIError.unavailable("the picture") : Self.nothing
+        }
+        for try await piece in response.body { try await sink.write(piece) }
+    }
+
+    private static let nothing = APIError(.notFound, "no_picture", "there is no picture")
+}

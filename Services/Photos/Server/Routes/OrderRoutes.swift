@@ -1,0 +1,42 @@
+import Foundation
+import Hummingbird
+import PhotosAPI
+import ServiceHost
+import Wire
+
+/// Serves `/internal/posts` and `/internal/uploads`: what other services post for people who are not there themselves.
+struct OrderRoutes {
+    let orders: PostOrders
+    let uploads: Uploads
+
+    func add(to routes: SuiteRoutes) {
+        routes.neighbour.post("posts", use: create)
+        routes.neighbour.get("posts/:key", use: show)
+        routes.neighbour.post("uploads", use: upload)
+    }
+
+    func create(request: Request, context: NeighbourContext) async throws -> Reply<OrderedPost> {
+        Reply(try await orders.take(request.decode(as: PostOrder.self, context: context)))
+    }
+
+    func show(request: Request, context: NeighbourContext) async throws -> Reply<OrderedPost> {
+        guard let key = UUID(uuidString: try context.path("key")) else { throw Posts.notFound }
+        return Reply(try await orders.find(key, of: request.owner()))
+    }
+
+    func upload(request: Request, context: NeighbourContext) async throws -> Reply<Upload> {
+        let reader = try ImageReader(request, limit: uploads.limits.bytes)
+        return Reply(try await uploads.take(from: request.owner()) { try await reader.read(into: $0) })
+    }
+}
+
+extension Request {
+    /// Whom it is for, by `application` and `userId` of the query.
+    fileprivate func owner() throws -> User.ID {
+        guard let application = try query("application"), !application.isEmpty else {
+            throw APIError.missing("application")
+        }
+        guard let user = try query("userId"), !user.isEmpty else { throw APIError.missing("userId") }
+        return User.ID(application: application, user: user)
+    }
+}

@@ -1,0 +1,86 @@
+import Postgres
+import ServiceHost
+import Wire
+
+/// What push keeps of somebody, out of all its tables, for his export.
+///
+/// Tokens stay here: they are how push services know his devices, and let whoever has them write to these.
+struct ExportStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    func devices(of user: User.ID) async throws -> [JSONValue] {
+        try await ExportPages.all(
+            """
+            SELECT json_build_object(
+                'deviceId', device_id, 'platform', platform, 'badge', badge,
+                'registeredAt', \(unsafe: ExportPages.time("registered_at")),
+                'seenAt', \(unsafe: ExportPages.time("seen_at")), 'disabledReason', disabled_reason
+            )::text AS row
+            FROM devices
+            WHERE application_id = \(user.application) AND user_id = \(user.user)
+            ORDER BY device_key
+            """,
+            of: db
+        )
+    }
+
+    func settings(of user: User.ID) async throws -> [JSONValue] {
+        try await ExportPages.all(
+            """
+            SELECT json_build_object(
+                'enabled', enabled, 'quietStartMinute', quiet_start, 'quietEndMinute', quiet_end,
+                'timeZone', time_zone, 'disabledCommunities', disabled_communities, 'disabledKinds', disabled_kinds
+            )::text AS row
+            FROM settings
+            WHERE application_id = \(user.application) AND user_id = \(user.user)
+            """,
+            of: db
+        )
+    }
+
+    func subscriptions(of user: User.ID) async throws -> [JSONValue] {
+        try await ExportPages.all(
+            """
+            SELECT json_build_object(
+                'broadcaster', name, 'notify', notify, 'cooldown', cooldown, 'sound', sound,
+                'disabledCommunities', disabled_communities, 'iconUrl', icon_url,
+                'removedAt', \(unsafe: ExportPages.time("removed_at"))
+            )::text AS row
+            FROM subscriptions
+            WHERE application_id = \(user.application) AND user_id = \(user.user)
+            ORDER BY broadcaster
+            """,
+            of: db
+        )
+    }
+
+    func topics(of user: User.ID) async throws -> [JSONValue] {
+        try await ExportPages.all(
+            """
+            SELECT json_build_object('topic', topic)::text AS row FROM topic_subscriptions
+            WHERE application_id = \(user.application) AND user_id = \(user.user)
+            ORDER BY topic
+            """,
+            of: db
+        )
+    }
+
+    /// What he was told, and what was held back, and why.
+    func log(of user: User.ID, after place: [Int64]?) async throws -> ExportPages.Page {
+        try await ExportPages.page(
+            """
+            SELECT ARRAY[log.entry_id] AS place, json_build_object(
+                'kind', notifications.kind, 'title', notifications.title, 'body', notifications.body,
+                'outcome', log.outcome, 'reason', log.reason, 'at', \(unsafe: ExportPages.time("log.logged_at")),
+                'deviceId', log.device_id, 'platform', log.platform
+            )::text AS row
+            FROM log LEFT JOIN notifications ON notifications.notification_key = log.notification_key
+            WHERE log.application_id = \(user.application) AND log.user_id = \(user.user)
+                AND log.entry_id > \(place?.first ?? 0)
+            ORDER BY log.entry_id
+            LIMIT \(ExportPages.limit)
+            """,
+            of: db
+        )
+    }
+}

@@ -1,0 +1,222 @@
+import Foundation
+import NIOHTTP1
+import Wire
+
+/// The AT Protocol's OAuth: pushed requests, PKCE, and tokens that are bound to a key. The PDS is its own server.
+///
+/// It knows applications of developers' machines alone (`http://localhost?redirect_uri=…&scope=…`), since it has no way to the
+/// documents of others.
+extension Bluesky {
+    private static let known: Set<String> = [
+        "atproto", "transition:generic", "transition:chat.bsky", "transition:email",
+    ]
+    private static let lifetime = 900
+
+    /// What is at no address of the protocol's own methods.
+    func page(_ request: NetworkRequest) throws -> WebAnswer {
+        switch (request.method, request.path.joined(separator: "/")) {
+        case (.GET, ".well-known/oauth-protected-resource"):
+            return .written([
+                "resource": .string(request.base), "authorization_servers": [.string(request.base)],
+                "bearer_methods_supported": ["header"], "scopes_supported": [],
+            ])
+        case (.GET, ".well-known/oauth-authorization-server"): return .written(Self.metadata(request.base))
+        case (.POST, "oauth/par"): return try granting(request, push)
+        case (.GET, "oauth/authorize"), (.POST, "oauth/authorize"): return authorize(request)
+        case (.POST, "oauth/token"): return try granting(request, token)
+        case (.POST, "oauth/revoke"): return try granting(request, revoke)
+        case (.GET, let path) where path.hasPrefix("did:"):
+            guard let person = person(path) else { return refusal(.nothing, of: request) }
+            return .written(document(of: person, request))
+        default: return .text("This is a sandbox.")
+        }
+    }
+
+    private static func metadata(_ base: String) -> JSONValue {
+        [
+            "issuer": .string(base), "authorization_endpoint": .string("\(base)/oauth/authorize"),
+            "token_endpoint": .string("\(base)/oauth/token"), "revocation_endpoint": .string("\(base)/oauth/revoke"),
+            "pushed_authorization_request_endpoint": .string("\(base)/oauth/par"),
+            "require_pushed_authorization_requests": true, "client_id_metadata_document_supported": true,
+            "authorization_response_iss_parameter_supported": true,
+            "response_types_supported": ["code"], "grant_types_supported": ["authorization_code", "refresh_token"],
+            "code_challenge_methods_supported": ["S256"], "dpop_signing_alg_values_supported": ["ES256"],
+            "token_endpoint_auth_methods_supported": ["none", "private_key_jwt"],
+            "token_endpoint_auth_signing_alg_values_supported": ["ES256"],
+            "scopes_supported": .list(known.sorted().map(JSONValue.string)),
+        ]
+    }
+
+    // MARK: Who asks, by a token that is bound to a key
+
+    /// - Throws: refusals as resource servers have them.
+    func caller(bound token: String, _ request: NetworkRequest) throws -> Caller {
+        let proof: DPoPProof
+        do {
+            proof = try DPoPProof(of: request, token: token, bound, now: clock.now)
+        } catch DPoPProof.Flaw.nonce {
+            throw challenge("use_dpop_nonce", "Resource server requires nonce in DPoP proof")
+        } catch DPoPProof.Flaw.bad(let why) {
+            throw challenge("invalid_dpop_proof", why)
+        }
+        guard bound.key(of: token) == proof.key else { throw challenge("invalid_token", "Invalid DPoP key binding") }
+        do {
+            return try caller(token: token)
+        } catch GrantFlaw.expired {
+            throw challenge("invalid_token", "\"exp\" claim timestamp check failed")
+        } catch GrantFlaw.unknown {
+            throw challenge("invalid_token", "Token could not be verified")
+        }
+    }
+
+    private func challenge(_ name: String, _ why: String) -> NetworkRefusal {
+        var answer = Self.error(name, why, .unauthorized)
+        answer.headers.add(name: "WWW-Authenticate", value: "DPoP error=\"\(name)\", error_description=\"\(why)\"")
+        answer.headers.add(name: "DPoP-Nonce", value: bound.nonce)
+        return NetworkRefusal(answer, name)
+    }
+
+    // MARK: The server
+
+    private func granting(
+        _ request: NetworkRequest,
+        _ answer: (NetworkRequest, DPoPProof) throws -> WebAnswer
+    ) throws -> WebAnswer {
+        do {
+            var answer = try answer(request, DPoPProof(of: request, token: nil, bound, now: clock.now))
+            answer.headers.replaceOrAdd(name: "DPoP-Nonce", value: bound.nonce)
+            return answer
+        } catch DPoPProof.Flaw.nonce {
+            throw flaw("use_dpop_nonce", "Authorization server requires nonce in DPoP proof")
+        } catch DPoPProof.Flaw.bad(let why) {
+            throw flaw("invalid_dpop_proof", why)
+        }
+    }
+
+    private func flaw(_ name: String, _ why: String) -> NetworkRefusal {
+        let answer = WebAnswer.written(
+            ["error": .string(name), "error_description": .string(why)],
+            .badRequest,
+            headers: ["DPoP-Nonce": bound.nonce]
+        )
+        return NetworkRefusal(answer, name)
+    }
+
+    private func push(_ request: NetworkRequest, _ proof: DPoPProof) throws -> WebAnswer {
+        guard let client = request["client_id"], let allowed = Self.loopback(client) else {
+            throw flaw("invalid_client_metadata", "there is no such client")
+        }
+        guard let redirect = request["redirect_uri"], allowed.redirects.contains(redirect),
+            ["127.0.0.1", "[::1]"].contains(URLComponents(string: redirect)?.percentEncodedHost)
+        else { throw flaw("invalid_request", "Invalid redirect_uri") }
+        let scopes = Set((request["scope"] ?? "").split(separator: " ").map(String.init))
+        guard scopes.contains("atproto"), scopes.isSubset(of: allowed.scopes), scopes.isSubset(of: Self.known) else {
+            throw flaw("invalid_scope", "the scope is not the client's")
+        }
+        guard request["response_type"] == "code", request["code_challenge_method"] == "S256",
+            let challenge = request["code_challenge"], challenge.utf8.count == 43
+        else { throw flaw("invalid_request", "code, with a challenge by S256, is the only way") }
+        if let hint = request["login_hint"], person(hint) == nil {
+            throw flaw("invalid_request", "Invalid login_hint")
+        }
+        let uri = bound.push(
+            BlueskyGrants.Pushed(
+                client: client,
+                redirect: redirect,
+                scopes: scopes,
+                state: request["state"],
+                challenge: challenge,
+                key: proof.key,
+                expiry: clock.now + 300
+            )
+        )
+        return .written(["request_uri": .string(uri), "expires_in": 299], .created)
+    }
+
+    /// What a client of a developer's machine may do, by its name alone; nil for what is no such client.
+    private static func loopback(_ client: String) -> (redirects: [String], scopes: Set<String>)? {
+        guard client == "http://localhost" || client.hasPrefix("http://localhost?") else { return nil }
+        let fields = NetworkRequest.fields(String(client.dropFirst("http://localhost?".count)))
+        let redirects = fields.filter { $0.name == "redirect_uri" }.map(\.value)
+        let scope = fields.first { $0.name == "scope" }?.value ?? "atproto"
+        let standard = ["http://127.0.0.1/", "http://[::1]/"]
+        return (redirects.isEmpty ? standard : redirects, Set(scope.split(separator: " ").map(String.init)))
+    }
+
+    private func authorize(_ request: NetworkRequest) -> WebAnswer {
+        guard let uri = request["request_uri"], let pushed = bound.pushed(uri), pushed.client == request["client_id"]
+        else { return .html("<p>There is no such request.</p>", status: .badRequest) }
+        guard let answer = ConsentPage.answer(request, among: community) else {
+            let page = ConsentPage(
+                network: "Bluesky",
+                app: pushed.client,
+                people: community.people,
+                fields: request.query
+            )
+            return .html(page.html)
+        }
+        bound.drop(uri)
+        let back: [(name: String, value: String?)] = [("iss", request.base), ("state", pushed.state)]
+        guard let person = answer else {
+            return .redirect(to: ConsentPage.url(pushed.redirect, back + [("error", "access_denied")]))
+        }
+        let code = grants.code(
+            Grants.Code(
+                person: person.number,
+                app: pushed.client,
+                redirect: pushed.redirect,
+                scopes: pushed.scopes,
+                challenge: pushed.challenge,
+                expiry: clock.now + 60
+            )
+        )
+        bound.bind(code, to: pushed.key)
+        return .redirect(to: ConsentPage.url(pushed.redirect, back + [("code", code)]))
+    }
+
+    private func token(_ request: NetworkRequest, _ proof: DPoPProof) throws -> WebAnswer {
+        guard let client = request["client_id"] else { throw flaw("invalid_client", "client_id is missing") }
+        switch request["grant_type"] {
+        case "authorization_code":
+            guard let text = request["code"], bound.key(of: text) == proof.key,
+                let code = grants.redeem(
+                    text,
+                    app: client,
+                    redirect: request["redirect_uri"],
+                    verifier: request["code_verifier"]
+                ), let person = community.person(code.person)
+            else { throw flaw("invalid_grant", "Invalid code") }
+            return give(person, client, code.scopes, proof)
+        case "refresh_token":
+            guard let refresh = request["refresh_token"], bound.key(of: refresh) == proof.key,
+                let grant = grants.renewal(refresh, once: true), grant.app == client,
+                let person = grant.person.flatMap(community.person)
+            else { throw flaw("invalid_grant", "Invalid refresh token") }
+            return give(person, client, grant.scopes, proof)
+        default: throw flaw("unsupported_grant_type", "no such grant")
+        }
+    }
+
+    private func give(_ person: Person, _ client: String, _ scopes: Set<String>, _ proof: DPoPProof) -> WebAnswer {
+        let (token, refresh) = ("tok-\(Base64URL.random(bytes: 32))", "ref-\(Base64URL.random(bytes: 32))")
+        let end = clock.now + Double(Self.lifetime)
+        grants.put(
+            token,
+            Grants.Grant(person: person.number, app: client, scopes: scopes, expiry: end, refresh: refresh)
+        )
+        for given in [token, refresh] { bound.bind(given, to: proof.key) }
+        return .written([
+            "access_token": .string(token), "token_type": "DPoP", "refresh_token": .string(refresh),
+            "expires_in": .int(Self.lifetime), "scope": .string(scopes.sorted().joined(separator: " ")),
+            "sub": .string(BlueskyNames.did(person)),
+        ])
+    }
+
+    private func revoke(_ request: NetworkRequest, _ proof: DPoPProof) throws -> WebAnswer {
+        guard request["client_id"] != nil, let token = request["token"] else {
+            throw flaw("invalid_request", "token is missing")
+        }
+        if bound.key(of: token) == proof.key { grants.revoke(token) }
+        return .written([:])
+    }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import NIOHTTP1
+import Wire
+
+/// A personal data server of the AT Protocol with what it passes on to Bluesky: sessions, records, timelines, chat.
+struct Bluesky: PlayedNetwork {
+    let service = SandboxService.bluesky
+    let community: Community
+    let grants: Grants
+    let clock: SandboxClock
+    let media: SeededMedia
+    let records = BlueskyRecords()
+    let bound: BlueskyGrants
+
+    static let full = "com.atproto.access"
+    static let appPassword = "com.atproto.appPass"
+    static let privileged = "com.atproto.appPassPrivileged"
+
+    init(_ parts: NetworkParts) {
+        clock = parts.clock
+        media = parts.media
+        community = parts.community(offset: 47, ids: .microseconds)
+        grants = Grants(clock: parts.clock)
+        bound = BlueskyGrants(clock: parts.clock)
+        for person in community.people { _ = account(person) }
+    }
+
+    func account(_ person: Person) -> NetworkAccount {
+        let did = BlueskyNames.did(person)
+        // Until 2100: these are for whoever wants no session.
+        let claims: JSONValue = ["scope": .string(Self.privileged), "sub": .string(did), "exp": 4_102_444_800]
+        let token = BlueskyNames.jwt(claims, type: "at+jwt")
+        let refresh = BlueskyNames.jwt(claims.with(["scope": "com.atproto.refresh"]), type: "refresh+jwt")
+        if case .unknown = grants.find(token) {
+            grants.put(
+                token,
+                Grants.Grant(person: person.number, app: "", scopes: [Self.privileged], refresh: refresh)
+            )
+        }
+        return NetworkAccount(
+            name: person.name,
+            id: did,
+            accessToken: token,
+            refreshToken: refresh,
+            password: "\(person.name)-app-pass-word"
+        )
+    }
+
+    // MARK: Who asks
+
+    private static let open: Set<String> = [
+        "com.atproto.server.createSession", "com.atproto.server.refreshSession", "com.atproto.server.deleteSession",
+        "com.atproto.server.describeServer", "com.atproto.identity.resolveHandle", "_health",
+        "app.bsky.video.uploadVideo", "app.bsky.video.getJobStatus",
+    ]
+
+    func caller(of request: NetworkRequest) throws -> Caller? {
+        guard let method = Self.method(request), !Self.open.contains(method) else { return nil }
+        if let token = request.bound {
+            let caller = try caller(bound: token, request)
+            if method.hasPrefix("chat.bsky.") { try checkChat(request, caller) }
+            return caller
+        }
+        guard let token = request.bearer else {
+            throw Self.flaw("AuthMissing", "Authentication Required", .unauthorized)
+        }
+        guard bound.key(of: token) == nil else { throw Self.flaw("InvalidToken", "Malformed token", .unauthorized) }
+        do {
+            let caller = try caller(token: token)
+            if method.hasPrefix("chat.bsky.") { try checkChat(request, caller) }
+            return caller
+        } catch GrantFlaw.expired {
+            throw Self.flaw("ExpiredToken", "Token has expired")
+        } catch GrantFlaw.unknown {
+            throw Self.flaw("InvalidToken", "Token could not be verified")
+        }
+    }
+
+    private func checkChat(_ request: NetworkRequest, _ caller: Caller) throws {
+        guard request.headers.first(name: "atproto-proxy") == "did:web:api.bsky.chat#bsky_chat" else {
+            throw Self.flaw("XRPCNotSupported", "XRPCNotSupported", .notFound)
+        }
+        guard !caller.scopes.contains(Self.appPassword) else {
+            throw Self.flaw("InvalidToken", "Bad token method")
+        }
+        guard !caller.scopes.contains("atproto") || caller.scopes.contains("transition:chat.bsky") else {
+            throw Self.flaw("ScopeMissingError", "Missing required scope \"transition:chat.bsky\"", .forbidden)
+        }
+    }
+
+    static func method(_ request: NetworkRequest) -> String? {
+        guard request.path.count == 2, request.path[0] == "xrpc" else { return nil }
+        return request.path[1]
+    }
+
+    // MARK: Limits and refusals
+
+    func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? {
+        switch Self.method(request) {
+        case "com.atproto.server.createSession":
+            RateBudget(name: "login \(request["identifier"] ?? "")", limit: 30, window: 300)
+        case "com.atproto.repo.createRecord": RateBudget(name: "writes", limit: 5_000, window: 3_600, cost: 3)
+        case "com.atproto.repo.putRecord": RateBudget(name: "writes", limit: 5_000, window: 3_600, cost: 2)
+        case "com.atproto.repo.deleteRecord": RateBudget(name: "writes", limit: 5_000, window: 3_600)
+        default: RateBudget(name: "all", limit: 3_000, window: 300)
+        }
+    }
+
+    func fields(of standing: RateStanding, at time: Date) -> HTTPHeaders {
+        [
+            "ratelimit-limit": String(standing.limit), "ratelimit-remaining": String(standing.remaining),
+            "ratelimit-reset": String(Int(standing.resetsAt.timeIntervalSince1970)),
+            "ratelimit-policy": "\(standing.limit);w=\(Int(standing.window))",
+        ]
+    }
+
+    func refusal(_ failure: NetworkFailure, of request: NetworkRequest) -> WebAnswer {
+        switch failure {
+        case .limited(let time):
+            var answer = Self.error("RateLimitExceeded", "Rate Limit Exceeded", .tooManyRequests)
+            answer.headers.add(name: "ratelimit-limit", value: "3000")
+            answer.headers.add(name: "ratelimit-remaining", value: "0")
+            answer.headers.add(name: "ratelimit-reset", value: String(Int(time.timeIntervalSince1970)))
+            answer.headers.add(name: "ratelimit-policy", value: "3000;w=300")
+            return answer
+        case .unwell(let status):
+            return Self.error("UpstreamFailure", "Upstream Failure", HTTPResponseStatus(statusCode: status))
+        case .expired: return Self.error("ExpiredToken", "Token has expired")
+        case .other(let status, let reason):
+            return Self.error(reason, reason, HTTPResponseStatus(statusCode: status))
+        case .nothing: return Self.error("XRPCNotSupported", "XRPCNotSupported", .notFound)
+        }
+    }
+
+    static func error(_ name: String, _ message: String, _ status: HTTPResponseStatus = .badRequest) -> WebAnswer {
+        .written(["error": .string(name), "message": .string(message)], status)
+    }
+
+    static func flaw(
+        _ name: String,
+        _ message: String,
+        _ status: HTTPResponseStatus = .badRequest
+    ) -> NetworkRefusal {
+        NetworkRefusal(error(name, message, status), name)
+    }
+
+    // MARK: Routes
+
+    func reply(to request: NetworkRequest, by caller: Caller?) throws -> WebReply {
+        guard let method = Self.method(request) else { return .answer(try page(request)) }
+        guard request.method == (Self.isQuery(method) ? .GET : .POST) else {
+            throw Self.flaw("InvalidRequest", "Incorrect HTTP method", .methodNotAllowed)
+        }
+        let answer: WebAnswer?
+        if method.hasPrefix("com.atproto.server.") || method.hasPrefix("com.atproto.identity.") {
+            answer = try sessions(method, request, by: caller)
+        } else if method.hasPrefix("app.bsky.video.") {
+            answer = try video(method, request, by: caller)
+        } else if let caller {
+            switch method.split(separator: ".").prefix(3).joined(separator: ".") {
+            case "com.atproto.repo": answer = try repo(method, request, by: caller)
+            case "chat.bsky.convo": answer = try chat(method, request, by: caller)
+            default: answer = try reading(method, request, by: caller)
+            }
+        } else {
+            answer = nil
+        }
+        return .answer(answer ?? refusal(.nothing, of: request))
+    }
+
+    private static func isQuery(_ method: String) -> Bool {
+        let name = method.split(separator: ".").last ?? ""
+        return ["get", "list", "resolve", "describe", "_health"].contains { name.hasPrefix($0) }
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import Synchronization
+import Wire
+
+/// Records as they were written, and blobs by their names.
+final class BlueskyRecords: Sendable {
+    private struct State {
+        var records: [Int64: JSONValue] = [:]
+        var keys: [Int64: String] = [:]
+        var posts: [String: Int64] = [:]
+        var blobs: [String: Int64] = [:]
+        var jobs: [String: (upload: Int64, at: Date)] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    func keep(_ record: JSONValue, of post: Int64, key: String, by did: String) {
+        state.withLock { state in
+            if state.records.count > 100_000 { state = State() }
+            state.records[post] = record
+            state.keys[post] = key
+            state.posts["\(did) \(key)"] = post
+        }
+    }
+
+    func record(_ post: Int64) -> JSONValue? { state.withLock { $0.records[post] } }
+
+    func key(of post: Int64) -> String { state.withLock { $0.keys[post] } ?? BlueskyNames.tid(post) }
+
+    func post(_ key: String, by did: String) -> Int64? {
+        state.withLock { $0.posts["\(did) \(key)"] } ?? BlueskyNames.id(key)
+    }
+
+    func keep(blob cid: String, _ upload: Int64) { state.withLock { $0.blobs[cid] = upload } }
+
+    func blob(_ cid: String) -> Int64? { state.withLock { $0.blobs[cid] } }
+
+    func keep(job: String, _ upload: Int64, at time: Date) { state.withLock { $0.jobs[job] = (upload, time) } }
+
+    func job(_ job: String) -> (upload: Int64, at: Date)? { state.withLock { $0.jobs[job] } }
+}

@@ -1,0 +1,36 @@
+import Synchronization
+
+/// What is somebody's, by his number.
+protocol Owned: Sendable {
+    var owner: Int { get }
+}
+
+/// What people have begun to upload, under ids that count up; each sees his own alone.
+final class OwnedThings<Thing: Owned>: Sendable {
+    private let known: Mutex<(all: [Int64: Thing], last: Int64)>
+
+    /// - Parameter id: behind which they begin: networks' ids have many digits.
+    init(after id: Int64) { known = Mutex(([:], id)) }
+
+    func add(_ thing: Thing) -> Int64 {
+        known.withLock { known in
+            known.last += 1
+            known.all[known.last] = thing
+            return known.last
+        }
+    }
+
+    func find(_ id: Int64, of owner: Int) -> Thing? {
+        known.withLock { $0.all[id] }.flatMap { $0.owner == owner ? $0 : nil }
+    }
+
+    func change(_ id: Int64, _ body: (inout Thing) -> Void) {
+        known.withLock { known in
+            guard var thing = known.all[id] else { return }
+            // Not held twice while it is changed: its bytes would be copied.
+            known.all[id] = nil
+            body(&thing)
+            known.all[id] = thing
+        }
+    }
+}

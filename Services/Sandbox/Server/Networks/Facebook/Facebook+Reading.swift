@@ -1,0 +1,148 @@
+import Foundation
+import NIOHTTP1
+import Wire
+
+/// Pages' and people's lists: feeds by time, all else by cursors.
+extension Facebook {
+    func read(_ path: [String], _ request: NetworkRequest, _ view: FacebookView) throws -> WebAnswer? {
+        guard let first = path.first else { return nil }
+        let own = view.viewer
+        if path.count == 1 { return try object(first, request, view) }
+        switch (first, path[1]) {
+        case ("me", "accounts"): return .written(Meta.page(request, [own], { $0.id }) { page(of: $0) })
+        case ("me", "home"): return feed(request, view) { community.home(of: own, $0) }
+        case ("me", "inbox"):
+            return .written(
+                Meta.page(request, community.talks(of: own.number), { $0.messages.last?.id ?? 0 }, view.thread)
+            )
+        case ("me", "notifications"):
+            return .written(Meta.page(request, community.notices(of: own.number), { $0.id }, view.notification))
+        case (_, "feed"), (_, "posts"), (_, "tagged"):
+            guard let person = view.person(first) else { return nil }
+            return feed(request, view) { community.posts($0) { $0.author == person.number } }
+        case (_, "conversations"):
+            guard view.person(first)?.number == own.number else {
+                throw Meta.error(190, "(#190) This method must be called with a Page Access Token")
+            }
+            let talks = community.talks(of: own.number)
+            return .written(Meta.page(request, talks, { $0.messages.last?.id ?? 0 }) { view.chosen(view.talk($0)) })
+        case (_, "messages"), (_, "comments"):
+            if let talk = talk(first, view) {
+                let newest = Array(talk.messages.reversed())
+                // Of today's, only the twenty newest can be read.
+                let all = path[1] == "messages" ? Array(newest.prefix(20)) : newest
+                let show = { (message: Message) in
+                    path[1] == "messages" ? view.message(message, in: talk) : view.comment(message)
+                }
+                return .written(Meta.page(request, all, { $0.id }, show))
+            }
+            guard let post = view.post(first) else { return nil }
+            return .written(Meta.page(request, community.answers(to: post.id), { $0.id }, view.shown))
+        case (_, "likes"):
+            guard let post = view.post(first) else { return nil }
+            return .written(Meta.page(request, post.likes.sorted().reversed(), { Int64($0) + 1 }, view.named))
+        default: return nil
+        }
+    }
+
+    private func page(of person: Person) -> JSONValue {
+        [
+            "id": .string(FacebookView.page(of: person)), "name": .string(person.displayName),
+            "access_token": .string("\(fixedToken(person))-page"),
+            "tasks": ["CREATE_CONTENT", "MESSAGING", "MODERATE"],
+            "category": "Community",
+        ]
+    }
+
+    func talk(_ id: String, _ view: FacebookView) -> Talk? {
+        Int64(id.replacing(/^t_/, with: "")).flatMap { community.talk($0, of: view.viewer.number) }
+    }
+
+    private func object(_ id: String, _ request: NetworkRequest, _ view: FacebookView) throws -> WebAnswer? {
+        if id == "search" {
+            let place: JSONValue = [
+                "id": "113785468632283", "name": "Lake Merced",
+                "location": ["latitude": .number(37.72), "longitude": .number(-122.49)],
+            ]
+            return .written(["data": [place]])
+        }
+        if id == "debug_token" { return debug(request) }
+        if let talk = talk(id, view) {
+            return .written(
+                view.chosen(request["fields"]?.hasPrefix("messages") == true ? view.talk(talk) : view.talk(talk))
+            )
+        }
+        if let person = view.person(id) {
+            let isPage = id != "me" && FacebookView.page(of: person) == id || caller(isPage: request)
+            let name: JSONValue = [
+                "id": .string(isPage ? FacebookView.page(of: person) : String(person.id)),
+                "name": .string(person.displayName), "username": .string(person.name),
+            ]
+            guard !isPage else { return .written(name.with(["access_token": .string("\(fixedToken(person))-page")])) }
+            return .written(name.with(ofOwn(person, request)))
+        }
+        return view.post(id).map { .written(view.chosen(view.shown($0))) }
+    }
+
+    /// What is told of somebody where it is asked for; the address only to who may read it.
+    private func ofOwn(_ person: Person, _ request: NetworkRequest) -> [String: JSONValue] {
+        let asked = request["fields"] ?? ""
+        var own: [String: JSONValue] = [:]
+        if asked.contains("picture") {
+            let picture: JSONValue = [
+                "url": .string("\(request.origin)/sandbox/media/500001"), "is_silhouette": false,
+                "width": 512, "height": 512,
+            ]
+            own["picture"] = ["data": picture]
+        }
+        if asked.contains("email"), case .good(let grant)? = request.bearer.map(grants.find),
+            grant.scopes.contains("email")
+        {
+            own["email"] = .string("\(person.name)@example.org")
+        }
+        return own
+    }
+
+    /// Whether a Page asks for itself.
+    func caller(isPage request: NetworkRequest) -> Bool {
+        guard let token = try? Meta.token(of: request, secret: clientSecret), case .good(let grant) = grants.find(token)
+        else {
+            return false
+        }
+        return grant.kind == "page"
+    }
+
+    private func debug(_ request: NetworkRequest) -> WebAnswer {
+        let token = request["input_token"] ?? ""
+        guard case .good(let grant) = grants.find(token) else { return .written(["data": ["is_valid": false]]) }
+        let expiry = grant.expiry.map { Int($0.timeIntervalSince1970) } ?? 0
+        return .written([
+            "data": [
+                "app_id": .string(grant.app), "type": grant.kind == "page" ? "PAGE" : "USER", "is_valid": true,
+                "expires_at": .int(expiry), "scopes": .list(grant.scopes.sorted().map(JSONValue.string)),
+                "user_id": .string(String(grant.person.flatMap(community.person)?.id ?? 0)),
+            ]
+        ])
+    }
+
+    /// A list by time: `until` and a token; a page may be short and have a next.
+    private func feed(
+        _ request: NetworkRequest,
+        _ view: FacebookView,
+        _ read: (PostRange) -> (posts: [Post], more: Bool)
+    ) -> WebAnswer {
+        let below = request.whole("__paging_token")
+        let range = PostRange(below: below, limit: request.limit(standard: 25, most: 100))
+        let (posts, more) = read(range)
+        let shown = request.comesEmpty ? [] : posts.map { view.chosen(view.shown($0)) }
+        var page: JSONValue = ["data": .array(shown)]
+        let edge = request.comesEmpty ? below ?? posts.first.map { $0.id + 1 } : posts.last?.id
+        guard let edge, more || request.comesEmpty, let last = posts.last else { return .written(page) }
+        let gone = ["until", "since", "__paging_token", "__previous", "access_token", "appsecret_proof"]
+        let kept = request.query.filter { !gone.contains($0.name) }.map { ($0.name, Optional($0.value)) }
+        let until = String(Int(last.createdAt.timeIntervalSince1970))
+        let next = ConsentPage.url(request.url, kept + [("until", until), ("__paging_token", String(edge))])
+        page = page.with(["paging": ["next": .string(next)]])
+        return .written(page)
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import Wire
+
+/// What Facebook shows of people, their Pages and posts.
+struct FacebookView {
+    let community: Community
+    let request: NetworkRequest
+    let viewer: Person
+
+    static func page(of person: Person) -> String { String(546_349_135_000_000 + person.id) }
+
+    /// Somebody by his own id or his Page's; `me` is who asks.
+    func person(_ id: String) -> Person? {
+        if id == "me" { return viewer }
+        return community.people.first { String($0.id) == id || Self.page(of: $0) == id }
+    }
+
+    /// A post by `{owner}_{post}`, or by its own half.
+    func post(_ id: String) -> Post? {
+        id.split(separator: "_").last.flatMap { Int64($0) }.flatMap { community.post($0) }
+    }
+
+    func named(_ number: Int) -> JSONValue {
+        let person = community.person(number) ?? .nobody
+        return ["id": .string(Self.page(of: person)), "name": .string(person.displayName)]
+    }
+
+    /// Somebody as himself, and not his Page: in a person's own messages.
+    private func natural(_ number: Int) -> JSONValue {
+        let person = community.person(number) ?? .nobody
+        return ["id": .string(String(person.id)), "name": .string(person.displayName)]
+    }
+
+    func shown(_ post: Post) -> JSONValue {
+        let author = community.person(post.author) ?? .nobody
+        let id = "\(Self.page(of: author))_\(post.id)"
+        let likes = post.likes.sorted()
+        var shown: JSONValue = [
+            "id": .string(id), "from": named(post.author), "message": .string(post.text),
+            "created_time": .string(Meta.time(post.createdAt)),
+            "updated_time": .string(Meta.time(post.editedAt ?? post.createdAt)), "type": "status",
+            "permalink_url": .string("https://www.facebook.com/\(Self.page(of: author))/posts/\(post.id)"),
+            "likes": [
+                "data": .list(likes.map(named)),
+                "summary": [
+                    "total_count": .int(likes.count), "can_like": true,
+                    "has_liked": .bool(post.likes.contains(viewer.number)),
+                ],
+            ],
+            "comments": ["data": [], "summary": ["total_count": .int(post.replies), "order": "ranked"]],
+            "shares": ["count": .int(post.boosts.count)],
+        ]
+        if let original = post.original.flatMap({ community.post($0) }) {
+            shown = shown.with([
+                "parent_id": .string("\(Self.page(of: community.person(original.author) ?? .nobody))_\(original.id)"),
+                "message": .string(original.text), "type": "link",
+            ])
+        }
+        if let place = post.place {
+            shown = shown.with([
+                "place": [
+                    "id": .text(place.id), "name": .text(place.name),
+                    "location": [
+                        "latitude": .number(place.latitude ?? 0.5), "longitude": .number(place.longitude ?? 0.5),
+                    ],
+                ]
+            ])
+        }
+        guard !post.media.isEmpty else { return shown }
+        let url = { (attachment: Attachment) in "\(request.origin)/sandbox/media/\(attachment.id)" }
+        let attachments = post.media.map { attachment -> JSONValue in
+            let image: JSONValue = [
+                "src": .string(url(attachment)), "width": .int(attachment.width), "height": .int(attachment.height),
+            ]
+            let media: JSONValue =
+                attachment.kind == .photo ? ["image": image] : ["image": image, "source": .string(url(attachment))]
+            return [
+                "type": attachment.kind == .photo ? "photo" : "video_inline",
+                "media_type": attachment.kind == .photo ? "photo" : "video", "media": media,
+                "target": ["id": .string(String(attachment.id))], "description": .text(attachment.description),
+            ]
+        }
+        return shown.with([
+            "type": post.media[0].kind == .photo ? "photo" : "video", "picture": .string(url(post.media[0])),
+            "full_picture": .string(url(post.media[0])), "attachments": ["data": .array(attachments)],
+            "source": post.media[0].kind == .video ? .string(url(post.media[0])) : .null,
+        ])
+    }
+
+    /// Only what was asked for, as since v2.4; `id` always.
+    func chosen(_ value: JSONValue) -> JSONValue {
+        guard let fields = request["fields"], case .object(let all) = value else { return value }
+        var names: Set<String> = ["id"]
+        var depth = 0
+        var name = ""
+        for letter in fields + "," {
+            switch letter {
+            case "{", "(": depth += 1
+            case "}", ")": depth -= 1
+            case "," where depth == 0:
+                names.insert(String(name.prefix { $0 != "." }))
+                name = ""
+            default: if depth == 0 { name.append(letter) }
+            }
+        }
+        return .object(all.filter { names.contains($0.key) && $0.value != .null })
+    }
+
+    // MARK: Messages
+
+    static func id(of talk: Talk) -> String { "t_\(talk.id)" }
+
+    private func party(_ number: Int) -> JSONValue {
+        named(number).with(["email": .string("\(number)@facebook.com")])
+    }
+
+    func message(_ message: Message, in talk: Talk) -> JSONValue {
+        let others = talk.members.filter { $0 != message.sender }
+        return [
+            "id": .string("m_\(message.id)"), "created_time": .string(Meta.time(message.createdAt)),
+            "from": party(message.sender), "to": ["data": .list(others.map(party))],
+            "message": .string(message.text),
+        ]
+    }
+
+    func talk(_ talk: Talk) -> JSONValue {
+        let newest = Array(talk.messages.suffix(20).reversed())
+        return [
+            "id": .string(Self.id(of: talk)),
+            "updated_time": .string(Meta.time(talk.messages.last?.createdAt ?? .distantPast)),
+            "snippet": .text(talk.messages.last?.text), "unread_count": .int(talk.unread(by: viewer.number)),
+            "message_count": .int(talk.messages.count), "can_reply": true,
+            "participants": ["data": .list(talk.members.map(party))],
+            "messages": ["data": .list(newest.map { message($0, in: talk) })],
+        ]
+    }
+
+    /// As of 2015: a thread whose messages are its comments.
+    func thread(_ talk: Talk) -> JSONValue {
+        let comments = talk.messages.suffix(25).map { comment($0) }
+        return [
+            "id": .string(String(talk.id)), "to": ["data": .list(talk.members.map(natural))],
+            "updated_time": .string(Meta.time(talk.messages.last?.createdAt ?? .distantPast)),
+            "unread": .int(talk.unread(by: viewer.number)), "unseen": 0, "comments": ["data": .array(comments)],
+        ]
+    }
+
+    func comment(_ message: Message) -> JSONValue {
+        [
+            "id": .string("\(message.id)"), "from": natural(message.sender), "message": .string(message.text),
+            "created_time": .string(Meta.time(message.createdAt)),
+        ]
+    }
+
+    func notification(_ notice: Notice) -> JSONValue {
+        let name = community.person(notice.actor)?.displayName ?? ""
+        let verb = ["like": "likes your post", "boost": "shared your post", "follow": "follows you"]
+        let time = JSONValue.string(Meta.time(notice.createdAt))
+        return [
+            "id": .string("notif_\(viewer.id)_\(notice.id)"), "from": named(notice.actor), "to": named(viewer.number),
+            "created_time": time, "updated_time": time,
+            "title": .string("\(name) \(verb[notice.kind.rawValue] ?? "commented on your post")."),
+            "link": .string("https://www.facebook.com/\(notice.post ?? 0)"),
+            "application": ["name": "Likes", "id": "2409997254"], "unread": notice.isRead ? 0 : 1,
+            "object": notice.post.map { ["id": .string(String($0))] } ?? .null,
+        ]
+    }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Wire
+
+/// Media on their way to being posted.
+struct InstagramContainer: Owned {
+    let owner: Int
+    let draft: Community.Draft
+    let at: Date
+    /// As in `status_code`.
+    var status = "IN_PROGRESS"
+    var attachment: Attachment?
+}
+
+extension Instagram {
+    func today(_ request: NetworkRequest, _ path: [String], _ view: InstagramView) throws -> WebAnswer? {
+        guard let first = path.first else { return nil }
+        let own = view.viewer
+        if path.count == 1 { return object(first, request, view) }
+        let isOwn = view.person(first)?.number == own.number
+        switch (request.method, path[1]) {
+        case (.GET, "media") where isOwn:
+            let posts = community.posts(PostRange(limit: 10_000)) { $0.author == own.number && $0.parent == nil }.posts
+            return .written(Meta.page(request, posts, { $0.id }, view.media))
+        case (.GET, "conversations") where isOwn:
+            return .written(
+                Meta.page(request, community.talks(of: own.number), { $0.messages.last?.id ?? 0 }, view.talk)
+            )
+        case (.GET, "messages"):
+            guard let talk = talk(first, view) else { return nil }
+            let newest = Array(talk.messages.suffix(20).reversed())
+            return .written(Meta.page(request, newest, { $0.id }) { view.message($0, in: talk) })
+        case (.GET, "comments"):
+            guard let id = view.mediaID(first) else { return nil }
+            return .written(Meta.page(request, community.answers(to: id), { $0.id }) { comment($0, view) })
+        case (.GET, "content_publishing_limit") where isOwn:
+            let config: JSONValue = ["quota_total": 100, "quota_duration": 86_400]
+            return .written(["data": [["quota_usage": 0, "config": config]]])
+        case (.POST, "media_publish") where isOwn: return try publish(request, view)
+        case (.POST, "messages") where isOwn: return try say(request, view)
+        case (_, "subscribed_apps") where isOwn:
+            return try hooks.apps(request, of: InstagramView.id(of: own), app: clientID)
+        case (.POST, "likes"):
+            throw Meta.error(3, "(#3) Application does not have the capability to make this API call.")
+        default: return nil
+        }
+    }
+
+    private func comment(_ post: Post, _ view: InstagramView) -> JSONValue {
+        [
+            "id": .string(String(post.id)), "text": .string(post.text), "timestamp": .string(Meta.time(post.createdAt)),
+            "username": .text(community.person(post.author)?.name),
+        ]
+    }
+
+    private func talk(_ id: String, _ view: InstagramView) -> Talk? {
+        guard id.hasPrefix("aWdf") else { return nil }
+        return Int64(id.dropFirst(4)).flatMap { community.talk($0, of: view.viewer.number) }
+    }
+
+    private func object(_ id: String, _ request: NetworkRequest, _ view: InstagramView) -> WebAnswer? {
+        if let talk = talk(id, view) { return .written(view.talk(talk)) }
+        if let person = view.person(id) {
+            return .written([
+                "id": .string(InstagramView.id(of: person)), "user_id": .string(InstagramView.id(of: person)),
+                "username": .string(person.name), "name": .string(person.displayName), "account_type": "BUSINESS",
+            ])
+        }
+        guard let number = view.mediaID(id) else { return nil }
+        if let container = containers.find(number, of: view.viewer.number) {
+            let isOver = clock.now.timeIntervalSince(container.at) > 86_400
+            let status = JSONValue.string(isOver ? "EXPIRED" : container.status)
+            return .written(["id": .string(id), "status_code": status, "status": status])
+        }
+        return community.post(number).map { .written(view.media($0)) }
+    }
+
+    // MARK: Posting
+
+    /// `POST /{user}/media`: Meta fetches the file from where it is said to be.
+    func makeContainer(_ request: NetworkRequest, _ view: InstagramView) throws -> WebReply {
+        guard let url = request["image_url"] ?? request["video_url"], url.hasPrefix("http") else {
+            throw Meta.error(100, "(#100) The parameter image_url is required", subcode: 2_207_052)
+        }
+        let caption = request["caption"] ?? ""
+        guard caption.count <= 2_200 else { throw Meta.error(100, "The caption is too long", subcode: 2_207_010) }
+        var draft = Community.Draft(text: caption)
+        if let place = request["location_id"] { draft.place = Place(id: place, name: "Lake Merced") }
+        let isVideo = request["video_url"] != nil
+        let owner = view.viewer.number
+        let id = containers.add(InstagramContainer(owner: owner, draft: draft, at: clock.now))
+        let alternative = request["alt_text"]
+        Task { [containers, media, calls, clock] in
+            let file = await calls.fetch(url)
+            let isGood = file.map { isVideo ? $0.type.hasPrefix("video/") : $0.type == "image/jpeg" } ?? false
+            containers.change(id) { container in
+                guard let file, isGood else { return container.status = "ERROR" }
+                let kept = media.keep(file.bytes, type: file.type, description: alternative, by: owner, at: clock.now)
+                container.attachment = kept.attachment
+                container.status = "FINISHED"
+            }
+        }
+        return .answer(.written(["id": .string(String(id))]))
+    }
+
+    private func publish(_ request: NetworkRequest, _ view: InstagramView) throws -> WebAnswer {
+        guard let id = request.whole("creation_id"), let container = containers.find(id, of: view.viewer.number) else {
+            throw Meta.error(24, "The requested resource does not exist", subcode: 2_207_006)
+        }
+        guard container.status == "FINISHED", let attachment = container.attachment else {
+            throw Meta.error(
+                9_007,
+                "The media is not ready for publishing, please wait for a moment",
+                subcode: 2_207_027
+            )
+        }
+        var draft = container.draft
+        draft.media = [attachment]
+        let post = community.publish(draft, by: view.viewer.number)
+        containers.change(id) { $0.status = "PUBLISHED" }
+        return .written(["id": .string(String(post.id))])
+    }
+
+    private func say(_ request: NetworkRequest, _ view: InstagramView) throws -> WebAnswer {
+        let own = view.viewer.number
+        guard let recipient = request.json?["recipient"]?["id"]?.plain, let other = view.person(recipient),
+            let text = request.json?["message"]?["text"]?.text
+        else { throw Meta.error(100, "(#100) The parameter recipient is required") }
+        let talk = community.talks(of: own).first { Set($0.members) == [other.number, own] }
+        let last = talk?.messages.last { $0.sender == other.number }
+        guard let talk, let last, clock.now.timeIntervalSince(last.createdAt) <= 7 * 86_400,
+            let (_, message) = community.say(text, by: own, in: talk.id)
+        else {
+            throw Meta.error(
+                10,
+                "(#10) This message is sent outside of allowed window.",
+                .forbidden,
+                subcode: 2_534_022
+            )
+        }
+        return .written(["recipient_id": .string(recipient), "message_id": .string("aWdf\(message.id)")])
+    }
+
+    // MARK: OAuth
+
+    func authorization(_ request: NetworkRequest) throws -> WebAnswer? {
+        switch request.path.joined(separator: "/") {
+        case "oauth/authorize":
+            guard request["client_id"] == clientID, request["response_type"] == "code",
+                let redirect = request["redirect_uri"], redirect.contains("://")
+            else { return .html("<h1>Invalid request</h1>", status: .badRequest) }
+            return consent(request, app: clientID, redirect: redirect, scopes: [], now: clock.now)
+        case "oauth/access_token":
+            guard request["client_id"] == clientID, request["client_secret"] == clientSecret,
+                let code = request["code"].flatMap({
+                    grants.redeem($0, app: clientID, redirect: request["redirect_uri"], verifier: nil)
+                }),
+                let person = community.person(code.person)
+            else {
+                let text = "Invalid authorization code"
+                return .written(
+                    ["error_type": "OAuthException", "code": 400, "error_message": .string(text)],
+                    .badRequest
+                )
+            }
+            let view = InstagramView(community: community, request: request, viewer: person)
+            return .written(
+                given(person, for: 3_600).with([
+                    "user_id": .string(InstagramView.id(of: person)), "permissions": ["instagram_business_basic"],
+                    "user": view.oldUser(person),
+                ])
+            )
+        case "access_token":
+            guard request["grant_type"] == "ig_exchange_token", request["client_secret"] == clientSecret else {
+                throw Meta.error(100, "Invalid client_secret")
+            }
+            return .written(try longer(request))
+        case "refresh_access_token":
+            guard request["grant_type"] == "ig_refresh_token" else { throw Meta.error(100, "Invalid grant_type") }
+            return .written(try longer(request))
+        default: return nil
+        }
+    }
+
+    private func longer(_ request: NetworkRequest) throws -> JSONValue {
+        guard let token = request["access_token"] ?? request.bearer, let found = try? caller(token: token) else {
+            throw Meta.expired
+        }
+        return given(found.person, for: 5_184_000)
+    }
+
+    private func given(_ person: Person, for lifetime: TimeInterval) -> JSONValue {
+        let token = newToken(person)
+        grants.put(
+            token,
+            Grants.Grant(person: person.number, app: clientID, scopes: [], expiry: clock.now + lifetime)
+        )
+        return ["access_token": .string(token), "token_type": "bearer", "expires_in": .int(Int(lifetime))]
+    }
+}

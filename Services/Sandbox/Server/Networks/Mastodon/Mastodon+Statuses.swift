@@ -1,0 +1,184 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Synchronization
+import Wire
+
+/// What was posted under which `Idempotency-Key`: an hour long.
+final class MastodonPosted: Sendable {
+    private let known = Mutex<[String: (post: Int64, at: Date)]>([:])
+
+    func post(_ key: String, at time: Date) -> Int64? {
+        known.withLock { known in known[key].flatMap { time.timeIntervalSince($0.at) < 3_600 ? $0.post : nil } }
+    }
+
+    func keep(_ key: String, _ post: Int64, at time: Date) {
+        known.withLock { known in
+            if known.count > 100_000 { known = [:] }
+            known[key] = (post, time)
+        }
+    }
+}
+
+extension Mastodon {
+    func statuses(_ request: NetworkRequest, _ path: [String], by caller: Caller) throws -> WebAnswer? {
+        let view = MastodonView(community: community, base: request.base, viewer: caller.person)
+        guard path.count > 1 else { return request.method == .POST ? write(request, view) : nil }
+        guard let id = Int64(path[1]) else { return nil }
+        switch (request.method, path.count > 2 ? path[2] : "") {
+        case (.GET, ""): return shown(id, view).map { .written($0) }
+        case (.GET, "context"): return context(id, view)
+        case (.DELETE, ""):
+            guard let post = community.delete(id, by: caller.person.number) else { return nil }
+            return .written(view.status(post).with(["text": .string(post.text)]))
+        case (.POST, "favourite"): return community.like(id, by: caller.person.number).map { .written(view.status($0)) }
+        case (.POST, "unfavourite"):
+            return community.like(id, by: caller.person.number, false).map { .written(view.status($0)) }
+        case (.POST, "reblog"):
+            guard let post = community.post(id) else { return nil }
+            let boost = Community.Draft(original: post.original ?? post.id)
+            return .written(view.status(community.publish(boost, by: caller.person.number)))
+        case (.POST, "unreblog"):
+            let boosts = community.posts(PostRange(limit: 1)) {
+                $0.original == id && $0.author == caller.person.number
+            }
+            _ = boosts.posts.first.map { community.delete($0.id, by: caller.person.number) }
+            return community.post(id).map { .written(view.status($0)) }
+        default: return nil
+        }
+    }
+
+    /// A post, or a message that the viewer may see.
+    private func shown(_ id: Int64, _ view: MastodonView) -> JSONValue? {
+        if let post = community.post(id) { return view.status(post) }
+        guard let (talk, message) = message(id, of: view.viewer.number) else { return nil }
+        return view.message(message, in: talk)
+    }
+
+    private func message(_ id: Int64, of person: Int) -> (Talk, Message)? {
+        for talk in community.talks(of: person) {
+            if let message = talk.messages.first(where: { $0.id == id }) { return (talk, message) }
+        }
+        return nil
+    }
+
+    private func context(_ id: Int64, _ view: MastodonView) -> WebAnswer? {
+        if let (talk, _) = message(id, of: view.viewer.number) {
+            return .written([
+                "ancestors": .list(talk.messages.filter { $0.id < id }.map { view.message($0, in: talk) }),
+                "descendants": .list(talk.messages.filter { $0.id > id }.map { view.message($0, in: talk) }),
+            ])
+        }
+        guard let post = community.post(id) else { return nil }
+        var ancestors: [Post] = []
+        while let parent = (ancestors.first ?? post).parent.flatMap({ community.post($0) }), ancestors.count < 40 {
+            ancestors.insert(parent, at: 0)
+        }
+        return .written([
+            "ancestors": .list(ancestors.map { view.status($0) }),
+            "descendants": .list(community.answers(to: id).map { view.status($0) }),
+        ])
+    }
+
+    // MARK: Writing
+
+    private func write(_ request: NetworkRequest, _ view: MastodonView) -> WebAnswer {
+        let author = view.viewer.number
+        let key = request.headers.first(name: "idempotency-key").map { "\(author) \($0)" }
+        if let known = key.flatMap({ keys.post($0, at: clock.now) }), let shown = shown(known, view) {
+            return .written(shown)
+        }
+        let text = request["status"] ?? ""
+        let wanted = request.all("media_ids").compactMap(Int64.init)
+        let uploads = wanted.compactMap { media.upload($0, of: author) }
+        let flaw = flaw(text: text, wanted: wanted.count, uploads: uploads, request)
+        if let flaw { return Self.error("Validation failed: \(flaw)", .unprocessableEntity) }
+        media.use(wanted)
+        let attachments = uploads.map(\.attachment)
+        let answer = say(text, attachments, request, view)
+        if let key, let id = answer["id"]?.text.flatMap(Int64.init) { keys.keep(key, id, at: clock.now) }
+        return .written(answer)
+    }
+
+    private func flaw(
+        text: String,
+        wanted: Int,
+        uploads: [SeededMedia.Upload],
+        _ request: NetworkRequest
+    ) -> String? {
+        if text.isEmpty, wanted == 0 { return "Text can't be blank" }
+        let counted = text.replacing(/https?:\/\/\S+/, with: String(repeating: "x", count: 23))
+        if counted.count > 500 { return "Text character limit of 500 exceeded" }
+        if uploads.count != wanted { return "Media attachments not found" }
+        if wanted > 4 { return "Cannot attach more than 4 files" }
+        if uploads.contains(where: { $0.attachment.kind == .video }), wanted > 1 {
+            return "Cannot attach a video to a post that already contains images"
+        }
+        if uploads.contains(where: { !isReady($0) }) { return "Cannot attach files that have not finished processing" }
+        let visibility = request["visibility"] ?? "public"
+        if !["public", "unlisted", "private", "direct"].contains(visibility) { return "Visibility is not included" }
+        if let parent = request["in_reply_to_id"], Int64(parent) == nil { return "In reply to is invalid" }
+        return nil
+    }
+
+    private func say(
+        _ text: String,
+        _ attachments: [Attachment],
+        _ request: NetworkRequest,
+        _ view: MastodonView
+    ) -> JSONValue {
+        let author = view.viewer.number
+        let parent = request.whole("in_reply_to_id")
+        guard request["visibility"] == "direct" else {
+            let draft = Community.Draft(text: text, media: attachments, parent: parent)
+            return view.status(community.publish(draft, by: author), visibility: request["visibility"] ?? "public")
+        }
+        let plain = text.replacing(/^(@[A-Za-z0-9_@.:]+ )+/, with: "")
+        if let parent, let (talk, _) = message(parent, of: author),
+            let (now, said) = community.say(plain, media: attachments, by: author, in: talk.id)
+        {
+            return view.message(said, in: now)
+        }
+        let others = Community.mentions(in: text).compactMap { community.person(named: $0)?.number }
+        let (talk, said) = community.say(plain, media: attachments, by: author, to: others)
+        return view.message(said, in: talk)
+    }
+
+    // MARK: Media
+
+    /// A video takes a second, as on a real instance.
+    private func isReady(_ upload: SeededMedia.Upload) -> Bool {
+        upload.attachment.kind == .photo || clock.now.timeIntervalSince(upload.at) >= 1
+    }
+
+    func attachments(_ request: NetworkRequest, _ path: [String], by caller: Caller) throws -> WebAnswer? {
+        let view = MastodonView(community: community, base: request.base, viewer: caller.person)
+        let shown = { (upload: SeededMedia.Upload) in
+            isReady(upload) ? view.attachment(upload.attachment) : view.attachment(upload.attachment).with(["url": nil])
+        }
+        if request.method == .POST, path.count == 1 {
+            guard let file = request.files.first(where: { $0.name == "file" }) else {
+                return Self.error("Validation failed: File can't be blank", .unprocessableEntity)
+            }
+            let types = ["image/jpeg", "image/png", "image/gif", "image/webp", "video/mp4"]
+            guard types.contains(file.type) else {
+                return Self.error("Validation failed: File content type is invalid", .unprocessableEntity)
+            }
+            guard file.bytes.readableBytes <= (file.type == "video/mp4" ? 103_809_024 : 16_777_216) else {
+                return Self.error("Validation failed: File is too large", .unprocessableEntity)
+            }
+            let upload = media.keep(
+                file.bytes,
+                type: file.type,
+                description: request["description"],
+                by: caller.person.number,
+                at: clock.now
+            )
+            return .written(shown(upload), isReady(upload) ? .ok : .accepted)
+        }
+        guard request.method == .GET, path.count == 2, let id = Int64(path[1]),
+            let upload = media.upload(id, of: caller.person.number)
+        else { return nil }
+        return .written(shown(upload), isReady(upload) ? .ok : .partialContent)
+    }
+}

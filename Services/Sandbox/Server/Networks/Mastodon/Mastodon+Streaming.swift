@@ -1,0 +1,118 @@
+import Foundation
+import NIOHTTP1
+import Synchronization
+import Wire
+
+/// What happens, told at once: as server-sent events, or over a WebSocket with several streams.
+extension Mastodon {
+    private struct Happening {
+        let streams: Set<String>
+        let event: String
+        let payload: String
+    }
+
+    func streaming(_ request: NetworkRequest, by caller: Caller) -> WebReply {
+        let path = request.path.dropFirst(3)
+        if request.headers.first(name: "upgrade")?.lowercased() == "websocket" { return socket(request, by: caller) }
+        let name = path.joined(separator: ":")
+        guard ["user", "user:notification", "direct", "public"].contains(name) else {
+            return .answer(Self.error("Not found", .notFound))
+        }
+        let view = MastodonView(community: community, base: request.base, viewer: caller.person)
+        return .live(
+            LiveEvents(
+                headers: ["content-type": "text/event-stream", "cache-control": "private, no-store"],
+                opening: ":)\n\n",
+                heartbeat: ":thump\n"
+            ) { send in
+                let number = community.listen { event in
+                    for found in happenings(event, view) where found.streams.contains(name) {
+                        send("event: \(found.event)\ndata: \(found.payload)\n\n")
+                    }
+                }
+                return { community.unlisten(number) }
+            }
+        )
+    }
+
+    private func socket(_ request: NetworkRequest, by caller: Caller) -> WebReply {
+        let view = MastodonView(community: community, base: request.base, viewer: caller.person)
+        let first = request["stream"]
+        return .socket(
+            LiveSocket { send in
+                let streams = MastodonStreams(first)
+                let number = community.listen { event in
+                    for found in happenings(event, view) {
+                        for stream in streams.all.intersection(found.streams).sorted() {
+                            let frame: JSONValue = [
+                                "stream": [.string(stream)], "event": .string(found.event),
+                                "payload": .string(found.payload),
+                            ]
+                            send(frame.line)
+                        }
+                    }
+                }
+                return LiveSocketEnd(
+                    receive: { text in streams.obey(text).map { send($0) } },
+                    close: { community.unlisten(number) }
+                )
+            }
+        )
+    }
+
+    /// What the viewer is told of an event, and in which streams.
+    private func happenings(_ event: CommunityEvent, _ view: MastodonView) -> [Happening] {
+        let viewer = view.community.person(view.viewer.number) ?? view.viewer
+        let isOfHome = { (author: Int) in author == viewer.number || viewer.follows.contains(author) }
+        switch event {
+        case .posted(let post) where isOfHome(post.author):
+            return [Happening(streams: ["user", "public"], event: "update", payload: view.status(post).line)]
+        case .posted(let post):
+            return [Happening(streams: ["public"], event: "update", payload: view.status(post).line)]
+        case .edited(let post) where isOfHome(post.author):
+            return [Happening(streams: ["user"], event: "status.update", payload: view.status(post).line)]
+        case .deleted(let post) where isOfHome(post.author):
+            return [Happening(streams: ["user", "public"], event: "delete", payload: String(post.id))]
+        case .noticed(let notice) where notice.recipient == viewer.number:
+            let payload = view.notification(notice).line
+            return [Happening(streams: ["user", "user:notification"], event: "notification", payload: payload)]
+        case .said(let talk, _) where talk.members.contains(viewer.number):
+            return [Happening(streams: ["direct"], event: "conversation", payload: view.conversation(talk).line)]
+        default: return []
+        }
+    }
+}
+
+/// The streams that a socket's client has subscribed to.
+private final class MastodonStreams: Sendable {
+    private static let known: Set<String> = ["user", "user:notification", "direct", "public"]
+
+    private let names: Mutex<Set<String>>
+
+    init(_ first: String?) {
+        names = Mutex(first.map { Self.known.contains($0) ? [$0] : [] } ?? [])
+    }
+
+    var all: Set<String> { names.withLock { $0 } }
+
+    /// Does as the client says; answers what is wrong with it.
+    func obey(_ text: String) -> String? {
+        // Silence: what is no JSON is told so as anything else that makes no sense.
+        let order = try? JSONText.parse(text.utf8)
+        guard let type = order?["type"]?.text, let stream = order?["stream"]?.text, Self.known.contains(stream) else {
+            return #"{"error":"Unknown stream type","status":400}"#
+        }
+        names.withLock { names in
+            if type == "subscribe" { names.insert(stream) } else { names.remove(stream) }
+        }
+        return nil
+    }
+}
+
+extension JSONValue {
+    /// Its compact JSON as text.
+    var line: String {
+        // A value made of text and numbers cannot fail to encode.
+        (try? compact()).map { String(decoding: $0, as: UTF8.self) } ?? "null"
+    }
+}

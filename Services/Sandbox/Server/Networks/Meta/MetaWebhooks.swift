@@ -1,0 +1,91 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Synchronization
+import Wire
+
+/// Where Meta's events are sent: to the one address of an app that has echoed its challenge, about those pages and accounts
+/// that have let the app be told.
+final class MetaWebhooks: Sendable {
+    private struct State {
+        /// By object, where its events go, and which of them.
+        var hooks: [String: (url: String, fields: Set<String>)] = [:]
+        /// By page or account, what the app is told of it.
+        var subscribed: [String: Set<String>] = [:]
+    }
+
+    let deliveries: Webhooks
+    private let calls: OutgoingCalls
+    private let secret: String
+    private let state = Mutex(State())
+
+    init(_ calls: OutgoingCalls, secret: String) {
+        self.calls = calls
+        self.secret = secret
+        deliveries = Webhooks(calls)
+    }
+
+    /// Takes `POST /{app}/subscriptions`.
+    func subscribe(_ request: NetworkRequest) -> WebReply {
+        guard let object = request["object"], let url = request["callback_url"], let token = request["verify_token"]
+        else { return .answer(Meta.error(100, "(#100) The parameter callback_url is required").answer) }
+        let fields = Self.fields(request["fields"])
+        return .later { [self] in
+            let challenge = String(Int.random(in: 100_000_000...999_999_999))
+            let question = ConsentPage.url(
+                url,
+                [("hub.mode", "subscribe"), ("hub.challenge", challenge), ("hub.verify_token", token)]
+            )
+            guard let answer = await calls.ask(question), answer.status == 200, answer.body == challenge else {
+                let text = "(#2200) Callback verification failed with the following errors: HTTP Status Code"
+                return Meta.error(2_200, text).answer
+            }
+            state.withLock { $0.hooks[object] = (url, fields) }
+            return .written(["success": true])
+        }
+    }
+
+    /// `/{page}/subscribed_apps`: which of its events a page, or an account, has the app told.
+    func apps(_ request: NetworkRequest, of id: String, app: String) throws -> WebAnswer {
+        switch request.method {
+        case .POST:
+            guard let fields = request["subscribed_fields"] else {
+                throw Meta.error(100, "(#100) The parameter subscribed_fields is required.")
+            }
+            state.withLock { $0.subscribed[id] = Self.fields(fields) }
+        case .DELETE: state.withLock { $0.subscribed[id] = nil }
+        default:
+            let fields = state.withLock { $0.subscribed[id] }
+            let app = fields.map { fields -> JSONValue in
+                ["id": .string(app), "subscribed_fields": .list(fields.sorted().map(JSONValue.string))]
+            }
+            return .written(["data": .list(app.map { [$0] } ?? [])])
+        }
+        return .written(["success": true])
+    }
+
+    /// Sends what is new in a field of somebody's, signed over its bytes.
+    func send(_ object: String, _ field: String, of id: String, _ entry: [String: JSONValue]) {
+        let url = state.withLock { state -> String? in
+            guard let hook = state.hooks[object], hook.fields.contains(field),
+                state.subscribed[id]?.contains(field) == true
+            else { return nil }
+            return hook.url
+        }
+        guard let url else { return }
+        let entry = JSONValue.object(entry.merging(["id": .string(id)]) { $1 })
+        let bytes = Data(JSONValue.object(["object": .string(object), "entry": [entry]]).line.utf8)
+        let signature = "sha256=\(Meta.hex(bytes, secret))"
+        deliveries.send(
+            Webhooks.Delivery(
+                url: url,
+                headers: ["content-type": "application/json", "x-hub-signature-256": signature],
+                body: ByteBuffer(bytes: bytes)
+            )
+        )
+    }
+
+    private static func fields(_ text: String?) -> Set<String> {
+        Set((text ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
+    }
+}

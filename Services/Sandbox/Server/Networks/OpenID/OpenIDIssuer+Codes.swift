@@ -1,0 +1,168 @@
+import Foundation
+import NIOHTTP1
+import Wire
+
+/// The page that asks people, and codes for tokens (OpenID Connect Core, section 3.1).
+extension OpenIDIssuer {
+    /// Why nobody is asked; told to who sits before the page, and not to the application.
+    private func flaw(of request: NetworkRequest) -> String? {
+        guard request["client_id"] == clientID else { return "Error 401: invalid_client" }
+        guard let redirect = request["redirect_uri"], isRegistered(redirect) else {
+            return "Error 400: redirect_uri_mismatch"
+        }
+        let scopes = Set((request["scope"] ?? "").split(separator: " ").map(String.init))
+        let known: Set = isApple ? ["openid", "email", "name"] : ["openid", "email", "profile"]
+        guard request["response_type"] == "code", scopes.contains("openid"), known.isSuperset(of: scopes) else {
+            return "Error 400: invalid_request"
+        }
+        // Apple tells addresses and names by a form alone.
+        if isApple, scopes != ["openid"], request["response_mode"] != "form_post" { return "invalid_request" }
+        guard request["code_challenge"] == nil || request["code_challenge_method"] == "S256" else {
+            return "Error 400: invalid_request"
+        }
+        return nil
+    }
+
+    func authorize(_ request: NetworkRequest) -> WebAnswer {
+        if let flaw = flaw(of: request) { return .html("<h1>Access blocked</h1><p>\(flaw)</p>", status: .badRequest) }
+        guard let answer = ConsentPage.answer(request, among: community) else {
+            let page = ConsentPage(
+                network: isApple ? "Apple" : "Google",
+                app: clientID,
+                people: community.people,
+                fields: request.query
+            )
+            return .html(page.html)
+        }
+        var fields: [(name: String, value: String?)] = [("state", request["state"])]
+        if !isApple { fields.append(("iss", issuer(at: request.origin))) }
+        guard let person = answer else {
+            return back(fields + [("error", isApple ? "user_cancelled_authorize" : "access_denied")], request)
+        }
+        var code = Grants.Code(
+            person: person.number,
+            app: clientID,
+            redirect: request["redirect_uri"] ?? "",
+            scopes: Set((request["scope"] ?? "").split(separator: " ").map(String.init)),
+            // Apple knows nothing of PKCE.
+            challenge: isApple ? nil : request["code_challenge"],
+            expiry: clock.now + 300
+        )
+        code.nonce = request["nonce"]
+        fields.append(("code", grants.code(code)))
+        if isApple, code.scopes.contains("name"), isFirstTelling(of: person.number) {
+            let words = person.displayName.split(separator: " ", maxSplits: 1).map(String.init)
+            let name: JSONValue = ["firstName": .string(words[0]), "lastName": .string(words.last ?? "")]
+            fields.append(("user", JSONValue.object(["name": name]).line))
+        }
+        return back(fields, request)
+    }
+
+    private func back(_ fields: [(name: String, value: String?)], _ request: NetworkRequest) -> WebAnswer {
+        let redirect = request["redirect_uri"] ?? ""
+        guard request["response_mode"] == "form_post" else {
+            return .redirect(to: ConsentPage.url(redirect, fields))
+        }
+        let inputs = fields.compactMap { field in
+            field.value.map {
+                "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(ConsentPage.escaped($0))\">"
+            }
+        }
+        return .html(
+            """
+            <!doctype html><html lang="en"><meta charset="utf-8"><title>Apple</title><body onload="document.forms[0].submit()">
+            <form method="post" action="\(ConsentPage.escaped(redirect))">\(inputs.joined())<button>Continue</button></form>
+            </body></html>
+            """
+        )
+    }
+
+    // MARK: Tokens
+
+    func token(_ request: NetworkRequest) -> WebAnswer {
+        guard isKnownClient(request) else {
+            return .written(["error": "invalid_client"], isApple ? .badRequest : .unauthorized)
+        }
+        switch request["grant_type"] {
+        case "authorization_code":
+            let code = request["code"].flatMap {
+                grants.redeem(
+                    $0,
+                    app: clientID,
+                    redirect: request["redirect_uri"] ?? "",
+                    verifier: request["code_verifier"]
+                )
+            }
+            guard let code, let person = community.person(code.person) else {
+                return .written(["error": "invalid_grant", "error_description": "Bad Request"], .badRequest)
+            }
+            return give(person, code, at: request.origin)
+        default: return .written(["error": "unsupported_grant_type"], .badRequest)
+        }
+    }
+
+    /// A code that the provider's library gives an app, which is sent nowhere.
+    func appCode(of person: Person) -> String {
+        grants.code(
+            Grants.Code(
+                person: person.number,
+                app: clientID,
+                redirect: "",
+                scopes: ["openid", "email"],
+                challenge: nil,
+                expiry: clock.now + 300
+            )
+        )
+    }
+
+    private func give(_ person: Person, _ code: Grants.Code, at origin: String) -> WebAnswer {
+        let token = newToken(person)
+        let refresh = "\(token)-refresh"
+        grants.put(
+            token,
+            Grants.Grant(
+                person: person.number,
+                app: clientID,
+                scopes: code.scopes,
+                expiry: clock.now + 3_599,
+                refresh: refresh
+            )
+        )
+        var claims = claims(of: person, for: clientID, at: origin)
+        claims["nonce"] = code.nonce.map { .string($0) }
+        for (scope, names) in [("email", ["email", "email_verified"]), ("profile", ["name", "picture"])]
+        where !code.scopes.contains(scope) {
+            for name in names { claims[name] = nil }
+        }
+        do {
+            return .written([
+                "access_token": .string(token), "expires_in": 3_599, "token_type": "Bearer",
+                "refresh_token": .string(refresh), "id_token": .string(try idToken(claims)),
+                "scope": .string(code.scopes.sorted().joined(separator: " ")),
+            ])
+        } catch {
+            return .written(["error": "server_error"], .internalServerError)
+        }
+    }
+
+    func revoke(_ request: NetworkRequest) -> WebAnswer {
+        if isApple, !isKnownClient(request) { return .written(["error": "invalid_client"], .badRequest) }
+        guard let token = request["token"], grants.revoke(token) else {
+            // Apple does not say whether there was one.
+            return isApple ? .written([:]) : .written(["error": "invalid_token"], .badRequest)
+        }
+        revoked(token)
+        return .written([:])
+    }
+
+    private func isKnownClient(_ request: NetworkRequest) -> Bool {
+        let (id, secret) =
+            request.basic.map { ($0.name, Optional($0.password)) }
+            ?? (request["client_id"] ?? "", request["client_secret"])
+        guard id == clientID, let secret else { return false }
+        switch kind {
+        case .google: return secret == clientSecret
+        case .apple(let accounts): return AppleSecret.isGood(secret, of: clientID, accounts, at: clock.now)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import Crypto
+import CryptoExtras
+import Foundation
+import NIOHTTP1
+import Synchronization
+import Wire
+
+/// A provider of OpenID Connect: Google's accounts, or Apple's, which differ in who may ask how.
+final class OpenIDIssuer: PlayedNetwork {
+    enum Kind: Sendable {
+        case google
+        /// The developer's accounts sign what Apple knows apps by.
+        case apple(DeveloperAccounts)
+    }
+
+    let service: SandboxService
+    let community: Community
+    let grants: Grants
+    let clock: SandboxClock
+    let kind: Kind
+
+    private struct State {
+        var profiles: [Int: IdentityProfile] = [:]
+        /// Where people may be sent back to; anywhere until something is registered.
+        var redirects: Set<String> = []
+        var key: SigningKey?
+        /// What was asked to be forgotten.
+        var revoked: [String] = []
+        /// Apps that Apple has told a name already.
+        var named: Set<Int> = []
+    }
+
+    struct SigningKey: Sendable {
+        var id: String
+        var key: _RSA.Signing.PrivateKey
+    }
+
+    private let state = Mutex(State())
+
+    init(_ service: SandboxService, _ kind: Kind, _ parts: NetworkParts) {
+        self.service = service
+        self.kind = kind
+        clock = parts.clock
+        community = parts.community(offset: 0, ids: .serial(from: 108_000_000_000_000_000, step: 11))
+        grants = Grants(clock: parts.clock)
+    }
+
+    var isApple: Bool { if case .apple = kind { true } else { false } }
+
+    func issuer(at origin: String) -> String { "\(origin)/\(service.rawValue)" }
+
+    func account(_ person: Person) -> NetworkAccount {
+        let token = fixedToken(person)
+        if case .unknown = grants.find(token) {
+            grants.put(
+                token,
+                Grants.Grant(person: person.number, app: clientID, scopes: ["openid", "email", "profile"])
+            )
+        }
+        return NetworkAccount(name: person.name, id: subject(of: person), accessToken: token)
+    }
+
+    /// Google's are numbers; Apple's are of three parts.
+    func subject(of person: Person) -> String {
+        isApple ? "000123.\(person.stableKey).0831" : "1080\(person.id)0018273645"
+    }
+
+    func profile(of person: Person) -> IdentityProfile {
+        let own = state.withLock { $0.profiles[person.number] }
+        return own ?? IdentityProfile(email: "\(person.name)@\(isApple ? "icloud.com" : "gmail.com")")
+    }
+
+    /// What the provider says of somebody from now on.
+    func set(_ profile: IdentityProfile, of person: Person) { state.withLock { $0.profiles[person.number] = profile } }
+
+    func register(_ redirects: Set<String>) { state.withLock { $0.redirects = redirects } }
+
+    func isRegistered(_ redirect: String) -> Bool {
+        let registered = state.withLock { $0.redirects }
+        return registered.isEmpty ? redirect.contains("://") && !redirect.contains("#") : registered.contains(redirect)
+    }
+
+    func revoked(_ token: String) { state.withLock { $0.revoked.append(token) } }
+
+    var revocations: [String] { state.withLock { $0.revoked } }
+
+    /// Whether somebody's name was told before: Apple does it once.
+    func isFirstTelling(of person: Int) -> Bool { state.withLock { $0.named.insert(person).inserted } }
+
+    // MARK: Keys
+
+    /// What signs at first: made when it is needed, and for all, since it takes a while.
+    private static let firstKey = Result { try makeKey() }
+
+    func signingKey() throws -> SigningKey {
+        try state.withLock { try $0.key ?? Self.firstKey.get() }
+    }
+
+    /// Another key signs from now on, and the one before is forgotten.
+    func rotateKey() throws {
+        let made = try Self.makeKey()
+        state.withLock { $0.key = made }
+    }
+
+    private static func makeKey() throws -> SigningKey {
+        SigningKey(id: Base64URL.random(bytes: 15), key: try _RSA.Signing.PrivateKey(keySize: .bits2048))
+    }
+
+    // MARK: Who asks
+
+    func caller(of request: NetworkRequest) throws -> Caller? {
+        guard request.path == ["userinfo"] else { return nil }
+        do {
+            return try request.bearer.map { try caller(token: $0) }
+        } catch {
+            throw NetworkRefusal(.written(["error": "invalid_token"], .unauthorized), "invalid_token")
+        }
+    }
+
+    func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? { nil }
+
+    func fields(of standing: RateStanding, at time: Date) -> HTTPHeaders { [:] }
+
+    func refusal(_ failure: NetworkFailure, of request: NetworkRequest) -> WebAnswer {
+        switch failure {
+        case .limited: .written(["error": "rate_limit_exceeded"], .tooManyRequests)
+        case .unwell(let status): .written(["error": "server_error"], HTTPResponseStatus(statusCode: status))
+        case .expired: .written(["error": "invalid_token"], .unauthorized)
+        case .other(let status, let reason):
+            .written(["error": .string(reason)], HTTPResponseStatus(statusCode: status))
+        case .nothing: .written(["error": "not_found"], .notFound)
+        }
+    }
+
+    // MARK: Routes
+
+    func reply(to request: NetworkRequest, by caller: Caller?) throws -> WebReply {
+        switch (request.method, request.path.joined(separator: "/")) {
+        case (.GET, ".well-known/openid-configuration"): .answer(.written(document(at: request.origin)))
+        case (.GET, "certs"): .answer(.written(try keyDocument()))
+        case (.GET, "authorize"), (.POST, "authorize"): .answer(authorize(request))
+        case (.POST, "token"): .answer(token(request))
+        case (.POST, "revoke"): .answer(revoke(request))
+        case (.GET, "userinfo"): .answer(try userInfo(caller, at: request.origin))
+        default: .answer(refusal(.nothing, of: request))
+        }
+    }
+
+    private func document(at origin: String) -> JSONValue {
+        let issuer = issuer(at: origin)
+        let subjects: JSONValue = isApple ? ["pairwise"] : ["public"]
+        let scopes: JSONValue = isApple ? ["openid", "email", "name"] : ["openid", "email", "profile"]
+        let methods: JSONValue = isApple ? ["client_secret_post"] : ["client_secret_post", "client_secret_basic"]
+        let places: JSONValue = [
+            "issuer": .string(issuer), "authorization_endpoint": .string("\(issuer)/authorize"),
+            "token_endpoint": .string("\(issuer)/token"), "jwks_uri": .string("\(issuer)/certs"),
+            "revocation_endpoint": .string("\(issuer)/revoke"), "userinfo_endpoint": .string("\(issuer)/userinfo"),
+        ]
+        return places.with([
+            "response_types_supported": ["code"], "subject_types_supported": subjects,
+            "id_token_signing_alg_values_supported": ["RS256"], "scopes_supported": scopes,
+            "token_endpoint_auth_methods_supported": methods, "code_challenge_methods_supported": ["plain", "S256"],
+            "authorization_response_iss_parameter_supported": .bool(!isApple),
+        ])
+    }
+
+    private func userInfo(_ caller: Caller?, at origin: String) throws -> WebAnswer {
+        guard let caller else { return .written(["error": "invalid_request"], .unauthorized) }
+        var claims = claims(of: caller.person, for: caller.app, at: origin)
+        for name in ["iss", "aud", "azp", "iat", "exp"] { claims[name] = nil }
+        return .written(.object(claims))
+    }
+}

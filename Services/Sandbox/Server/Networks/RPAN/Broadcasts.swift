@@ -1,0 +1,129 @@
+package import Foundation
+import Synchronization
+import Wire
+
+/// Somebody's live video.
+package struct SandboxBroadcast: Codable, Sendable {
+    /// As `t3_hz499b`.
+    package var id: String
+    package var broadcaster: String?
+    package var community: String
+    package var title: String
+    package var startedAt: Date
+    package var endedAt: Date?
+    package var watchers: Int
+    /// Whether Reddit says yet when it began.
+    package var isPublished = true
+}
+
+/// What is live, and how often it was asked for.
+package final class Broadcasts: Sendable {
+    /// What a test wants to have on the air.
+    struct Draft: Decodable {
+        var broadcaster: String?
+        var community: String?
+        var title: String?
+        var watchers: Int?
+        /// Left out of the answer as `stream.publish_at` at first is.
+        var unpublished: Bool?
+        /// The author's account is gone.
+        var deleted: Bool?
+    }
+
+    static let communities = [
+        "pan", "AnimalsOnReddit", "distantsocializing", "GlamourSchool", "HeadlineWorthy", "lgbt", "readwithme",
+        "RedditInTheKitchen", "RedditMasterClasses", "RedditSessions", "RedditSets", "RedditSweats", "ShortCircuit",
+        "TableTopLive", "TalentShow", "TheArtistStudio", "TheGamerLounge", "TheYouShow", "WhereInTheWorld",
+    ]
+
+    private struct State {
+        var all: [SandboxBroadcast] = []
+        var last = 0
+        var polls = 0
+    }
+
+    private let state = Mutex(State())
+    private let clock: SandboxClock
+
+    init(clock: SandboxClock) {
+        self.clock = clock
+        for (number, name) in ["pianist", "painter", "gardener"].enumerated() {
+            let community = ["RedditSessions", "TheArtistStudio", "pan"][number]
+            let broadcast = begin(
+                Draft(broadcaster: name, community: community, title: "\(name.capitalized) live", watchers: 57 - number)
+            )
+            state.withLock { state in
+                for place in state.all.indices where state.all[place].id == broadcast.id {
+                    state.all[place].startedAt -= Double(600 * (number + 1))
+                }
+            }
+        }
+    }
+
+    /// Those that are live.
+    package var live: [SandboxBroadcast] {
+        state.withLock { state in
+            state.all.filter { $0.endedAt == nil }.sorted { ($0.watchers, $0.id) > ($1.watchers, $1.id) }
+        }
+    }
+
+    /// How often the list was asked for.
+    package var polls: Int { state.withLock { $0.polls } }
+
+    /// Goes live; without a broadcaster the author's account is gone.
+    @discardableResult
+    package func begin(
+        _ broadcaster: String?,
+        in community: String = "RedditSessions",
+        title: String = "Live piano",
+        watchers: Int = 12,
+        isPublished: Bool = true
+    ) -> SandboxBroadcast {
+        var draft = Draft(broadcaster: broadcaster, community: community, title: title, watchers: watchers)
+        draft.unpublished = !isPublished
+        draft.deleted = broadcaster == nil
+        return begin(draft)
+    }
+
+    func begin(_ draft: Draft) -> SandboxBroadcast {
+        let now = clock.now
+        return state.withLock { state in
+            state.last += 1
+            let broadcast = SandboxBroadcast(
+                id: "t3_hz\(String(40_000 + state.last * 37, radix: 36))",
+                broadcaster: draft.deleted == true ? nil : draft.broadcaster ?? "pianist",
+                community: draft.community ?? "RedditSessions",
+                title: draft.title ?? "Live",
+                startedAt: now,
+                watchers: draft.watchers ?? 12,
+                isPublished: draft.unpublished != true
+            )
+            state.all.append(broadcast)
+            return broadcast
+        }
+    }
+
+    /// Ends one; answers whether there is one.
+    @discardableResult
+    package func end(_ id: String) -> Bool {
+        change(id) { [now = clock.now] in $0.endedAt = now }
+    }
+
+    /// Says when it began.
+    @discardableResult
+    package func publish(_ id: String) -> Bool { change(id) { $0.isPublished = true } }
+
+    func find(_ id: String) -> SandboxBroadcast? {
+        state.withLock { $0.all.first { $0.id == id || $0.id == "t3_\(id)" } }
+    }
+
+    func countPoll() { state.withLock { $0.polls += 1 } }
+
+    private func change(_ id: String, _ body: (inout SandboxBroadcast) -> Void) -> Bool {
+        state.withLock { state in
+            guard let place = state.all.firstIndex(where: { $0.id == id }) else { return false }
+            body(&state.all[place])
+            return true
+        }
+    }
+}

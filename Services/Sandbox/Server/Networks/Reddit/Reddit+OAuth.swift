@@ -1,0 +1,92 @@
+import Foundation
+import NIOHTTP1
+import Wire
+
+/// Somebody's leave, and the tokens that follow from it.
+extension Reddit {
+    func authorize(_ request: NetworkRequest) -> WebAnswer {
+        guard request["client_id"] == clientID else {
+            return .html("<h1>bad request (reddit.com)</h1>", status: .badRequest)
+        }
+        guard let redirect = request["redirect_uri"], redirect.contains("://"), request["response_type"] == "code",
+            request["state"] != nil, let scope = request["scope"]
+        else { return .html("<h1>bad request (reddit.com)</h1><p>invalid request</p>", status: .badRequest) }
+        let scopes = Set(scope.split { $0 == " " || $0 == "," }.map(String.init))
+        return consent(
+            request,
+            app: "\(clientID) \(request["duration"] ?? "temporary")",
+            redirect: redirect,
+            scopes: scopes,
+            now: clock.now
+        )
+    }
+
+    func checkApp(_ request: NetworkRequest) throws {
+        guard let basic = request.basic, basic.name == clientID, basic.password == clientSecret else {
+            throw unauthorized("bad app")
+        }
+    }
+
+    func token(_ request: NetworkRequest) -> WebAnswer {
+        guard let basic = request.basic, basic.name == clientID, basic.password == clientSecret else {
+            return .written(["message": "Unauthorized", "error": 401], .unauthorized)
+        }
+        switch request["grant_type"] {
+        case "authorization_code":
+            for duration in ["permanent", "temporary"] {
+                guard
+                    let code = request["code"].flatMap({
+                        grants.redeem(
+                            $0,
+                            app: "\(clientID) \(duration)",
+                            redirect: request["redirect_uri"],
+                            verifier: nil,
+                            keepsUnfit: true
+                        )
+                    }),
+                    let person = community.person(code.person)
+                else { continue }
+                return give(person, scopes: code.scopes, renewable: duration == "permanent")
+            }
+            return .written(["error": "invalid_grant"])
+        case "refresh_token":
+            guard let refresh = request["refresh_token"], let grant = grants.renewal(refresh, once: false),
+                let person = grant.person.flatMap(community.person)
+            else { return .written(["message": "Bad Request", "error": 400], .badRequest) }
+            return give(person, scopes: grant.scopes, refresh: refresh)
+        case "client_credentials", "https://oauth.reddit.com/grants/installed_client":
+            return give(nil, scopes: ["*"])
+        case "password":
+            guard let person = request["username"].flatMap({ community.person(named: $0) }),
+                request["password"] == "\(person.name)-password"
+            else { return .written(["error": "invalid_grant"]) }
+            return give(person, scopes: ["*"])
+        default: return .written(["error": "unsupported_grant_type"])
+        }
+    }
+
+    private func give(
+        _ person: Person?,
+        scopes: Set<String>,
+        renewable: Bool = false,
+        refresh: String? = nil
+    ) -> WebAnswer {
+        let token = person.map(newToken) ?? Base64URL.random(bytes: 24)
+        let refresh = refresh ?? (renewable ? "\(token)-refresh" : nil)
+        grants.put(
+            token,
+            Grants.Grant(
+                person: person?.number,
+                app: clientID,
+                scopes: scopes,
+                expiry: clock.now + 86_400,
+                refresh: refresh
+            )
+        )
+        let given: JSONValue = [
+            "access_token": .string(token), "token_type": "bearer", "expires_in": 86_400,
+            "scope": .string(scopes.sorted().joined(separator: " ")),
+        ]
+        return .written(refresh.map { given.with(["refresh_token": .string($0)]) } ?? given)
+    }
+}

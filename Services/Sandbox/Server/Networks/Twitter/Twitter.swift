@@ -1,0 +1,209 @@
+import Foundation
+import NIOHTTP1
+import Wire
+
+/// Twitter: 1.1 as of 2015 to 2019 with OAuth 1.0a, and X's v2 with OAuth 2 or 1.0a, over the same people and posts.
+struct Twitter: PlayedNetwork {
+    let service = SandboxService.twitter
+    let community: Community
+    let grants: Grants
+    let clock: SandboxClock
+    let media: SeededMedia
+    let judge: OAuth1Judge
+    let hooks: TwitterWebhooks
+    let uploads = OwnedThings<TwitterUpload>(after: 1_149_867_885_923_356_672)
+
+    init(_ parts: NetworkParts) {
+        clock = parts.clock
+        media = parts.media
+        community = parts.community(offset: 155, ids: .timed(epoch: 1_288_834_974_657, shift: 22))
+        grants = Grants(clock: parts.clock)
+        judge = OAuth1Judge(
+            key: "roost-twitter",
+            secret: "roost-twitter-secret",
+            grants: grants,
+            clock: parts.clock
+        )
+        hooks = TwitterWebhooks(parts.calls, community: community, secret: "roost-twitter-secret", clock: clock)
+        for person in community.people { _ = account(person) }
+        hooks.listen()
+    }
+
+    func account(_ person: Person) -> NetworkAccount {
+        let token = fixedToken(person)
+        if case .unknown = grants.find(token) {
+            var grant = Grants.Grant(person: person.number, app: clientID, scopes: Self.scopes)
+            grant.secret = "\(token)-secret"
+            grant.refresh = "\(token)-refresh"
+            grants.put(token, grant)
+        }
+        return NetworkAccount(
+            name: person.name,
+            id: String(person.id),
+            accessToken: token,
+            accessTokenSecret: "\(token)-secret",
+            refreshToken: "\(token)-refresh"
+        )
+    }
+
+    static let scopes: Set<String> = [
+        "tweet.read", "tweet.write", "users.read", "dm.read", "dm.write", "like.read", "like.write", "media.write",
+        "offline.access", "users.email",
+    ]
+
+    var deliveries: Webhooks? { hooks.deliveries }
+
+    // MARK: Who asks
+
+    func caller(of request: NetworkRequest) throws -> Caller? {
+        let path = request.path.joined(separator: "/")
+        let isOpen = ["oauth/", "oauth2/", "i/oauth2/", "2/oauth2/"].contains { path.hasPrefix($0) }
+        guard !isOpen else { return nil }
+        let isNew = request.path.first == "2"
+        if OAuth1Judge.isSigned(request) { return try signed(request, isNew: isNew) }
+        guard let token = request.bearer else {
+            throw isNew ? Self.problem(401, "Unauthorized") : Self.flaw(215, "Bad Authentication data.", .badRequest)
+        }
+        if token == "\(clientID)-app-token" {
+            return Caller(person: .nobody, token: token, scopes: ["app"], app: clientID)
+        }
+        do {
+            let caller = try caller(token: token)
+            guard isNew else {
+                throw Self.flaw(220, "Your credentials do not allow access to this resource.", .forbidden)
+            }
+            return caller
+        } catch is GrantFlaw {
+            throw isNew ? Self.problem(401, "Unauthorized") : Self.flaw(89, "Invalid or expired token.", .unauthorized)
+        }
+    }
+
+    private func signed(_ request: NetworkRequest, isNew: Bool) throws -> Caller {
+        do {
+            let signed = try judge.judge(request)
+            guard let token = signed.token else { throw OAuth1Judge.Flaw.token }
+            return try caller(token: token)
+        } catch OAuth1Judge.Flaw.timestamp where !isNew {
+            throw Self.flaw(135, "Timestamp out of bounds.", .unauthorized)
+        } catch OAuth1Judge.Flaw.token where !isNew {
+            throw Self.flaw(89, "Invalid or expired token.", .unauthorized)
+        } catch is GrantFlaw where !isNew {
+            throw Self.flaw(89, "Invalid or expired token.", .unauthorized)
+        } catch {
+            throw isNew
+                ? Self.problem(401, "Unauthorized") : Self.flaw(32, "Could not authenticate you.", .unauthorized)
+        }
+    }
+
+    // MARK: Limits and refusals
+
+    func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? {
+        guard caller != nil else { return nil }
+        let path = request.path.joined(separator: "/").replacing(".json", with: "")
+        let quarter: TimeInterval = 900
+        switch (request.method, path) {
+        case (_, "1.1/statuses/home_timeline"): return RateBudget(name: path, limit: 15, window: quarter)
+        case (_, "1.1/statuses/mentions_timeline"): return RateBudget(name: path, limit: 75, window: quarter)
+        case (.GET, let path) where path.hasPrefix("1.1/direct_messages"):
+            return RateBudget(name: path, limit: 15, window: quarter)
+        case (.POST, "1.1/statuses/update"): return RateBudget(name: path, limit: 300, window: 10_800)
+        case (.GET, let path) where path.hasPrefix("1.1/"): return RateBudget(name: path, limit: 180, window: quarter)
+        case (_, let path) where path.hasSuffix("/reverse_chronological"):
+            return RateBudget(name: "timeline", limit: 180, window: quarter)
+        case (_, let path) where path.hasSuffix("/mentions"):
+            return RateBudget(name: "mentions", limit: 300, window: quarter)
+        case (.GET, let path) where path.contains("dm_"): return RateBudget(name: "dm", limit: 15, window: quarter)
+        case (.POST, let path) where path.contains("dm_"):
+            return RateBudget(name: "dm post", limit: 15, window: quarter)
+        case (.POST, "2/tweets"): return RateBudget(name: "tweets", limit: 100, window: quarter)
+        case (.POST, let path) where path.hasSuffix("/likes"):
+            return RateBudget(name: "likes", limit: 50, window: quarter)
+        case (_, "2/users/me"): return RateBudget(name: "me", limit: 75, window: quarter)
+        case (_, let path) where path.contains("media/upload"):
+            return RateBudget(name: "media", limit: 500, window: quarter)
+        default: return RateBudget(name: "rest", limit: 900, window: quarter)
+        }
+    }
+
+    func fields(of standing: RateStanding, at time: Date) -> HTTPHeaders {
+        [
+            "x-rate-limit-limit": String(standing.limit), "x-rate-limit-remaining": String(standing.remaining),
+            "x-rate-limit-reset": String(Int(standing.resetsAt.timeIntervalSince1970)),
+        ]
+    }
+
+    func refusal(_ failure: NetworkFailure, of request: NetworkRequest) -> WebAnswer {
+        let isNew = request.path.first == "2"
+        switch failure {
+        case .limited(let time):
+            var answer =
+                isNew
+                ? Self.problem(429, "Too Many Requests").answer
+                : Self.flaw(88, "Rate limit exceeded", .tooManyRequests).answer
+            answer.headers.add(name: "x-rate-limit-limit", value: "15")
+            answer.headers.add(name: "x-rate-limit-remaining", value: "0")
+            answer.headers.add(name: "x-rate-limit-reset", value: String(Int(time.timeIntervalSince1970)))
+            return answer
+        case .unwell(let status):
+            return isNew
+                ? Self.problem(status, "Service Unavailable").answer
+                : Self.flaw(status == 503 ? 130 : 131, "Over capacity", HTTPResponseStatus(statusCode: status)).answer
+        case .expired:
+            return isNew
+                ? Self.problem(401, "Unauthorized").answer
+                : Self.flaw(89, "Invalid or expired token.", .unauthorized).answer
+        case .other(let status, let reason):
+            // A number is one of Twitter's own codes.
+            return isNew
+                ? Self.problem(status, reason).answer
+                : Self.flaw(Int(reason) ?? 131, reason, HTTPResponseStatus(statusCode: status)).answer
+        case .nothing:
+            return isNew
+                ? Self.problem(404, "Not Found Error").answer
+                : Self.flaw(34, "Sorry, that page does not exist.", .notFound).answer
+        }
+    }
+
+    /// A refusal of 1.1's.
+    static func flaw(_ code: Int, _ message: String, _ status: HTTPResponseStatus) -> NetworkRefusal {
+        let error: JSONValue = ["code": .int(code), "message": .string(message)]
+        return NetworkRefusal(.written(["errors": [error]], status), String(code))
+    }
+
+    /// A refusal of v2's.
+    static func problem(
+        _ status: Int,
+        _ title: String,
+        type: String = "about:blank",
+        detail: String? = nil
+    )
+        -> NetworkRefusal
+    {
+        let problem: JSONValue = [
+            "title": .string(title), "type": .string(type), "status": .int(status), "detail": .string(detail ?? title),
+        ]
+        var answer = WebAnswer.written(problem, HTTPResponseStatus(statusCode: status))
+        answer.headers.replaceOrAdd(name: "content-type", value: "application/problem+json")
+        return NetworkRefusal(answer, title)
+    }
+
+    // MARK: Routes
+
+    func reply(to request: NetworkRequest, by caller: Caller?) throws -> WebReply {
+        var path = request.path
+        if let last = path.last, last.hasSuffix(".json") { path[path.count - 1].removeLast(5) }
+        if ["oauth", "i", "oauth2"].contains(path.first) || path.starts(with: ["2", "oauth2"]) {
+            return .answer(try authorization(request, path) ?? refusal(.nothing, of: request))
+        }
+        guard let caller, let version = path.first else { return .answer(refusal(.nothing, of: request)) }
+        path.removeFirst()
+        if version == "1.1", path.starts(with: ["account_activity"]) || path.first == "webhooks" {
+            return try webhooks(request, path, by: caller)
+        }
+        if version == "2", path.first == "webhooks" || path.first == "account_activity" {
+            return try webhooks(request, path, by: caller)
+        }
+        let answer = version == "2" ? try second(request, path, by: caller) : try first(request, path, by: caller)
+        return .answer(answer ?? refusal(.nothing, of: request))
+    }
+}

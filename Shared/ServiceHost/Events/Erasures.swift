@@ -1,0 +1,140 @@
+package import Foundation
+package import Logging
+package import Postgres
+package import ServiceLifecycle
+package import Wire
+
+/// Answers `user.deleted` once nothing of that person is left here.
+///
+/// A service wipes somebody as it likes, in the transaction that takes the event or behind it. That it was asked is noted in
+/// that same transaction; when it finds nothing left, the answer is written to its outbox and the note goes.
+package struct Erasures: Sendable {
+    /// How many are looked at in one statement.
+    private static let batch = 100
+
+    private let service: String
+    private let database: PostgresPool
+    private let events: EventOutbox
+    private let logger: Logger
+    private let isGone: @Sendable (Erasure) async throws -> Bool
+
+    /// The answers of one service.
+    ///
+    /// - Parameters:
+    ///   - service: its name, which the answer says.
+    ///   - database: where it keeps what it was asked.
+    ///   - events: where its answers go.
+    ///   - logger: hears of rounds that fail.
+    ///   - isGone: whether there is nothing left; asked about once a second, and it may wipe some more itself. A service that
+    ///     wipes all in the transaction that takes the event has nothing to look for.
+    package init(
+        of service: String,
+        database: PostgresPool,
+        events: EventOutbox,
+        logger: Logger,
+        isGone: @escaping @Sendable (Erasure) async throws -> Bool = { _ in true }
+    ) {
+        self.service = service
+        self.database = database
+        self.events = events
+        self.logger = logger
+        self.isGone = isGone
+    }
+
+    /// The table, for a service that keeps something of people; `name` is its place among the service's own migrations.
+    package static func migration(_ name: String) -> Migration {
+        Migration(name: name, sql: PackageResources.erasures_sql)
+    }
+
+    /// Notes, in the transaction that takes the event, that an answer is waited for; without a `departure` none is.
+    ///
+    /// The answers that he was given to requests with an `Idempotency-Key` go here and now, in every service alike.
+    package func begin(
+        _ user: User.ID,
+        _ departure: Departure?,
+        number: Int64? = nil,
+        at moment: Date,
+        in db: PostgresTransaction
+    ) async throws {
+        let store = ErasureStore(db: db)
+        try await store.forgetAnswers(to: user)
+        guard let departure else { return }
+        try await store.insert(departure, user, number: number, at: moment)
+    }
+
+    /// Looks once at all whom somebody waits for, and answers for those who are gone.
+    package func answer() async throws {
+        var last: Int64 = 0
+        while true {
+            let some = try await ErasureStore(db: database).list(after: last, limit: Self.batch)
+            for erasure in some where try await isGone(erasure) { try await answer(erasure) }
+            guard some.count == Self.batch, let end = some.last else { return }
+            last = end.id
+        }
+    }
+
+    private func answer(_ erasure: Erasure) async throws {
+        try await database.transaction { db in
+            // Another instance may have answered meanwhile.
+            guard try await ErasureStore(db: db).delete(erasure) else { return }
+            try await events.write(UserErased(departure: erasure.departure, service: service), in: db)
+        }
+    }
+
+    package var background: any Service {
+        Periodic("answers about deleted people", every: .seconds(1), logger: logger, answer)
+    }
+}
+
+/// Somebody of whom nothing is to be left here.
+package struct Erasure: Sendable {
+    let id: Int64
+    package let departure: Departure
+    package let user: User.ID
+    /// The number that he went by here, where he had one.
+    package let number: Int64?
+}
+
+/// The table `erasures`, and of `idempotency_keys` what goes with a person.
+struct ErasureStore {
+    let db: any PostgresExecutor
+
+    func insert(_ departure: Departure, _ user: User.ID, number: Int64?, at moment: Date) async throws {
+        try await db.run(
+            """
+            INSERT INTO erasures (departure_id, round, application_id, user_id, person_number, begun_at)
+            VALUES (
+                \(departure.id), \(departure.round), \(user.application), \(user.user), \(number), \(moment)
+            )
+            ON CONFLICT ON CONSTRAINT erasures_round_key DO NOTHING
+            """
+        )
+    }
+
+    func list(after id: Int64, limit: Int) async throws -> [Erasure] {
+        try await db.all(
+            """
+            SELECT erasure_id, departure_id, round, application_id, user_id, person_number FROM erasures
+            WHERE erasure_id > \(id) ORDER BY erasure_id LIMIT \(limit)
+            """
+        ) { row in
+            Erasure(
+                id: try row.int64("erasure_id"),
+                departure: Departure(id: try row.uuid("departure_id"), round: try row.int("round")),
+                user: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),
+                number: try row.decode("person_number")
+            )
+        }
+    }
+
+    /// False if it is not there any more.
+    func delete(_ erasure: Erasure) async throws -> Bool {
+        try await db.run("DELETE FROM erasures WHERE erasure_id = \(erasure.id)") == 1
+    }
+
+    func forgetAnswers(to user: User.ID) async throws {
+        try await db.run(
+            "DELETE FROM idempotency_keys WHERE application_id = \(user.application) AND user_id = \(user.user)"
+        )
+    }
+}

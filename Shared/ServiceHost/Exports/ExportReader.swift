@@ -1,0 +1,56 @@
+package import NIOCore
+import Wire
+
+/// Reads a service's part of an export as it comes: what is taken is told on at once.
+package struct ExportReader {
+    /// What has come.
+    package enum Part: Sendable {
+        case begin(name: String, isPacked: Bool)
+        case bytes(ByteBuffer)
+    }
+
+    private var waiting = ByteBuffer()
+    private var isInFile = false
+    /// Whether the word was there that this was all.
+    package private(set) var isWhole = false
+
+    package init() {}
+
+    /// The parts that are complete with these bytes.
+    ///
+    /// - Throws: `badGateway` where they are not what an `ExportWriter` writes.
+    package mutating func take(_ bytes: ByteBuffer) throws -> [Part] {
+        waiting.writeImmutableBuffer(bytes)
+        var parts: [Part] = []
+        while let (kind, content) = try next() {
+            switch kind {
+            case .text, .packed:
+                guard let name = String(validating: content.readableBytesView, as: UTF8.self) else {
+                    throw Self.malformed
+                }
+                isInFile = true
+                parts.append(.begin(name: name, isPacked: kind == .packed))
+            case .bytes:
+                guard isInFile else { throw Self.malformed }
+                parts.append(.bytes(content))
+            case .end:
+                isWhole = true
+            }
+        }
+        waiting.discardReadBytes()
+        return parts
+    }
+
+    private mutating func next() throws -> (ExportFrame, ByteBuffer)? {
+        guard !isWhole || waiting.readableBytes == 0 else { throw Self.malformed }
+        guard let head = waiting.getBytes(at: waiting.readerIndex, length: ExportFrame.headerSize) else { return nil }
+        let length = head[1...].reduce(0) { $0 << 8 | Int($1) }
+        guard let kind = ExportFrame(rawValue: head[0]), length <= ExportFrame.limit else { throw Self.malformed }
+        guard waiting.readableBytes >= ExportFrame.headerSize + length else { return nil }
+        waiting.moveReaderIndex(forwardBy: ExportFrame.headerSize)
+        guard let content = waiting.readSlice(length: length) else { return nil }
+        return (kind, content)
+    }
+
+    private static let malformed = APIError(.badGateway, "bad_answer", "a service's part of the export makes no sense")
+}

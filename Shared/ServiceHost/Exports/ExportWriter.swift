@@ -1,0 +1,94 @@
+package import Blobs
+import Foundation
+import Hummingbird
+package import NIOCore
+import Wire
+
+/// Writes what a service keeps of somebody as files, as they go over the wire: when a method returns, its bytes are on their
+/// way, and nothing is held.
+package struct ExportWriter {
+    private let sink: Sink
+
+    init(_ writer: any ResponseBodyWriter) {
+        sink = Sink(writer)
+    }
+
+    /// A file with one value as JSON.
+    package mutating func json(_ name: String, _ value: some Encodable) async throws {
+        try await begin(name, .text)
+        try await sink.send(.bytes, ByteBuffer(bytes: try WireJSON.encoder(sortedKeys: true).encode(value)))
+    }
+
+    /// A file with a JSON array of all things, page by page; `next` is asked for the page behind a place, and answers with
+    /// where the one after it begins, nil after the last.
+    package mutating func list<Place: Sendable>(
+        _ name: String,
+        _ next: (_ after: Place?) async throws -> (things: [any Encodable & Sendable], after: Place?)
+    ) async throws {
+        let encoder = WireJSON.encoder(sortedKeys: true)
+        try await begin(name, .text)
+        var separator = "[\n"
+        var place: Place?
+        repeat {
+            let page = try await next(place)
+            for thing in page.things {
+                var line = ByteBuffer(string: separator)
+                line.writeBytes(try encoder.encode(thing))
+                try await sink.send(.bytes, line)
+                separator = ",\n"
+            }
+            place = page.after
+        } while place != nil
+        try await sink.send(.bytes, ByteBuffer(string: separator == "[\n" ? "[]\n" : "\n]\n"))
+    }
+
+    /// A file that is there as bytes: a picture, say, whose bytes are packed already.
+    package mutating func file(
+        _ name: String,
+        _ read: (_ piece: (ByteBuffer) async throws -> Void) async throws -> Void
+    ) async throws {
+        try await begin(name, .packed)
+        let sink = sink
+        try await read { piece in try await sink.send(.bytes, piece) }
+    }
+
+    /// A file that is kept as a blob; nothing where it was deleted meanwhile.
+    package mutating func file(_ name: String, _ key: BlobKey, in blobs: any BlobStore) async throws {
+        guard let blob = try await blobs.open(key) else { return }
+        try await file(name) { piece in try await blob.read(0..<blob.size, piece) }
+    }
+
+    mutating func end() async throws {
+        try await sink.send(.end, ByteBuffer())
+        try await sink.finish()
+    }
+
+    private mutating func begin(_ name: String, _ kind: ExportFrame) async throws {
+        try await sink.send(kind, ByteBuffer(string: name))
+    }
+
+    /// Where frames go.
+    private final class Sink {
+        private var writer: any ResponseBodyWriter
+
+        init(_ writer: any ResponseBodyWriter) {
+            self.writer = writer
+        }
+
+        /// In several frames, where there are more bytes than go into one.
+        func send(_ kind: ExportFrame, _ bytes: ByteBuffer) async throws {
+            var rest = bytes
+            repeat {
+                let part = rest.readSlice(length: min(rest.readableBytes, ExportFrame.limit)) ?? ByteBuffer()
+                var frame = ByteBuffer()
+                frame.reserveCapacity(ExportFrame.headerSize + part.readableBytes)
+                frame.writeInteger(kind.rawValue)
+                frame.writeInteger(UInt32(part.readableBytes))
+                frame.writeImmutableBuffer(part)
+                try await writer.write(frame)
+            } while rest.readableBytes > 0
+        }
+
+        func finish() async throws { try await writer.finish(nil) }
+    }
+}

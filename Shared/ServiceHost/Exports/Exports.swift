@@ -1,0 +1,76 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+package import ServiceClient
+package import Wire
+
+/// Gives auth, which makes one archive of all, what a service keeps of somebody: at `GET /internal/export`.
+package struct Exports: Sendable {
+    /// Writes all of it.
+    package typealias Fill = @Sendable (User.ID, inout ExportWriter) async throws -> Void
+
+    private let fill: Fill
+
+    package init(_ fill: @escaping Fill) {
+        self.fill = fill
+    }
+
+    package func add(to routes: SuiteRoutes) {
+        routes.neighbour.get("export", use: export)
+    }
+
+    /// The same without a request, for the part of the service that makes the archive.
+    package func export(
+        of user: User.ID,
+        _ consume: @escaping (ExportReader.Part) async throws -> Void
+    ) async throws {
+        var export = ExportWriter(PartTap(consume))
+        try await fill(user, &export)
+        try await export.end()
+    }
+
+    private func export(request: Request, context: NeighbourContext) async throws -> Response {
+        guard context.caller == "auth" else {
+            throw APIError(.forbidden, "auth_only", "this is for the service auth, for its owner")
+        }
+        guard let application = try request.query("applicationId") else { throw APIError.missing("applicationId") }
+        guard let user = try request.query("userId") else { throw APIError.missing("userId") }
+        let body = ResponseBody { [fill] writer in
+            var export = ExportWriter(writer)
+            try await fill(User.ID(application: application, user: user), &export)
+            try await export.end()
+        }
+        return Response(status: .ok, headers: [.contentType: "application/octet-stream"], body: body)
+    }
+}
+
+/// Takes what a writer writes as what a reader reads.
+private final class PartTap: ResponseBodyWriter {
+    private var reader = ExportReader()
+    private let consume: (ExportReader.Part) async throws -> Void
+
+    init(_ consume: @escaping (ExportReader.Part) async throws -> Void) {
+        self.consume = consume
+    }
+
+    func write(_ buffer: ByteBuffer) async throws {
+        for part in try reader.take(buffer) { try await consume(part) }
+    }
+
+    consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}
+
+extension ServiceClient {
+    /// What this service keeps of somebody, told on part by part as it comes.
+    ///
+    /// - Throws: what `consume` throws; `unavailable` where the service is away or breaks off before it has said that this was
+    ///   all.
+    package func export(of user: User.ID, _ consume: (ExportReader.Part) async throws -> Void) async throws {
+        var reader = ExportReader()
+        let query = [("applicationId", user.application), ("userId", user.user)]
+        try await receive("/internal/export", query: query) { bytes in
+            for part in try reader.take(bytes) { try await consume(part) }
+        }
+        guard reader.isWhole else { throw APIError.unavailable("the service \(callee)") }
+    }
+}

@@ -1,0 +1,157 @@
+package import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOPosix
+import NIOSSL
+import ServiceLifecycle
+import Synchronization
+
+/// Why somebody outside was not asked: nothing was sent.
+package struct OutsideUnreachable: Error {
+    /// In a few words, of which none is a user's.
+    package let reason: String
+}
+
+/// The connections of a service to the world outside, shared by all who ask there.
+///
+/// Hosts that users name have a client for each address that they were found at: the address that was looked at is the
+/// one connected to, so a name that means one thing to who checks and another to who connects gains nothing.
+package final class OutsideConnections: Service, Sendable {
+    /// For what the operator has set.
+    package let open: HTTPClient
+
+    private struct Place: Hashable {
+        let host: String
+        let address: String
+    }
+
+    private struct Kept {
+        let client: HTTPClient
+        var usedAt: ContinuousClock.Instant
+    }
+
+    private struct State {
+        var clients: [Place: Kept] = [:]
+        var found: [String: (address: String, until: ContinuousClock.Instant)] = [:]
+        var isOver = false
+    }
+
+    private let configuration: HTTPClient.Configuration
+    private let state = Mutex(State())
+    /// Look-ups block, and names are anybody's: they have threads of their own.
+    private let threads = NIOThreadPool(numberOfThreads: 4)
+    private let maximumPlaces = 512
+
+    /// - Parameter trustedCA: certificates of authorities that are trusted beside the machine's, PEM.
+    /// - Throws: `SettingError` for certificates that cannot be read.
+    package init(trustedCA: String?) throws {
+        var configuration = HTTPClient.Configuration(
+            tlsConfiguration: try TLSConfiguration.outside(trustedCA: trustedCA),
+            redirectConfiguration: .disallow,
+            timeout: HTTPClient.Configuration.Timeout(connect: .seconds(5)),
+            decompression: .disabled
+        )
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
+        configuration.connectionPool.idleTimeout = .seconds(30)
+        // Said at once rather than at the deadline.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        self.configuration = configuration
+        open = HTTPClient(eventLoopGroup: MultiThreadedEventLoopGroup.singleton, configuration: configuration)
+        threads.start()
+    }
+
+    /// Connections to a host that a user has named.
+    ///
+    /// - Throws: `OutsideUnreachable` where it is nowhere, or nowhere that may be asked.
+    package func guarded(_ origin: HTTPOrigin, by hosts: OutsideHosts) async throws -> HTTPClient {
+        guard !hosts.isAllowed(host: origin.host, port: origin.port) else { return open }
+        let address = try await address(of: origin)
+        let place = Place(host: origin.host, address: address)
+        let (client, dropped) = try state.withLock { state in
+            guard !state.isOver else { throw OutsideUnreachable(reason: "the service is stopping") }
+            if let kept = state.clients[place] {
+                state.clients[place]?.usedAt = .now
+                return (kept.client, [HTTPClient]())
+            }
+            var configuration = configuration
+            configuration.dnsOverride = [origin.host: address]
+            configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 16
+            let client = HTTPClient(
+                eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+                configuration: configuration
+            )
+            state.clients[place] = Kept(client: client, usedAt: .now)
+            return (client, takeOldest(from: &state))
+        }
+        for client in dropped { Task { await Self.close(client) } }
+        return client
+    }
+
+    /// The clients used longest ago, where there are too many.
+    private func takeOldest(from state: inout State) -> [HTTPClient] {
+        guard state.clients.count > maximumPlaces else { return [] }
+        let oldest = state.clients.sorted { $0.value.usedAt < $1.value.usedAt }.prefix(maximumPlaces / 8)
+        for (place, _) in oldest { state.clients[place] = nil }
+        return oldest.map(\.value.client)
+    }
+
+    private func address(of origin: HTTPOrigin) async throws -> String {
+        let known = state.withLock { state in
+            state.found[origin.host].flatMap { $0.until > .now ? $0.address : nil }
+        }
+        if let known { return known }
+        let bare = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
+        let found = try await threads.runIfActive { Self.lookUp(bare) }
+        guard let address = found.first(where: OutsideHosts.isPublic) else {
+            throw OutsideUnreachable(reason: found.isEmpty ? "no such host" : "the host is not a public one")
+        }
+        state.withLock { state in
+            if state.found.count >= maximumPlaces * 4 { state.found.removeAll() }
+            state.found[origin.host] = (address.description, .now + .seconds(30))
+        }
+        return address.description
+    }
+
+    private static func lookUp(_ host: String) -> [IPAddress] {
+        var hints = addrinfo()
+        hints.ai_protocol = Int32(IPPROTO_TCP)
+        var first: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, nil, &hints, &first) == 0 else { return [] }
+        defer { freeaddrinfo(first) }
+        var found: [IPAddress] = []
+        var next = first
+        while let entry = next?.pointee {
+            if let address = numeric(entry) { found.append(address) }
+            next = entry.ai_next
+        }
+        return found
+    }
+
+    private static func numeric(_ entry: addrinfo) -> IPAddress? {
+        var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        let length = socklen_t(text.count)
+        guard getnameinfo(entry.ai_addr, entry.ai_addrlen, &text, length, nil, 0, NI_NUMERICHOST) == 0 else {
+            return nil
+        }
+        return IPAddress(String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+
+    /// Keeps the connections until the service stops, and lets requests under way end first.
+    package func run() async throws {
+        try? await gracefulShutdown()
+        await shutdown()
+    }
+
+    package func shutdown() async {
+        let clients = state.withLock { state in
+            state.isOver = true
+            defer { state.clients = [:] }
+            return state.clients.values.map(\.client)
+        }
+        for client in clients + [open] { await Self.close(client) }
+        try? await threads.shutdownGracefully()
+    }
+
+    /// Closed twice, or with requests under way, it says so; there is nobody left whom that would help.
+    private static func close(_ client: HTTPClient) async { try? await client.shutdown() }
+}

@@ -1,0 +1,67 @@
+import AsyncHTTPClient
+import ChildProcesses
+import Foundation
+import NIOCore
+import NIOHTTP1
+import TestSupport
+import Wire
+
+/// Other people's libraries of tokens and of OpenID Connect (scripts/auth-oracle.txt).
+enum AuthOracle {
+    /// What PyJWT and joserfc make of a token by a key document; null each where it refuses.
+    static func judge(_ token: String, keys: JSONValue, issuer: String, audience: String) async throws -> JSONValue {
+        let question: JSONValue = .object([
+            "token": .string(token), "keys": keys, "issuer": .string(issuer), "audience": .string(audience),
+        ])
+        let command = ProcessCommand(
+            try await PythonPrograms.path("auth"),
+            ["\(PythonPrograms.scripts)/auth-oracle.py", String(decoding: try question.compact(), as: UTF8.self)],
+            environment: ProcessInfo.processInfo.environment
+        )
+        let (status, output) = try await command.run(within: .seconds(60))
+        // What the libraries warn of comes before.
+        guard status.isSuccess, let answer = output.split(separator: "\n").last else { throw TestSupportError(output) }
+        return try JSONText.parse(answer.utf8)
+    }
+}
+
+/// A provider of OpenID Connect that nobody here wrote, gone with the scope.
+struct MockProvider: Sendable {
+    let port: LoopbackPort
+
+    /// As it calls itself.
+    var url: String { "http://127.0.0.1:\(port.number)" }
+
+    static func with(people: [String], _ body: (MockProvider) async throws -> Void) async throws {
+        let provider = MockProvider(port: try LoopbackPort.free())
+        var command = ProcessCommand(
+            try await PythonPrograms.path("auth"),
+            ["-m", "oidc_provider_mock", "--port", "\(provider.port.number)"]
+                + people.flatMap { ["--user-claims", $0] },
+            environment: ProcessInfo.processInfo.environment
+        ).privileged(signalOnParentDeath: "KILL")
+        command.output = .discarded
+        let process = try await ChildProcess.start(command)
+        let outcome: Result<Void, any Error>
+        do {
+            try await eventually(within: .seconds(30), "answering") {
+                guard process.status == nil else { throw TestSupportError("oidc-provider-mock ended") }
+                // Silence: it is asked again.
+                return (try? await provider.isReady()) ?? false
+            }
+            outcome = .success(try await body(provider))
+        } catch {
+            outcome = .failure(error)
+        }
+        process.signal(SIGKILL)
+        _ = await process.exit()
+        try outcome.get()
+    }
+
+    private func isReady() async throws -> Bool {
+        let request = HTTPClientRequest(url: "\(url)/.well-known/openid-configuration")
+        let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(5))
+        _ = try await answer.body.collect(upTo: 1 << 20)
+        return answer.status == .ok
+    }
+}

@@ -1,0 +1,199 @@
+import Crypto
+import CryptoExtras
+import Foundation
+import TestSupport
+import Testing
+import Wire
+
+@testable import AuthServer
+
+/// ID tokens that are not what they say; each is refused, for the reason that it is refused for.
+@Suite struct IDTokenTests {
+    @Test(arguments: ["RS256", "ES256", "EdDSA"])
+    func aTokenCountsByEachAlgorithm(_ algorithm: String) throws {
+        let signer = try ProviderSigner()
+        let claims = try signer.read(try signer.token(algorithm))
+        #expect(claims.subject == "248289761001")
+        #expect(claims.client == ProviderSigner.client)
+        #expect(claims.email == "ana@example.org" && claims.isEmailVerified)
+        #expect(claims.name == "Ana Albers")
+    }
+
+    @Test func everyClaimIsHeldToItsMeaning() throws {
+        let signer = try ProviderSigner()
+        let wrong: [(String, JSONValue?, APIError)] = [
+            ("iss", "https://id.example.org/", ProofRefusal.issuer), ("iss", nil, ProofRefusal.issuer),
+            ("iss", "https://evil.example", ProofRefusal.issuer), ("iss", .array([]), ProofRefusal.issuer),
+            ("aud", "another-app", ProofRefusal.audience), ("aud", nil, ProofRefusal.audience),
+            ("aud", .array([]), ProofRefusal.audience), ("aud", .integer(1), ProofRefusal.audience),
+            ("aud", .array([.string(ProviderSigner.client), "another-app"]), ProofRefusal.audience),
+            ("azp", "another-app", ProofRefusal.audience), ("azp", .integer(1), ProofRefusal.audience),
+            ("exp", .integer(1_795_000_000), ProofRefusal.expired), ("exp", nil, ProofRefusal.claims),
+            ("exp", "1795003600", ProofRefusal.claims), ("exp", .integer(-1), ProofRefusal.claims),
+            ("exp", .integer(.max), ProofRefusal.claims), ("exp", .bool(true), ProofRefusal.claims),
+            ("iat", .integer(1_795_000_061), ProofRefusal.early), ("iat", nil, ProofRefusal.claims),
+            ("nbf", .integer(1_795_000_061), ProofRefusal.early), ("nbf", "now", ProofRefusal.claims),
+            ("sub", nil, ProofRefusal.claims), ("sub", "", ProofRefusal.claims),
+            ("sub", .integer(7), ProofRefusal.claims),
+            ("sub", .string(String(repeating: "7", count: 256)), ProofRefusal.claims),
+        ]
+        for (name, value, refusal) in wrong {
+            var claims = ProviderSigner.claims
+            claims[name] = value
+            #expect(throws: refusal, "\(name): \(value.map { "\($0)" } ?? "missing")") {
+                try signer.read(try signer.token(claims: claims))
+            }
+        }
+    }
+
+    @Test func anAudienceMayBeOneOfSeveralOfOurs() throws {
+        let signer = try ProviderSigner()
+        var claims = ProviderSigner.claims
+        claims["aud"] = .array(["roost-ios"])
+        #expect(try signer.read(try signer.token(claims: claims)).client == "roost-ios")
+        claims["aud"] = .array(["another-app", "roost-web"])
+        claims["azp"] = "roost-ios"
+        #expect(try signer.read(try signer.token(claims: claims)).client == "roost-web")
+    }
+
+    @Test func timesMayHaveFractionsAndClocksMayDiffer() throws {
+        let signer = try ProviderSigner()
+        var claims = ProviderSigner.claims
+        claims["iat"] = .number(1_795_000_059.5)
+        claims["exp"] = .number(1_795_000_000.5)
+        #expect(try signer.read(try signer.token(claims: claims)).subject == "248289761001")
+    }
+
+    @Test func applesWordForVerifiedIsText() throws {
+        let signer = try ProviderSigner()
+        for (value, isVerified) in [
+            ("true" as JSONValue, true), ("false", false), (.integer(1), false), (.null, false),
+        ] {
+            var claims = ProviderSigner.claims
+            claims["email_verified"] = value
+            #expect(try signer.read(try signer.token(claims: claims)).isEmailVerified == isVerified)
+        }
+    }
+
+    @Test func noOtherAlgorithmIsTaken() throws {
+        let signer = try ProviderSigner()
+        for algorithm in ["none", "None", "nOnE", "", "HS256", "RS384", "RS512", "PS256", "ES384", "rs256"] {
+            #expect(throws: ProofRefusal.malformed, "\(algorithm)") { try signer.read(try signer.token(algorithm)) }
+            let header: [String: JSONValue] = ["alg": .string(algorithm), "kid": "rsa"]
+            let input = ProviderSigner.input(header, .object(ProviderSigner.claims))
+            for unsigned in ["\(input).", input, "\(input).."] {
+                #expect(throws: ProofRefusal.malformed) { try signer.read(unsigned) }
+            }
+        }
+    }
+
+    @Test func aPublicKeyIsNoSecret() throws {
+        let signer = try ProviderSigner()
+        let input = ProviderSigner.input(["alg": "HS256", "kid": "rsa"], .object(ProviderSigner.claims))
+        for secret in [signer.rsa.publicKey.derRepresentation, Data(signer.rsa.publicKey.pemRepresentation.utf8)] {
+            let code = HMAC<SHA256>.authenticationCode(for: Data(input.utf8), using: SymmetricKey(data: secret))
+            #expect(throws: ProofRefusal.malformed) { try signer.read("\(input).\(Base64URL.encode(Data(code)))") }
+        }
+    }
+
+    @Test func aKeyVerifiesByItsOwnAlgorithmAlone() throws {
+        let signer = try ProviderSigner()
+        for (algorithm, kid) in [("ES256", "rsa"), ("RS256", "p256"), ("EdDSA", "p256"), ("ES256", "ed25519")] {
+            #expect(throws: ProofRefusal.unknownKey, "\(algorithm) by \(kid)") {
+                try signer.read(try signer.token(algorithm, header: ["kid": .string(kid)]))
+            }
+        }
+        let other = try ProviderSigner()
+        #expect(throws: ProofRefusal.signature) { try signer.read(try other.token("ES256")) }
+        #expect(throws: ProofRefusal.signature) { try signer.read(try other.token("EdDSA")) }
+        let input = ProviderSigner.input(["alg": "RS256", "kid": "rsa"], .object(ProviderSigner.claims))
+        let padded = Base64URL.encode(try signer.signature(of: input, "PS256"))
+        #expect(throws: ProofRefusal.signature) { try signer.read("\(input).\(padded)") }
+    }
+
+    @Test func aTokenBringsNoKeyAndAsksForNoExtension() throws {
+        let signer = try ProviderSigner()
+        let fields: [(String, JSONValue)] = [
+            ("jwk", .object(["kty": "RSA"])), ("jku", "http://127.0.0.1:1/keys"), ("x5u", "http://127.0.0.1:1/"),
+            ("x5c", .array(["x"])), ("crit", .array(["exp"])), ("crit", .array([])), ("b64", .bool(false)),
+            ("zip", "DEF"), ("enc", "A256GCM"),
+        ]
+        for (name, value) in fields {
+            #expect(throws: ProofRefusal.malformed, "\(name)") {
+                try signer.read(try signer.token(header: [name: value]))
+            }
+        }
+        for type in ["at+jwt", "", "logout+jwt", "dpop+jwt"] {
+            #expect(throws: ProofRefusal.malformed, "typ \(type)") {
+                try signer.read(try signer.token(header: ["typ": .string(type)]))
+            }
+        }
+        for kid in ["", "unknown", "../../dev/null", "x' UNION SELECT '1';--", "RSA"] {
+            #expect(throws: ProofRefusal.unknownKey, "kid \(kid)") {
+                try signer.read(try signer.token(header: ["kid": .string(kid)]))
+            }
+        }
+    }
+
+    @Test func aSignatureHasOneForm() throws {
+        let signer = try ProviderSigner()
+        let input = ProviderSigner.input(["alg": "ES256", "kid": "p256"], .object(ProviderSigner.claims))
+        let signature = try signer.p256.signature(for: Data(input.utf8))
+        for (name, bytes) in [
+            ("DER", signature.derRepresentation), ("zeroes", Data(repeating: 0, count: 64)),
+            ("half", signature.rawRepresentation.prefix(32)), ("ones", Data(repeating: 0xFF, count: 64)),
+            ("twice", signature.rawRepresentation + signature.rawRepresentation),
+        ] {
+            #expect(throws: ProofRefusal.signature, "\(name)") {
+                try signer.read("\(input).\(Base64URL.encode(bytes))")
+            }
+        }
+        let token = try signer.token()
+        #expect(throws: ProofRefusal.malformed) { try signer.read("\(token)=") }
+        #expect(throws: ProofRefusal.malformed) { try signer.read("\(token).x") }
+        #expect(throws: ProofRefusal.malformed) { try signer.read(" \(token)") }
+        #expect(throws: ProofRefusal.malformed) { try signer.read(String(repeating: "x", count: 20_000)) }
+    }
+
+    @Test func aTokenWithoutAKeysNameCountsWhereThereIsOneKey() throws {
+        let signer = try ProviderSigner()
+        let header: [String: JSONValue] = ["alg": "ES256"]
+        let input = ProviderSigner.input(header, .object(ProviderSigner.claims))
+        let token = "\(input).\(Base64URL.encode(try signer.signature(of: input, "ES256")))"
+        #expect(try signer.read(token).subject == "248289761001")
+
+        let document = try signer.document()
+        let twice: JSONValue = .object(["keys": .array(document["keys"].array + document["keys"].array)])
+        #expect(throws: ProofRefusal.unknownKey) { try signer.read(token, keys: twice) }
+    }
+
+    @Test func keysForSomethingElseAreNone() throws {
+        let signer = try ProviderSigner()
+        let weak = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1_024)).publicKey.getKeyPrimitives()
+        let rsa = try signer.document()["keys"][0]
+        let useless: [JSONValue] = [
+            .object([
+                "kty": "RSA", "kid": "rsa", "n": .string(Base64URL.encode(weak.modulus)),
+                "e": .string(Base64URL.encode(weak.publicExponent)),
+            ]),
+            rsa.changing("use", to: "enc"), rsa.changing("alg", to: "RS512"), rsa.changing("kty", to: "oct"),
+            rsa.changing("n", to: "AQAB"), rsa.changing("e", to: "AQ"), rsa.changing("e", to: "AAAB"),
+            rsa.changing("e", to: "AQAC"), rsa.changing("key_ops", to: .array(["encrypt"])),
+            rsa.changing("key_ops", to: "verify"), .null, .object([:]),
+            .object(["kty": "EC", "crv": "P-256", "x": "AQAB", "y": "AQAB"]),
+        ]
+        for key in useless {
+            #expect(throws: ProviderFlaw.self, "\(key)") { try ProviderKeySet(.object(["keys": .array([key])])) }
+        }
+        let verifying = rsa.changing("key_ops", to: .array(["verify"]))
+        #expect(try signer.read(signer.token(), keys: .object(["keys": .array([verifying])])).subject == "248289761001")
+    }
+}
+
+extension JSONValue {
+    fileprivate func changing(_ name: String, to value: JSONValue) -> JSONValue {
+        guard case .object(var fields) = self else { return self }
+        fields[name] = value
+        return .object(fields)
+    }
+}

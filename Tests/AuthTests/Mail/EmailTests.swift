@@ -1,0 +1,197 @@
+import AuthAPI
+import Foundation
+import HTTPTypes
+import Postgres
+import SandboxServer
+import TestSupport
+import Testing
+import Wire
+
+@testable import AuthServer
+
+/// E-mail addresses: whose they are, and how that is shown.
+@Suite(.timeLimit(.minutes(5))) struct EmailTests {
+    @Test func anAddressSignsInFromItsVerificationOn() async throws {
+        try await withMail { scene in
+            let email = "Ada@Example.org"
+            let body = json(["email": .string(email), "password": .string(Auth.password)])
+            #expect(try await scene.auth.post("/auth/register", body).status == 200)
+            #expect(try await scene.auth.login(email).status == 401)
+
+            try await scene.verify(email)
+
+            let ada = try await scene.auth.signIn("ada@example.org")
+            let me = try await scene.auth.me(ada.jwt)
+            #expect(me.json["email"].string == email)
+            #expect(me.json["emailVerified"] == .bool(true))
+        }
+    }
+
+    @Test func aLinkWorksOnceAndForADay() async throws {
+        try await withMail { scene in
+            _ = try await scene.verified("ada", "ada@example.org")
+            let used = try await scene.token(to: "ada@example.org")
+            let again = try await scene.auth.post("/auth/email/verify", json(["token": .string(used)]))
+            #expect(again.status == 400 && again.problem?.code == "invalid_token" && again.problem?.field == "token")
+
+            try await scene.register("bo", "bo@example.org")
+            let late = try await scene.token(to: "bo@example.org")
+            scene.clock.advance(seconds: 86_401)
+            #expect(try await scene.auth.post("/auth/email/verify", json(["token": .string(late)])).status == 400)
+        }
+    }
+
+    @Test(arguments: ["", "x", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "../../x"])
+    func whatIsNoLinkIsRefused(_ token: String) async throws {
+        try await withMail { scene in
+            let answer = try await scene.auth.post("/auth/email/verify", json(["token": .string(token)]))
+            #expect(answer.status == 400 && answer.problem?.field == "token")
+            let reset = try await scene.reset(token, to: "another password")
+            #expect(reset.status == 400 && reset.problem?.field == "token")
+        }
+    }
+
+    @Test func noSecretWaitsInTheDatabase() async throws {
+        try await withMail { scene in
+            try await scene.register("ada", "ada@example.org")
+            let token = try await scene.token(to: "ada@example.org")
+            let kept = try await scene.auth.service.database.pool.all("SELECT hash FROM mail_links") {
+                try $0.decode("hash", as: Data.self)
+            }
+            let hash = try #require(MailToken(token)).hash
+            #expect(kept == [hash])
+        }
+    }
+
+    @Test func anAddressChangesWhenItsLinkIsFollowedAndTheOldOneHears() async throws {
+        try await withMail { scene in
+            let ada = try await scene.verified("ada", "ada@example.org")
+            let change = json(["email": "ada@example.net"])
+            #expect(try await scene.auth.post("/auth/email", change, token: ada.jwt).status == 200)
+            #expect(try await scene.auth.me(ada.jwt).json["email"].string == "ada@example.org")
+
+            try await scene.verify("ada@example.net")
+
+            #expect(try await scene.auth.me(ada.jwt).json["email"].string == "ada@example.net")
+            #expect(try await scene.auth.login("ada@example.org").status == 401)
+            #expect(try await scene.auth.login("ada@example.net").status == 200)
+            #expect(try await scene.mails(to: "ada@example.org", count: 2).last?.subject.contains("changed") == true)
+        }
+    }
+
+    /// Who is called how on the new device is not said: that is what whoever signed in says himself.
+    @Test func aSignInOnANewDeviceIsWrittenOf() async throws {
+        try await withMail { scene in
+            _ = try await scene.verified("ada", "ada@example.org")
+            _ = try await scene.auth.login("ada", device: "phone", userAgent: "https://evil.example")
+            _ = try await scene.auth.login("ada", device: "phone")
+            // Nobody knows whose address this is.
+            try await scene.register("bo", "bo@example.org")
+            for device in ["phone", "tablet"] { _ = try await scene.auth.login("bo", device: device) }
+            try await scene.settle()
+
+            let mails = try await scene.mails(to: "ada@example.org", count: 2)
+            #expect(mails.map(\.subject).dropFirst() == ["Somebody signed in to Roost on a new device"])
+            #expect(mails.last?.text.contains("evil") == false)
+            #expect(try await scene.mails(to: "bo@example.org").count == 1)
+        }
+    }
+
+    @Test func aNewAddressAndANewPasswordAreNoted() async throws {
+        try await withMail { scene in
+            _ = try await scene.verified("ada", "ada@example.org")
+            _ = try await scene.forget("ada@example.org")
+            let token = try await scene.token(to: "ada@example.org", count: 2)
+            #expect(try await scene.reset(token, to: "a new horse for a new day").status == 200)
+            let login = try await scene.auth.login("ada", password: "a new horse for a new day")
+            let ada = try scene.auth.person(login, "ada")
+
+            let kinds = try await scene.auth.events(ada.jwt).map(\.kind)
+
+            #expect(kinds.contains("email.changed") && kinds.contains("password.reset"))
+        }
+    }
+
+    /// Its owner is told; whoever gave it hears nothing that he would not hear of any other.
+    @Test func somebodyElsesAddressIsAnsweredLikeAnyOther() async throws {
+        try await withMail { scene in
+            _ = try await scene.verified("ada", "ada@example.org")
+            let taken = try await scene.register("mallory", "ADA@example.org")
+            let free = try await scene.register("bo", "bo@example.org")
+            #expect(taken.status == 200 && free.status == 200)
+            #expect(Set(taken.headers.map(\.name)) == Set(free.headers.map(\.name)))
+
+            let told = try #require(try await scene.mails(to: "ada@example.org", count: 2).last)
+            #expect(told.links.isEmpty && told.text.contains("ada") && !told.text.contains("mallory"))
+            #expect(try await scene.auth.login("ada@example.org").status == 200)
+        }
+    }
+
+    @Test func ofTwoAccountsWithOneAddressTheFirstToVerifyHasIt() async throws {
+        try await withMail { scene in
+            for name in ["ada", "eve"] { try await scene.register(name, "both@example.org") }
+            let mails = try await scene.mails(to: "both@example.org", count: 2)
+            let tokens = mails.compactMap { $0.links.first?.components(separatedBy: "#token=").last }
+            #expect(tokens.count == 2)
+            let answers = try await tokens.asyncMap { token in
+                try await scene.auth.post("/auth/email/verify", json(["token": .string(token)]))
+            }
+            #expect(answers.map(\.status) == [200, 409])
+            #expect(answers.last?.problem?.code == "email_taken")
+        }
+    }
+
+    @Test func anOldSignInNeedsThePasswordToo() async throws {
+        try await withMail { scene in
+            let ada = try await scene.auth.signUp("ada")
+            scene.clock.advance(seconds: 301)
+            func change(_ password: String?) async throws -> TestAnswer {
+                var draft: [String: JSONValue] = ["email": "ada@example.org"]
+                draft["password"] = password.map { .string($0) }
+                return try await scene.auth.post("/auth/email", json(draft), token: ada.jwt)
+            }
+            #expect(try await change(nil).problem?.code == "recent_sign_in_needed")
+            #expect(try await change("wrong password").problem?.code == "wrong_password")
+            #expect(try await change(Auth.password).status == 200)
+        }
+    }
+
+    @Test func oneAddressIsWrittenToOnlySoOften() async throws {
+        try await withMail { scene in
+            let ada = try await scene.auth.signUp("ada")
+            for _ in 0..<Mails.perAddress + 2 {
+                let answer = try await scene.auth.post("/auth/email", json(["email": "x@example.org"]), token: ada.jwt)
+                #expect(answer.status == 200)
+            }
+            try await scene.settle()
+            #expect(scene.sandbox.mailbox.mails(to: "x@example.org").count == Mails.perAddress)
+            for number in 0..<Mails.perAccount {
+                _ = try await scene.auth.post(
+                    "/auth/email",
+                    json(["email": .string("\(number)@example.org")]),
+                    token: ada.jwt
+                )
+            }
+            let refused = try await scene.auth.post("/auth/email", json(["email": "y@example.org"]), token: ada.jwt)
+            #expect(refused.status == 429 && refused.headers[.retryAfter] != nil)
+        }
+    }
+
+    @Test func withoutAMailServerOneIsToldSo() async throws {
+        try await withAuth { auth in
+            let ada = try await auth.signUp("ada")
+            let change = try await auth.post("/auth/email", json(["email": "ada@example.org"]), token: ada.jwt)
+            #expect(change.status == 422 && change.problem?.code == "no_mail")
+            let forgotten = try await auth.post("/auth/password/forgot", json(["email": "ada@example.org"]))
+            #expect(forgotten.status == 422 && forgotten.problem?.code == "no_mail")
+        }
+    }
+}
+
+extension Sequence {
+    fileprivate func asyncMap<Value>(_ body: (Element) async throws -> Value) async throws -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await body(element)) }
+        return values
+    }
+}

@@ -1,0 +1,83 @@
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import Postgres
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+/// What conversations gives somebody of what it keeps of him.
+@Suite struct ExportTests {
+    @Test func itHasWhatHeSaidWhereverHeIsOrWas() async throws {
+        try await withConversation { scene in
+            try await scene.bob.say("mine", in: scene.token)
+            try await scene.ann.say("not his", in: scene.token)
+            let former = try await scene.bob.conversations.create(ConversationDraft(label: "Former", members: ["ann"]))
+            try await scene.bob.say("there too", in: former.token)
+            try await scene.bob.conversations.leave(former.token)
+            let foreign = try await scene.ann.conversations.create(ConversationDraft(label: "Foreign"))
+            try await scene.ann.say("hidden", in: foreign.token)
+            try await scene.bob.conversations.block("eve")
+            let auth = try scene.service.neighbour("auth", callee: "conversations")
+
+            let files = try await ExportedFiles(of: scene.bob.id, from: auth)
+
+            let (here, there) = ("messages/\(scene.conversation.id).json", "messages/\(former.id).json")
+            #expect(files.names == ["profile.json", "conversations.json", here, there])
+            #expect(files.json("profile.json")[0]["blocks"][0]["userId"].string == "eve")
+            #expect(files.json("conversations.json").array.map { $0["label"].string } == ["Walks"])
+            #expect(files.json(here).array.map { $0["data"].string } == ["mine"])
+            #expect(files.json(there).array.map { $0["data"].string } == ["there too"])
+            for foreign in ["not his", "hidden"] { #expect(!files.text.contains(foreign)) }
+            // Who has a conversation's token can join it.
+            #expect(!files.text.contains(scene.token))
+        }
+    }
+
+    @Test func theFilesHeSentAreInIt() async throws {
+        try await withFiles { scene async throws in
+            let headers: HTTPFields = [.contentDisposition: #"attachment; filename="On the beach.jpg""#]
+            let sent = try await scene.bob.upload(Sample.jpeg, as: "image/jpeg", to: scene.path, headers: headers)
+            _ = try await scene.ann.upload(Sample.jpeg, as: "image/jpeg", to: scene.path)
+            let seq = try #require(sent.json["seq"].int)
+            let auth = try scene.scene.service.neighbour("auth", callee: "conversations")
+
+            let files = try await ExportedFiles(of: scene.bob.id, from: auth)
+
+            let id = scene.scene.conversation.id
+            #expect(files.packed == ["files/\(id)-\(seq)"])
+            #expect(files.contents["files/\(id)-\(seq)"] == Data(Sample.jpeg))
+            let message = files.json("messages/\(id).json")[0]
+            #expect(message["data"].string == "files/\(id)-\(seq)" && message["name"].string == "On the beach.jpg")
+        }
+    }
+
+    @Test func aLongHistoryIsThereInItsOrder() async throws {
+        try await withConversation { scene in
+            try await scene.service.database.pool.run(
+                """
+                INSERT INTO messages (
+                    conversation_id, seq, change, spoken, sender_id, data, mime, encoding, created_at
+                )
+                SELECT \(scene.conversation.id.rawValue), number, number, number,
+                    CASE WHEN number % 2 = 0 THEN 'bob' ELSE 'ann' END, 'word ' || number, 'text/plain', 'utf8', now()
+                FROM generate_series(1001, 3600) AS numbers (number)
+                """
+            )
+            let auth = try scene.service.neighbour("auth", callee: "conversations")
+            let files = try await ExportedFiles(of: scene.bob.id, from: auth)
+            let said = files.json("messages/\(scene.conversation.id).json").array.compactMap { $0["seq"].int }
+            #expect(said == Array(stride(from: 1_002, through: 3_600, by: 2)))
+        }
+    }
+
+    @Test func ofWhoIsNotKnownThereIsNothing() async throws {
+        try await withConversation { scene in
+            let auth = try scene.service.neighbour("auth", callee: "conversations")
+            let files = try await ExportedFiles(of: User.ID(application: "other", user: "nobody"), from: auth)
+            #expect(files.names == ["profile.json", "conversations.json"])
+            #expect(files.names.allSatisfy { files.json($0) == .array([]) })
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import AuthAPI
+import Foundation
+import PushAPI
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+/// What push makes of what auth tells of people: who is gone, and who signs in on a new device.
+@Suite struct PeopleNewsTests {
+    /// What others were told of him names him, and goes as well; what is not sent yet is not sent.
+    @Test func whatOthersWereToldOfHimIsWithoutWords() async throws {
+        try await withPush { scene in
+            try await scene.bob.preferences.register(.phone("02"))
+            let client = PushClient(try scene.service.neighbour("conversations", callee: "push"))
+            let group = NotificationRequest(
+                id: "like:1",
+                applicationId: Scene.application,
+                kind: .like,
+                recipients: [.init(userId: "bob")],
+                body: "Eve and Ann liked your photo",
+                data: .object(["userId": .string("eve")]),
+                mentions: ["eve", "ann"]
+            )
+            try await client.notify([group])
+            for sender in ["ann", "hannah"] {
+                let request = NotificationRequest(
+                    id: "message:\(sender)",
+                    applicationId: Scene.application,
+                    kind: .message,
+                    recipients: [.init(userId: "bob")],
+                    title: "From \(sender)",
+                    body: "hello",
+                    data: .object(["senderId": .string(sender)]),
+                    mentions: [sender]
+                )
+                try await client.notify([request])
+            }
+
+            try await scene.tell(
+                UserDeleted(
+                    applicationId: Scene.application,
+                    userId: "ann",
+                    departure: Departure(id: UUID(), round: 1)
+                )
+            )
+
+            try await eventually { try await scene.rows("SELECT 'x' AS row FROM erasures").isEmpty }
+            let words = try await scene.rows(
+                """
+                SELECT concat_ws('|', id, title, body, data, cancelled_at IS NOT NULL) AS row
+                FROM notifications ORDER BY id
+                """
+            )
+            let kept = #"message:hannah|From hannah|hello|{"senderId":"hannah"}|f"#
+            #expect(words == ["like:1|t", "message:ann|t", kept])
+        }
+    }
+
+    @Test func aSignInOnANewDeviceIsShownOnTheOthersAlone() async throws {
+        try await withPush { scene in
+            try await scene.ann.preferences.register(.phone("01", deviceID: "phone"))
+            try await scene.ann.preferences.register(.phone("02", deviceID: "laptop"))
+            let noticed = DeviceNoticed(
+                applicationId: Scene.application,
+                userId: "ann",
+                sessionId: UUID().uuidString.lowercased(),
+                deviceId: "laptop",
+                userAgent: "Roost/1.0",
+                at: Date()
+            )
+            try await scene.tell(noticed)
+            try await scene.tell(noticed)
+
+            try await eventually { try await !scene.rows("SELECT 'x' AS row FROM queue").isEmpty }
+            let queued = try await scene.rows(
+                "SELECT devices.device_id AS row FROM queue JOIN devices USING (device_key)"
+            )
+            #expect(queued == ["phone"])
+            let said = try await scene.rows("SELECT body AS row FROM notifications")
+            #expect(said.count == 1 && said.first?.contains("(Roost/1.0)") == true)
+        }
+    }
+
+    @Test func anOldSignInIsNoNews() async throws {
+        try await withPush { scene in
+            let noticed = DeviceNoticed(
+                applicationId: Scene.application,
+                userId: "ann",
+                sessionId: "s",
+                deviceId: nil,
+                userAgent: nil,
+                at: Date(timeIntervalSinceNow: -86_401)
+            )
+            try await scene.tell(noticed)
+            #expect(try await scene.rows("SELECT id AS row FROM notifications") == [])
+        }
+    }
+}

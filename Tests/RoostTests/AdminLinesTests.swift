@@ -1,0 +1,44 @@
+import AuthAPI
+import Foundation
+import Testing
+
+@testable import roost
+
+@Suite struct AdminLinesTests {
+    private static let now = Date(timeIntervalSince1970: 1_795_262_400)
+
+    private static let ada = AccountReport(
+        userId: "0b0e2a5e-0000-4000-8000-000000000001",
+        username: "ada",
+        fullName: nil,
+        email: "ada@example.com",
+        emailVerified: false,
+        isAnonymous: false,
+        isAdministrator: true,
+        createdAt: now,
+        disabledAt: now,
+        sessions: 2,
+        lastSeenAt: nil
+    )
+
+    @Test func accountsStandInColumns() {
+        let lines = AdminLines.accounts([Self.ada]).split(separator: "\n").map(String.init)
+        #expect(lines.count == 2)
+        #expect(lines[0].hasPrefix("USER                                  NAME  E-MAIL           "))
+        #expect(lines[1].hasPrefix("\(Self.ada.userId)  ada   ada@example.com  disabled since "))
+        #expect(lines[1].hasSuffix("Z, administrator  2        -"))
+        #expect(AdminLines.accounts([]) == "there are none\n")
+    }
+
+    @Test func whoIsNotVerifiedIsShownSo() {
+        #expect(AdminLines.account(Self.ada).contains("e-mail     ada@example.com (not verified)\n"))
+    }
+
+    @Test func aDepartureSaysForWhomItWaits() {
+        func departure(_ services: [String]) -> PendingDeparture {
+            PendingDeparture(departureId: "d", begunAt: Self.now, round: 1, waitsFor: services)
+        }
+        let lines = AdminLines.departures([departure(["photos", "push"]), departure([])])
+        #expect(lines.contains("photos, push\n") && lines.contains("nobody: it is asked again soon\n"))
+    }
+}

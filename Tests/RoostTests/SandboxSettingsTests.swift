@@ -1,0 +1,114 @@
+import Foundation
+import SocialAPI
+import Testing
+
+@testable import roost
+
+/// What services are told of the sandbox.
+@Suite struct SandboxCredentialsTests {
+    private static let text = """
+        {"account": "roost", "authority": "PEM",
+         "apns": {"key": "K", "keyId": "I", "teamId": "T", "topic": "org.example.roost",
+                  "url": "https://127.0.0.1:8091", "sandboxUrl": "https://127.0.0.1:8092"},
+         "fcm": {"serviceAccount": {"project_id": "p"}, "url": "http://127.0.0.1:8090/fcm",
+                 "tokenUrl": "http://127.0.0.1:8090/fcm/token"},
+         "mail": {"url": "smtp://roost:secret@127.0.0.1:8093", "from": "no-reply@example.org"}}
+        """
+
+    @Test func pushIsGivenThoseThatTheOperatorHasNoKeyOf() throws {
+        let sandbox = try JSONDecoder().decode(SandboxCredentials.self, from: Data(Self.text.utf8))
+        let given = ["PORT": "8085", "APNS_KEY": "mine", "APNS_TOPIC": "mine", "ALLOWED_PRIVATE_HOSTS": "10.0.0.7:1"]
+
+        let none = try sandbox.added(to: ["PORT": "8085", "APNS_TOPIC": "of nobody"])
+        let some = try sandbox.added(to: given)
+
+        #expect(none["PORT"] == "8085" && none["APNS_KEY"] == "K" && none["APNS_TOPIC"] == "org.example.roost")
+        #expect(none["APNS_SANDBOX_URL"] == "https://127.0.0.1:8092" && none["TRUSTED_CA"] == "PEM")
+        #expect(none["FCM_SERVICE_ACCOUNT"] == #"{"project_id":"p"}"#)
+        #expect(none["ALLOWED_PRIVATE_HOSTS"] == "127.0.0.1:8090,127.0.0.1:8091")
+        #expect(some["APNS_KEY"] == "mine" && some["APNS_TOPIC"] == "mine" && some["APNS_URL"] == nil)
+        #expect(some["FCM_URL"] == "http://127.0.0.1:8090/fcm")
+        #expect(some["ALLOWED_PRIVATE_HOSTS"] == "10.0.0.7:1,127.0.0.1:8090,127.0.0.1:8091")
+    }
+
+    @Test func authSendsItsMailThereWhereTheOperatorHasNoServer() throws {
+        let sandbox = try JSONDecoder().decode(SandboxCredentials.self, from: Data(Self.text.utf8))
+
+        let none = sandbox.addedForMail(to: ["PORT": "8081", "SMTP_URL": ""])
+        let some = sandbox.addedForMail(to: ["SMTP_URL": "smtps://mail.example.org"])
+
+        #expect(none["SMTP_URL"] == "smtp://roost:secret@127.0.0.1:8093" && none["SMTP_FROM"] == "no-reply@example.org")
+        #expect(none["TRUSTED_CA"] == "PEM" && none["PORT"] == "8081")
+        #expect(some == ["SMTP_URL": "smtps://mail.example.org"])
+    }
+}
+
+@Suite struct SandboxNetworksTests {
+    private static func sandbox(_ names: String...) throws -> SandboxNetworks {
+        let played = names.map { name in
+            """
+            {"network": "\(name)", "url": "http://127.0.0.1:8090/\(name)", "clientId": "I", "clientSecret": "S",
+             "accounts": [{"name": "ana", "id": "ana.test", "accessToken": "T", "accessTokenSecret": "TS",
+                           "refreshToken": "R", "password": "P"}]}
+            """
+        }
+        let text = #"{"networks": [\#(played.joined(separator: ","))]}"#
+        return try JSONDecoder().decode(SandboxNetworks.self, from: Data(text.utf8))
+    }
+
+    @Test func socialIsGivenTheNetworksThatTheOperatorSaysNothingOf() throws {
+        let sandbox = try Self.sandbox("reddit", "rpan", "mastodon", "bluesky", "facebook")
+
+        let all = sandbox.added(to: ["PORT": "8083", "BLUESKY_URL": "https://bsky.social", "REDDIT_CLIENT_ID": ""])
+        let own = sandbox.added(to: ["REDDIT_CLIENT_ID": "mine", "ALLOWED_PRIVATE_HOSTS": "10.0.0.7:1"])
+
+        #expect(all["REDDIT_URL"] == "http://127.0.0.1:8090/reddit" && all["REDDIT_CLIENT_SECRET"] == "S")
+        #expect(all["RPAN_URL"] == "http://127.0.0.1:8090/rpan" && all["RPAN_CLIENT_ID"] == nil)
+        #expect(all["BLUESKY_URL"] == "https://bsky.social" && all["BLUESKY_CLIENT_ID"] == nil)
+        #expect(all["MASTODON_URL"] == nil && all["PORT"] == "8083")
+        #expect(all["FACEBOOK_VERIFY_TOKEN"]?.isEmpty == false && all["REDDIT_VERIFY_TOKEN"] == nil)
+        #expect(all["ALLOWED_PRIVATE_HOSTS"] == "127.0.0.1:8090")
+        #expect(all["SOCIAL_REDIRECT_URLS"] == "http://127.0.0.1:8090/")
+        #expect(own["REDDIT_CLIENT_ID"] == "mine" && own["REDDIT_URL"] == nil)
+        #expect(own["ALLOWED_PRIVATE_HOSTS"] == "10.0.0.7:1,127.0.0.1:8090")
+    }
+
+    @Test func theDemoIsLinkedToWhatTheSandboxPlays() throws {
+        let sandbox = try Self.sandbox("reddit", "rpan", "mastodon", "bluesky", "facebook")
+
+        let played = sandbox.standingIn(for: ["FACEBOOK_CLIENT_ID": "mine", "REDDIT_URL": ""])
+
+        #expect(played.map(\.network) == ["reddit", "mastodon", "bluesky"])
+        let named = sandbox.standingIn(for: ["REDDIT_URL": "http://127.0.0.1:8090/reddit", "REDDIT_CLIENT_ID": "I"])
+        #expect(named.map(\.network).contains("reddit"))
+        let drafts = try played.map { LinkDraft(try #require($0.accounts.first), on: $0) }
+        #expect(
+            drafts == [
+                LinkDraft(accessToken: "T", refreshToken: "R"),
+                LinkDraft(accessToken: "T", instance: "http://127.0.0.1:8090"),
+                LinkDraft(accessToken: "P", id: "ana.test"),
+            ]
+        )
+    }
+}
+
+@Suite struct SandboxIdentitiesTests {
+    @Test func authIsGivenTheProvidersThatTheOperatorSaysNothingOf() throws {
+        let text = #"""
+            {"identities": [
+              {"provider": "apple", "issuer": "http://127.0.0.1:8090/apple", "clientId": "A", "key": "PEM",
+               "keyId": "K", "teamId": "T"},
+              {"provider": "google", "issuer": "http://127.0.0.1:8090/google", "clientId": "G", "clientSecret": "S"}
+            ]}
+            """#
+        let sandbox = try JSONDecoder().decode(SandboxIdentities.self, from: Data(text.utf8))
+
+        let all = sandbox.added(to: ["PORT": "8081", "GOOGLE_CLIENT_ID": ""])
+        let own = sandbox.added(to: ["GOOGLE_CLIENT_ID": "mine"])
+
+        #expect(all["GOOGLE_ISSUER"] == "http://127.0.0.1:8090/google" && all["GOOGLE_CLIENT_SECRET"] == "S")
+        #expect(all["APPLE_KEY"] == "PEM" && all["APPLE_TEAM_ID"] == "T" && all["APPLE_CLIENT_SECRET"] == nil)
+        #expect(all["PORT"] == "8081")
+        #expect(own["GOOGLE_CLIENT_ID"] == "mine" && own["GOOGLE_ISSUER"] == nil && own["APPLE_KEY_ID"] == "K")
+    }
+}

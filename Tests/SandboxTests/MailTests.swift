@@ -1,0 +1,111 @@
+import ChildProcesses
+import Foundation
+import NIOCore
+import NIOHTTP1
+import SMTP
+import SandboxServer
+import Testing
+import Wire
+
+/// The sandbox's mail server, and what it shows.
+@Suite(.timeLimit(.minutes(5))) struct MailTests {
+    private struct Shown: Decodable {
+        var mails: [ReceivedMail]
+    }
+
+    private func client(_ scene: SandboxScene) throws -> SMTPClient {
+        var configuration = try SMTPConfiguration(url: scene.credentials.mail.url)
+        configuration.trustedCA = scene.credentials.authority
+        configuration.replyTimeout = .seconds(2)
+        configuration.contentTimeout = .seconds(2)
+        return try SMTPClient(configuration)
+    }
+
+    private func message(to receiver: String = "bo@example.net", id: String = "one") throws -> MailMessage {
+        MailMessage(
+            from: try MailAddress("no-reply@example.org", name: "Ünser Röst"),
+            to: try MailAddress(receiver),
+            subject: "Grüße 🐔 und ein Betreff, der für eine Zeile der Kopfzeilen viel zu lang ist",
+            text: "Grüße\n.\nhttp://127.0.0.1/x#token=\(String(repeating: "a", count: 80))\n",
+            messageID: "\(id)@example.org",
+            date: Date()
+        )
+    }
+
+    @Test func whatIsHandedOverIsShown() async throws {
+        try await withSandbox { scene in
+            try await client(scene).send(message())
+
+            let mail = try #require(scene.sandbox.mailbox.mails(to: "bo@example.net").first)
+            #expect(mail.subject == "Grüße 🐔 und ein Betreff, der für eine Zeile der Kopfzeilen viel zu lang ist")
+            #expect(mail.text.hasPrefix("Grüße\r\n.\r\nhttp"))
+            #expect(mail.links == ["http://127.0.0.1/x#token=\(String(repeating: "a", count: 80))"])
+            #expect(mail.sender == "no-reply@example.org" && mail.messageId == "one@example.org")
+
+            for (receiver, numbers) in [("bo", [1]), ("cy", [])] {
+                let shown = try await scene.ask(.GET, "\(scene.sandbox.url)/sandbox/mails?to=\(receiver)@example.net")
+                #expect(try shown.decode(Shown.self).mails.map(\.number) == numbers)
+            }
+            let page = try await scene.ask(.GET, "\(scene.sandbox.url)/mail")
+            #expect(page.status == 200 && page.headers.first(name: "content-type") == "text/html; charset=utf-8")
+
+            #expect(try await scene.ask(.DELETE, "\(scene.sandbox.url)/sandbox/mails").status == 204)
+            #expect(scene.sandbox.mailbox.mails().isEmpty)
+        }
+    }
+
+    @Test func aMailThatComesTwiceIsToldAsSuch() async throws {
+        try await withSandbox { scene in
+            let client = try client(scene)
+            for id in ["one", "one", "two"] { try await client.send(message(id: id)) }
+            #expect(scene.sandbox.mailbox.mails().map(\.copies) == [1, 2, 1])
+        }
+    }
+
+    @Test func aScriptRefusesAndLosesAnswers() async throws {
+        try await withSandbox { scene in
+            let client = try client(scene)
+            for rule in [
+                #"{"service": "smtp", "token": "bo@example.net", "status": 451, "reason": "4.7.1 later", "times": 1}"#,
+                #"{"service": "smtp", "token": "cy@example.net", "behaviour": "reset", "accepts": true, "times": 1}"#,
+            ] {
+                #expect(try await scene.tell("/sandbox/script", rule).status == 201)
+            }
+            func failure(_ receiver: String) async throws -> SMTPError? {
+                do {
+                    try await client.send(message(to: receiver))
+                    return nil
+                } catch let error as SMTPError {
+                    return error
+                }
+            }
+            guard case .refused(let reply, at: .recipient) = try await failure("bo@example.net") else {
+                Issue.record("taken")
+                return
+            }
+            #expect(reply.code == 451)
+            #expect(try await failure("cy@example.net") == .unknownOutcome)
+            #expect(try await failure("bo@example.net") == nil)
+            #expect(scene.sandbox.mailbox.mails().map(\.receiver) == ["cy@example.net", "bo@example.net"])
+        }
+    }
+
+    /// What another's client finds, and what it says that no client should.
+    @Test func pythonsClientIsServedAndHeldToTheRules() async throws {
+        try await withSandbox { scene in
+            try await withFolder { folder in
+                try scene.credentials.authority.write(toFile: "\(folder)/ca.pem", atomically: true, encoding: .utf8)
+                let url = try #require(URLComponents(string: scene.credentials.mail.url))
+                let (status, output) = try await Program.run(
+                    "python3",
+                    [
+                        "scripts/mail-client.py", url.host ?? "", "\(url.port ?? 0)", url.user ?? "",
+                        url.password ?? "", "\(folder)/ca.pem",
+                    ]
+                )
+                #expect(status.isSuccess, "\(output)")
+                #expect(scene.sandbox.mailbox.mails().map(\.copies) == [1, 2])
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import ChildProcesses
+import Foundation
+import SandboxServer
+import Testing
+
+/// Clients that others have written for the real networks, which must find what they know.
+@Suite(.timeLimit(.minutes(10))) struct NetworkClientTests {
+    @Test(arguments: [
+        "mastodon", "bluesky", "reddit", "twitter", "twitter-webhooks", "tumblr", "facebook", "instagram", "vine",
+    ])
+    func othersClientsFindTheNetworksTheyKnow(network: String) async throws {
+        let made = try await Program.run("scripts/python-clients", ["social"], within: .seconds(280))
+        let python = made.output.split(separator: "\n").last.map(String.init) ?? ""
+
+        try await Sandbox.run { sandbox in
+            try await withFolder { folder in
+                try sandbox.authorityPEM.write(toFile: "\(folder)/ca.pem", atomically: true, encoding: .utf8)
+                let secure = String(sandbox.apnsURL.dropFirst("https://".count))
+                let script = ["scripts/social-clients.py", sandbox.url, network, secure]
+
+                let (status, output) = try await Program.run(
+                    "env",
+                    ["REQUESTS_CA_BUNDLE=\(folder)/ca.pem", python] + script,
+                    within: .seconds(200)
+                )
+
+                #expect(status.isSuccess, "\(output)")
+            }
+        }
+    }
+}

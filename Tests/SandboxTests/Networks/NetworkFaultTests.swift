@@ -1,0 +1,152 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import SandboxServer
+import Testing
+import Wire
+
+/// What goes wrong on a network by order, in the network's own words.
+@Suite(.timeLimit(.minutes(1))) struct NetworkFaultTests {
+    /// A home timeline of Ana's.
+    private static let homes = [
+        SandboxService.mastodon: "mastodon/api/v1/timelines/home",
+        .bluesky: "bluesky/xrpc/app.bsky.feed.getTimeline",
+        .reddit: "reddit/best",
+    ]
+
+    private static func home(
+        _ service: SandboxService,
+        _ scene: SandboxScene,
+        of name: String = "ana",
+        query: String = ""
+    ) async throws -> Reply {
+        let account = try #require(scene.sandbox.networks.account(name, on: service))
+        return try await scene.ask(
+            .GET,
+            "\(scene.sandbox.url)/\(homes[service] ?? "")\(query)",
+            headers: ["authorization": "Bearer \(account.accessToken)", "user-agent": "linux:roost:1 (by /u/ana)"]
+        )
+    }
+
+    @Test func aLimitIsSaidAsEachNetworkSaysIt() async throws {
+        try await withSandbox { scene in
+            for service in Self.homes.keys {
+                try scene.sandbox.script.add(ScriptRule(service: service, status: 429, retryAfter: 90, times: 1))
+            }
+            let reset = Int(scene.clock.now.timeIntervalSince1970) + 90
+
+            let mastodon = try await Self.home(.mastodon, scene)
+            let bluesky = try await Self.home(.bluesky, scene)
+            let reddit = try await Self.home(.reddit, scene)
+
+            let statuses = [mastodon.status, bluesky.status, reddit.status]
+            #expect(statuses == [429, 429, 429])
+            let time = try #require(Timestamp.date(from: mastodon.headers["x-ratelimit-reset"].first ?? ""))
+            #expect(abs(Int(time.timeIntervalSince1970) - reset) <= 1)
+            #expect(try mastodon.json()["error"]?.text == "Too many requests")
+            #expect(bluesky.headers["ratelimit-reset"] == [String(reset)])
+            #expect(try bluesky.json()["error"]?.text == "RateLimitExceeded")
+            #expect(reddit.headers["x-ratelimit-reset"] == ["90"])
+            #expect(reddit.text.hasPrefix("<!doctype html>"))
+            let again = try await Self.home(.mastodon, scene)
+            #expect(again.status == 200)
+        }
+    }
+
+    @Test func theNetworksOwnLimitCountsAndEnds() async throws {
+        try await withSandbox { scene in
+            scene.sandbox.networks.multiplyLimits(of: .mastodon, by: 0.01)
+
+            var statuses: [Int] = []
+            for _ in 0..<4 { statuses.append(try await Self.home(.mastodon, scene).status) }
+            let another = try await Self.home(.mastodon, scene, of: "bo")
+            scene.clock.advance(minutes: 5.1)
+            let later = try await Self.home(.mastodon, scene)
+
+            #expect(statuses == [200, 200, 200, 429])
+            #expect((another.status, later.status) == (200, 200))
+            #expect(later.headers["x-ratelimit-remaining"] == ["2"])
+        }
+    }
+
+    @Test(arguments: [SandboxService.mastodon, .bluesky, .reddit])
+    func answersBreakAsTheyAreToldTo(service: SandboxService) async throws {
+        try await withSandbox { scene in
+            let behaviours: [ScriptRule.Behaviour] = [.html, .malformed, .cut, .large]
+            for behaviour in behaviours {
+                try scene.sandbox.script.add(ScriptRule(service: service, behaviour: behaviour, times: 1))
+            }
+
+            let html = try await Self.home(service, scene)
+            let malformed = try await Self.home(service, scene)
+            await #expect(throws: (any Error).self) { try await Self.home(service, scene) }
+            await #expect(throws: NIOTooManyBytesError.self) { try await Self.home(service, scene) }
+            let whole = try await Self.home(service, scene)
+
+            #expect((html.status, html.text.contains("nginx")) == (502, true))
+            #expect(malformed.status == 200)
+            #expect(throws: (any Error).self) { try malformed.json() }
+            #expect(try whole.json() != .null)
+        }
+    }
+
+    @Test func anEmptyPageHasANextThatLosesNothing() async throws {
+        try await withSandbox { scene in
+            try scene.sandbox.script.add(ScriptRule(service: .mastodon, behaviour: .empty, times: 1))
+            try scene.sandbox.script.add(ScriptRule(service: .bluesky, behaviour: .empty, times: 1))
+
+            let empty = try await Self.home(.mastodon, scene)
+            let next = try #require(empty.headers["link"].first?.firstMatch(of: /<([^>]+)>; rel="next"/))
+            let after = try await Self.home(.mastodon, scene, query: "?\(next.1.split(separator: "?").last ?? "")")
+            let first = try await Self.home(.mastodon, scene)
+            let cursor = try #require(try await Self.home(.bluesky, scene).json()["cursor"]?.text)
+            let rest = try await Self.home(.bluesky, scene, query: "?cursor=\(cursor)").json()["feed"]
+            let feed = try await Self.home(.bluesky, scene).json()["feed"]
+
+            #expect(empty.text == "[]")
+            #expect(try after.json() == first.json())
+            #expect(rest == feed)
+        }
+    }
+
+    @Test func aTokenExpiresInTheMiddleOfAScroll() async throws {
+        try await withSandbox { scene in
+            try scene.sandbox.script.add(ScriptRule(service: .reddit, token: "ana", behaviour: .expire, times: 1))
+
+            let expired = try await Self.home(.reddit, scene)
+            let still = try await Self.home(.reddit, scene)
+            let another = try await Self.home(.reddit, scene, of: "bo")
+            let renewed = try await scene.ask(
+                .POST,
+                "\(scene.sandbox.url)/reddit/api/v1/access_token",
+                headers: [
+                    "authorization": "Basic \(Data("roost-reddit:roost-reddit-secret".utf8).base64EncodedString())",
+                    "content-type": "application/x-www-form-urlencoded", "user-agent": "linux:roost:1 (by /u/ana)",
+                ],
+                body: Data("grant_type=refresh_token&refresh_token=sandbox-reddit-ana-refresh".utf8)
+            )
+
+            let statuses = [expired.status, still.status, another.status]
+            #expect(statuses == [401, 401, 200])
+            #expect(renewed.status == 200)
+            #expect(try renewed.json()["access_token"]?.text != nil)
+        }
+    }
+
+    @Test func aRuleMayBeForAPartOfANetwork() async throws {
+        try await withSandbox { scene in
+            try scene.sandbox.script.add(ScriptRule(service: .mastodon, path: "notifications", status: 503))
+
+            let home = try await Self.home(.mastodon, scene)
+            let token = try #require(scene.sandbox.networks.account("ana", on: .mastodon)).accessToken
+            let notices = try await scene.ask(
+                .GET,
+                "\(scene.sandbox.url)/mastodon/api/v1/notifications",
+                headers: ["authorization": "Bearer \(token)"]
+            )
+
+            #expect((home.status, notices.status) == (200, 503))
+        }
+    }
+}

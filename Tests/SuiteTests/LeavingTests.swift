@@ -1,0 +1,154 @@
+import AuthAPI
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import LocalPostgres
+import Logging
+import PhotosAPI
+import Postgres
+import PushAPI
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+/// How somebody takes everything along and goes, through the gateway and out of every service.
+extension SuiteTests {
+    @Suite struct LeavingTests {
+        @Test func ofWhoDeletesHerAccountNothingIsLeftButWhatOthersOwn() async throws {
+            try await Self.withDatabase { suite, database in
+                let leaver = try await suite.person("hermengilde")
+                let bo = try await suite.person("bo")
+                let left = try await Self.live(leaver, beside: bo)
+                let needles = [
+                    leaver.signIn.userId, "hermengilde", "Von der Tann", "phone-of-hers", left.token, left.file,
+                ]
+                #expect(try await Traces.inTables(of: Self.schemas, naming: needles, database).count > 10)
+                #expect(try !Traces.inFiles(below: "\(suite.directory)/.roost/blobs", naming: needles).isEmpty)
+
+                let gone = try await leaver.service.send(
+                    .delete,
+                    "/auth/me",
+                    body: try WireJSON.encoder().encode(AccountDeletion(password: "a password of hermengilde")),
+                    timeout: .seconds(20)
+                )
+                #expect(gone.status == 202)
+                try await eventually(within: .seconds(5), "signed out everywhere") {
+                    do {
+                        _ = try await leaver.preferences.devices()
+                        return false
+                    } catch let error as APIError {
+                        return error.kind == .forbidden
+                    }
+                }
+
+                try await eventually(within: .seconds(240), "wiped everywhere") {
+                    try await database.one("SELECT count(*) AS n FROM auth.departures") { try $0.int("n") } == 0
+                }
+                let traces = try await Traces.inTables(of: Self.schemas, naming: needles, database)
+                #expect(traces == [])
+                let files = try Traces.inFiles(below: "\(suite.directory)/.roost/blobs", naming: needles)
+                #expect(files == [])
+
+                // What others own is there still.
+                let history = try await bo.conversations.messages(left.shared)
+                let said = try #require(history.first { $0.data == "good-bye" })
+                #expect(said.senderUser == nil)
+                #expect(try await bo.photos.post(left.commented).commentCount == 0)
+            }
+        }
+
+        /// One archive, which a program opens that nobody here wrote.
+        @Test func whoTakesEverythingAlongHasItInOneArchive() async throws {
+            try await RunningSuite.with { suite in
+                let ana = try await suite.person("ana")
+                let bo = try await suite.person("bo")
+                let left = try await Self.live(ana, beside: bo)
+
+                let answer = try await ana.service.send(.get, "/auth/me/export", timeout: .seconds(30))
+
+                #expect(answer.headers[.contentType] == "application/zip")
+                let archive = try await Unzipped(answer.body)
+                #expect(archive.flaw == nil)
+                for name in [
+                    "account/account.json", "account/audit.json", "account/sessions.json", "conversations/profile.json",
+                    "conversations/conversations.json", "photos/profile.json", "photos/posts.json",
+                    "photos/comments.json", "photos/following.json", "push/devices.json", "push/subscriptions.json",
+                    "social/networks.json",
+                ] {
+                    #expect(archive.files[name] != nil, "\(name)")
+                }
+                let documents = archive.files.filter { $0.key.hasSuffix(".json") }
+                let text = documents.values.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n")
+                #expect(text.contains("good-bye") && text.contains("Nice!") && text.contains("pianist"))
+                #expect(archive.files.keys.contains { $0.hasPrefix("photos/images/\(left.file)") })
+                for secret in [left.token, ana.signIn.refreshToken] {
+                    #expect(!text.contains(secret) && !archive.files.keys.contains { $0.contains(secret) })
+                }
+            }
+        }
+
+        private static let schemas = ["auth", "conversations", "photos", "push", "social"]
+
+        /// What somebody leaves behind who has lived here.
+        private struct Left {
+            /// A conversation of both.
+            var shared: String
+            /// A post of the other's that she has commented on.
+            var commented: String
+            /// Where push reaches her.
+            var token: String
+            /// The key of her picture's blob.
+            var file: String
+        }
+
+        private static func live(_ person: Person, beside other: Person) async throws -> Left {
+            let me = try WireJSON.encoder().encode(AccountChanges(fullName: .set("Von der Tann")))
+            _ = try await person.service.send(.patch, "/auth/me", body: me)
+            let token = String(repeating: "c3", count: 32)
+            try await person.preferences.register(
+                DeviceDraft(platform: "ios_production", token: token, deviceId: "phone-of-hers")
+            )
+            try await person.preferences.subscribe(to: "pianist")
+            try await person.preferences.join(topic: "news")
+            let shared = try await other.conversations.create(ConversationDraft(label: "Both"))
+            try await person.conversations.join(shared.token)
+            _ = try await person.conversations.send(MessageDraft(data: "good-bye"), to: shared.token)
+            _ = try await other.conversations.send(MessageDraft(data: "so long"), to: shared.token)
+            let alone = try await person.conversations.create(ConversationDraft(label: "Von der Tann alone"))
+            _ = try await person.conversations.send(MessageDraft(data: "dear diary"), to: alone.token)
+            let post = try await person.show("mine #farewell")
+            let theirs = try await other.show("theirs")
+            try await person.like(theirs.postId)
+            _ = try await person.say("Nice!", about: theirs.postId)
+            try await person.photos.follow(other.signIn.userId)
+            try await other.photos.follow(person.signIn.userId)
+            try await other.like(post.postId)
+            _ = try await other.photos.home()
+            let url = try #require(post.images.first?.url)
+            let key = try #require(url.components(separatedBy: "/media/").last)
+            return Left(shared: shared.token, commented: theirs.postId, token: token, file: String(key.prefix(26)))
+        }
+
+        /// A suite over a server that the test can look into, and that asks a second time at once.
+        private static func withDatabase(
+            _ body: (RunningSuite, PostgresPool) async throws -> Void
+        ) async throws {
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let server = try await PostgresServer.temporary(logger: logger)
+            do {
+                let settings = ["DATABASE_URL": server.url(), "DEPARTURE_SETTLE_SECONDS": "1"]
+                try await RunningSuite.with(settings: settings) { suite in
+                    let configuration = try PostgresConfiguration(url: server.url())
+                    let pool = PostgresPool(configuration: configuration, logger: logger)
+                    try await body(suite, pool)
+                    await pool.shutdown()
+                }
+                await server.discard()
+            } catch {
+                await server.discard()
+                throw error
+            }
+        }
+    }
+}

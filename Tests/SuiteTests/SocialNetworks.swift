@@ -1,0 +1,123 @@
+import Foundation
+import HTTPTypes
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+/// The sandbox's social networks: who is there, what they have said, and how they go wrong.
+struct SocialNetworks: Sendable {
+    private struct Account: Decodable {
+        var id: String
+        var accessToken: String
+        var accessTokenSecret: String?
+        var refreshToken: String?
+        var password: String?
+    }
+
+    private struct Said: Decodable {
+        struct Post: Decodable { var text: String }
+        var posts: [Post]
+    }
+
+    /// Those that take a text as it is; Reddit makes a title of it.
+    static let ofWords = ["mastodon", "bluesky", "twitter", "tumblr", "facebook"]
+
+    private let sandbox: ServiceClient
+    private let url: String
+
+    init(_ suite: RunningSuite, _ telephones: Telephones) {
+        sandbox = suite.client(port: telephones.port, jwt: nil)
+        url = "http://127.0.0.1:\(telephones.port)"
+    }
+
+    /// Links somebody's account of his own name, by its tokens.
+    func link(_ person: Person, on network: String) async throws {
+        let account: Account = try await sandbox.post("/sandbox/networks/\(network)/accounts", ["name": person.name])
+        var body = ["access_token": account.accessToken]
+        body["access_token_secret"] = account.accessTokenSecret
+        body["refresh_token"] = account.refreshToken
+        if network == "bluesky", let password = account.password {
+            body = ["access_token": password, "id": account.id]
+        }
+        if ["mastodon", "bluesky"].contains(network) { body["instance"] = "\(url)/\(network)" }
+        let _: JSONValue = try await person.service.put("/networks/\(network)", body, timeout: .seconds(30))
+    }
+
+    /// The texts of what somebody has posted there.
+    func texts(of person: Person, on network: String) async throws -> [String] {
+        let query = [("author", person.name), ("limit", "10000")]
+        let said: Said = try await sandbox.get("/sandbox/networks/\(network)/posts", query: query)
+        return said.posts.map(\.text)
+    }
+
+    /// Has a network do something else, so many times, with what somebody asks of it.
+    func spoil(_ network: String, for person: Person, _ rule: [String: JSONValue], times: Int64) async throws {
+        var rule = rule
+        rule["service"] = .string(network)
+        rule["token"] = .string(person.name)
+        rule["times"] = .integer(times)
+        let _: JSONValue = try await sandbox.post("/sandbox/script", JSONValue.object(rule))
+    }
+
+    /// So many times what the network would allow.
+    func allow(_ factor: Double, on network: String) async throws {
+        let _: JSONValue = try await sandbox.post("/sandbox/networks/\(network)/limits", ["factor": factor])
+    }
+}
+
+/// What people post to networks, as an app does it: with a key, and again until it is answered.
+extension Person {
+    /// What came of a post, by network: the codes of results.
+    func post(
+        _ text: String,
+        to networks: [String],
+        until deadline: ContinuousClock.Instant
+    ) async throws -> [String: Int] {
+        let key = try #require(HTTPField.Name("Idempotency-Key"))
+        let data: [String: JSONValue] = [
+            "text": .string(text), "networks": .array(networks.map(JSONValue.string)),
+        ]
+        let body = try WireJSON.encoder().encode(["data": JSONValue.object(data)])
+        while true {
+            do {
+                let headers: HTTPFields = [key: text, .contentType: "application/json"]
+                let answer = try await service.send(.post, "/feed", headers: headers, body: body, timeout: .seconds(40))
+                return try Self.codes(WireJSON.decoder().decode(JSONValue.self, from: answer.body)["data"]["results"])
+            } catch let error as APIError where error.isPassing {
+                guard ContinuousClock.now < deadline else { throw error }
+                try await Task.sleep(for: .milliseconds(200))
+            }
+        }
+    }
+
+    /// Has a photograph posted later; answers the post's id.
+    func schedule(_ text: String, to networks: [String], at date: Date) async throws -> String {
+        let data: [String: JSONValue] = [
+            "text": .string(text), "photo": .object(["uploadId": .string(try await upload())]),
+            "networks": .array(networks.map(JSONValue.string)),
+        ]
+        let body: [String: JSONValue] = ["at": .string(Timestamp.string(from: date)), "data": .object(data)]
+        let added: JSONValue = try await service.post("/feed/schedule", JSONValue.object(body), timeout: .seconds(30))
+        return try #require(added["id"].string)
+    }
+
+    /// What came of those that are done, by their ids.
+    func scheduled() async throws -> [String: [String: Int]] {
+        let page: JSONValue = try await service.get("/feed/scheduled", query: [("limit", "100")])
+        let done = page["scheduled"].array.filter { $0["state"].string == "done" }
+        return Dictionary(uniqueKeysWithValues: done.map { ($0["id"].string ?? "", Self.codes($0["results"])) })
+    }
+
+    private static func codes(_ results: JSONValue) -> [String: Int] {
+        guard case .object(let networks) = results else { return [:] }
+        return networks.compactMapValues { $0["code"].int }
+    }
+}
+
+extension APIError {
+    /// Whether the same request may be answered otherwise a little later.
+    fileprivate var isPassing: Bool {
+        [.unavailable, .badGateway, .gatewayTimeout, .timedOut, .rateLimited, .conflict].contains(kind)
+    }
+}

@@ -1,0 +1,13 @@
+-- Refresh tokens, each of which was the answer to the one before; for one connection.
+package.path = os.getenv("BENCH_LUA") .. "/?.lua;" .. package.path
+require("report")
+wrk.headers["Content-Type"] = "application/json"
+local token = os.getenv("BENCH_TOKEN")
+
+function request()
+    return wrk.format("POST", nil, nil, '{"refreshToken": "' .. token .. '"}')
+end
+
+function response(status, headers, body)
+    token = body:match('"refreshToken"%s*:%s*"([^"]+)"') or token
+end
