@@ -88,9 +88,9 @@ extension Engine {
         }
     }
 
-    /// Keeps a segment that could not be sent for another connection, once.
+    /// Keeps a segment that could not be sent for another connection, once; a read as often as its connections may be lost.
     private func retake(_ segment: Segment) {
-        guard segment.attempts == 0 else {
+        guard segment.attempts == 0 || mayRepeat(segment) else {
             segment.finish(with: .failure(.lost(outcomeUnknown: false, lastProblem)))
             return
         }
@@ -150,14 +150,19 @@ extension Engine {
         for resume in onRelease { resume() }
     }
 
+    /// Whether it is a read that has not met as many lost connections as there are: they die together, so the next one may be
+    /// as dead as the last.
+    private func mayRepeat(_ segment: Segment) -> Bool {
+        segment.purpose == .read && segment.attempts < configuration.readConnections
+    }
+
     private func settleLost(_ segment: Segment, isOldest: Bool, because loss: Loss, _ problem: String) {
         // An error that came before the end is an answer: all of the segment is rolled back.
         if let error = segment.error {
             segment.finish(with: .failure(error.withoutServerTimeout))
             return
         }
-        // Connections die together, so the next one may be as dead as the last.
-        if segment.purpose == .read, loss == .broken, segment.attempts < configuration.readConnections {
+        if loss == .broken, mayRepeat(segment) {
             repeatRead(segment)
             return
         }
