@@ -20,6 +20,7 @@ import Wire
         BadRequest(.put, "/networks/mastodon", #"{"access_token": "a", "instance": 7}"#, 400, "instance"),
         BadRequest(.put, "/networks/mastodon", #"{"access_token": "a", "instance": "a b"}"#, 400, "instance"),
         BadRequest(.put, "/networks/mastodon", #"{"access_token": "a", "instance": "\#(long(600))"}"#, 400, "instance"),
+        BadRequest(.put, "/networks/facebook", #"{"access_token": "a", "instance": "\#(long(600))"}"#, 400, "instance"),
         BadRequest(.put, "/networks/%00", #"{"access_token": "a"}"#, 404, nil),
         BadRequest(.delete, "/networks/orkut", nil, 404, nil), BadRequest(.delete, "/networks/roost", nil, 422, nil),
         BadRequest(.post, "/networks/twitter/authorize", "{}", 400, "redirectUrl"),

@@ -7,6 +7,8 @@ import Wire
 struct AccountRules: Sendable {
     /// Of a token, in characters.
     private static let maximumToken = 8_192
+    /// Of an instance's address, in bytes.
+    private static let maximumInstance = 512
 
     let hosts: OutsideHosts
     let now: @Sendable () -> Date
@@ -41,14 +43,17 @@ struct AccountRules: Sendable {
         )
     }
 
-    /// Where an account lives, as `https://mastodon.example`; nil on networks of one place.
+    /// Where an account lives, as `https://mastodon.example`; nil on networks of one place, where it may be said in vain.
     func instance(_ text: String?, on network: Network, field: String) throws -> String? {
         guard let text = Self.nonEmpty(text) else {
             guard network != .mastodon else { throw APIError.missing(field) }
             return nil
         }
+        guard text.utf8.count <= Self.maximumInstance else {
+            throw APIError.invalid(field, "an instance has at most \(Self.maximumInstance) bytes")
+        }
         guard [.mastodon, .bluesky].contains(network) else { return nil }
-        guard text.utf8.count <= 512, let origin = HTTPOrigin(text.contains("://") ? text : "https://\(text)") else {
+        guard let origin = HTTPOrigin(text.contains("://") ? text : "https://\(text)") else {
             throw APIError.invalid(field, "an instance is given like mastodon.example")
         }
         guard hosts.mayBe(origin) else {
