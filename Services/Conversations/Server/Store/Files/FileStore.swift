@@ -32,12 +32,19 @@ struct FileStore<Executor: PostgresExecutor> {
 
     /// Makes a file that no message has due at once; false where a message has it.
     func withdraw(_ key: FileKey) async throws -> Bool {
-        try await db.run(
-            """
-            UPDATE files SET due_at = clock_timestamp()
-            WHERE conversation_id = \(key.conversation) AND key = \(key.blob.description) AND due_at IS NOT NULL
-            """
-        ) == 1
+        let isDue =
+            try await db.run(
+                """
+                UPDATE files SET due_at = clock_timestamp()
+                WHERE conversation_id = \(key.conversation) AND key = \(key.blob.description) AND due_at IS NOT NULL
+                """
+            ) == 1
+        guard !isDue else { return true }
+        // Where the sweep has struck it off while its bytes were still coming, nobody else knows of them any more.
+        return try await db.first(
+            "SELECT key FROM files WHERE conversation_id = \(key.conversation) AND key = \(key.blob.description)",
+            as: { _ in true }
+        ) == nil
     }
 
     /// Files that are due, the longest first.
