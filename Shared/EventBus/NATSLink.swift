@@ -148,7 +148,19 @@ final class NATSLink: @unchecked Sendable {
             natsSubscription_SetPendingLimits(subscription, 4_096, 8_388_608)
             return subscription
         }
-        if isHeard { listener.deliver(.missed) }
+        welcome(listener)
+    }
+
+    /// Tells a listener that it hears from now on, as soon as the server has taken its subscription.
+    private func welcome(_ listener: NATSListener) {
+        guard subscriptions[ObjectIdentifier(listener)] != nil else { return }
+        if isHeard { return listener.deliver(.missed) }
+        // A server that is slow is asked again; one that is away is heard of when it is back, by all listeners.
+        guard isConnected else { return }
+        queue.asyncAfter(deadline: .now() + 1) { [weak self, weak listener] in
+            guard let self, let listener else { return }
+            self.welcome(listener)
+        }
     }
 
     private func remove(_ listener: NATSListener) {
@@ -160,12 +172,23 @@ final class NATSLink: @unchecked Sendable {
 
     /// Whether the server has taken all that it was told, so that a subscription hears what is published from now on.
     private var isHeard: Bool {
-        guard let connection, natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED else { return false }
+        guard let connection, isConnected else { return false }
         return natsConnection_FlushTimeout(connection, 1_000) == NATS_OK
     }
 
-    private func announce(_ whenConnected: () -> Void) {
-        guard !isStopped, isHeard else { return }
+    private var isConnected: Bool {
+        guard let connection else { return false }
+        return natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED
+    }
+
+    private func announce(_ whenConnected: @escaping @Sendable () -> Void) {
+        guard !isStopped else { return }
+        guard isHeard else {
+            // As above: without this nothing would be sent, though there is a connection.
+            guard isConnected else { return }
+            queue.asyncAfter(deadline: .now() + 1) { [weak self] in self?.announce(whenConnected) }
+            return
+        }
         for listener in events.listeners { listener.deliver(.missed) }
         whenConnected()
     }
