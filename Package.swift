@@ -332,7 +332,7 @@ let package = Package(
         + tests(
             "ServiceHostTests",
             [
-                "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
+                "ChildProcesses", "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
                 .configuration, .coreMetrics, .crypto, .cryptoExtras, .httpTypes, .hummingbird, .hummingbirdTesting,
                 .jwtKit, .lifecycle, .logging, .nioCore, .nioEmbedded, .nioHTTP1,
             ]

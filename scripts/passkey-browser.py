@@ -69,8 +69,13 @@ class Browser:
             stderr=subprocess.DEVNULL,
         )
         port = wait(lambda: (pathlib.Path(folder) / "DevToolsActivePort").read_text().split()[0])
-        pages = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list"))
-        address = next(page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page")
+
+        def page():
+            pages = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list"))
+            return next((page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page"), None)
+
+        # It listens a moment before it has a page.
+        address = wait(page)
         self.socket = websocket.create_connection(address, suppress_origin=True, timeout=60)
         self.number = 0
 
@@ -112,7 +117,7 @@ class Browser:
         self.process.wait(20)
 
 
-def wait(look, seconds=20):
+def wait(look, seconds=60):
     end = time.monotonic() + seconds
     while True:
         with contextlib.suppress(OSError, IndexError, RuntimeError):

@@ -133,7 +133,7 @@ def run(suite, scene, folder, arguments, phases, *selection):
         PROGRAM, "--config-file", configuration, "run", DOCUMENT, "--url", suite.url,
         "--phases", phases, "--max-examples", arguments.examples, "--max-time", arguments.seconds,
         "--generation-deterministic", "--continue-on-failure",
-        "--request-timeout", 10, "--exclude-checks", "positive_data_acceptance", "--warnings", "off", "--no-color",
+        "--request-timeout", 30, "--exclude-checks", "positive_data_acceptance", "--warnings", "off", "--no-color",
         *selection,
     ]  # fmt: skip
     return subprocess.run([str(word) for word in command], cwd=folder, timeout=3 * arguments.seconds).returncode

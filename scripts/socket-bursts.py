@@ -36,7 +36,7 @@ def burst(members, number, total):
     for member in members * AT_ONCE:
         threading.Thread(target=talk, args=(member,), daemon=True).start()
     for count in range(total):
-        if not answered.acquire(timeout=60):
+        if not answered.acquire(timeout=150):
             raise TimeoutError(f"burst {number}: {count} of {total} were answered")
         if count == total // 4:
             print("under way", flush=True)

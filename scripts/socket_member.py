@@ -7,7 +7,7 @@ import time
 import engineio
 import socketio
 
-WAIT = 20
+WAIT = 60
 # In which a connection that is open must be answered; who was open at an instance that died tries again.
 CONNECT_WAIT = 5
 

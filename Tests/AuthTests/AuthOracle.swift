@@ -44,7 +44,7 @@ struct MockProvider: Sendable {
         let process = try await ChildProcess.start(command)
         let outcome: Result<Void, any Error>
         do {
-            try await eventually(within: .seconds(30), "answering") {
+            try await eventually(within: .seconds(60), "answering") {
                 guard process.status == nil else { throw TestSupportError("oidc-provider-mock ended") }
                 // Silence: it is asked again.
                 return (try? await provider.isReady()) ?? false

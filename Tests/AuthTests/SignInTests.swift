@@ -100,9 +100,13 @@ import Wire
         let settings = ["HASHING_THREADS": "1", "HASHING_QUEUE": "2", "LOGIN_FAILURES": "0"]
         try await withAuth(settings: settings) { auth in
             _ = try await auth.register("ada")
-            let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { group in
-                for _ in 0..<20 { group.addTask { try await auth.login("ada") } }
-                return try await group.reduce(into: [TestAnswer]()) { $0.append($1) }
+            var answers: [TestAnswer] = []
+            // On a machine that is held up they may come so slowly that each finds a place: then it is no flood yet.
+            for _ in 0..<10 where !answers.contains(where: { $0.status == 503 }) {
+                answers += try await withThrowingTaskGroup(of: TestAnswer.self) { group in
+                    for _ in 0..<20 { group.addTask { try await auth.login("ada") } }
+                    return try await group.reduce(into: [TestAnswer]()) { $0.append($1) }
+                }
             }
             let busy = answers.filter { $0.status == 503 }
             #expect(Set(answers.map(\.status)) == [200, 503])

@@ -56,7 +56,7 @@ import Wire
     @Test func allOfABatchIsNumberedInOneGo() async throws {
         try await withStore { scene in
             for _ in 0..<4 { try await scene.expectNew(scene.draft()) }
-            let segment = SendSegment(database: scene.pool, statementTimeout: .seconds(2))
+            let segment = SendSegment(database: scene.pool, statementTimeout: .seconds(30))
 
             let outcomes = try await segment.write([
                 scene.edit(1, to: "one"), scene.draft(), scene.react("👍", to: 2, by: "bob"), scene.mark("bob", upTo: 3),

@@ -49,6 +49,9 @@ struct Person: SignedIn {
     }
 }
 
+/// What is written waits for long, since the machine may be held up for seconds.
+private let patience = ["SEND_DEADLINE_MS": "60000"]
+
 func withConversation(
     settings: [String: String] = [:],
     push: PushStandIn? = nil,
@@ -58,7 +61,8 @@ func withConversation(
     let auth = AuthStandIn()
     try await TestService.with(
         ConversationsService.self,
-        settings: settings.merging(push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:]) { $1 },
+        settings: patience.merging(settings) { $1 }
+            .merging(push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:]) { $1 },
         neighbours: .with(["auth": auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 })
     ) { service in
         let ann = try await Person(User.ID(application: Scene.application, user: "ann"), at: service, auth)
@@ -83,7 +87,7 @@ func withSecondInstance(
     try await TestService.with(
         ConversationsService.self,
         over: scene.service.database,
-        settings: push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:],
+        settings: patience.merging(push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:]) { $1 },
         neighbours: .with(["auth": scene.auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 })
     ) { second in
         try await body(try await Person(scene.bob.id, at: second, scene.auth))

@@ -13,7 +13,7 @@ import Testing
             for _ in 0..<10 { _ = try await scene.lanes.write(scene.draft()) }
             let before = try await scene.lastChange()
 
-            let segment = SendSegment(database: scene.pool, statementTimeout: .seconds(2))
+            let segment = SendSegment(database: scene.pool, statementTimeout: .seconds(30))
             let marks = try await segment.write([3, 9, 5, 9].map { scene.mark("bob", upTo: $0) })
 
             #expect(marks.map(\.mark?.seq) == [9, 9, 9, 9])
@@ -50,7 +50,7 @@ import Testing
         try await withStore { scene in
             for _ in 0..<4 { _ = try await scene.lanes.write(scene.draft()) }
 
-            let segment = SendSegment(database: scene.pool, statementTimeout: .seconds(2))
+            let segment = SendSegment(database: scene.pool, statementTimeout: .seconds(30))
             let outcomes = try await segment.write([
                 scene.mark("bob", upTo: 2), scene.draft(), scene.mark("cat", upTo: 3), scene.draft(),
                 scene.mark("eve", upTo: 1),

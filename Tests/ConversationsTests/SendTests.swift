@@ -99,7 +99,7 @@ import Wire
             // Straight to the segment: a lane would run a deadlocked batch again, and nobody would know.
             try await withThrowingTaskGroup(of: Void.self) { instances in
                 for _ in 0..<6 {
-                    let segment = SendSegment(database: scene.pool, statementTimeout: .seconds(10))
+                    let segment = SendSegment(database: scene.pool, statementTimeout: .seconds(60))
                     instances.addTask {
                         for _ in 0..<25 {
                             let batch = conversations.shuffled().prefix(16).map { scene.draft(in: $0) }

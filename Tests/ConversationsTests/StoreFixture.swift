@@ -72,7 +72,7 @@ struct StoreScene: Sendable {
 
     /// Lanes like another instance's.
     func otherLanes() -> WriteLanes {
-        WriteLanes(database: pool, configuration: ConversationsConfiguration(), logger: Self.logger)
+        WriteLanes(database: pool, configuration: .patient, logger: Self.logger)
     }
 
     var conversations: Conversations {
@@ -142,15 +142,20 @@ struct StoreScene: Sendable {
 }
 
 extension ConversationsConfiguration {
+    static let patient = with { _ in }
+
+    /// Lanes wait for long, since the machine may be held up for seconds: who tests how long they do says so.
     static func with(_ change: (inout ConversationsConfiguration) -> Void) -> ConversationsConfiguration {
         var configuration = ConversationsConfiguration()
+        configuration.laneTimeout = .seconds(60)
+        configuration.sendDeadline = .seconds(60)
         change(&configuration)
         return configuration
     }
 }
 
 func withStore(
-    _ configuration: ConversationsConfiguration = ConversationsConfiguration(),
+    _ configuration: ConversationsConfiguration = .patient,
     _ body: (StoreScene) async throws -> Void
 ) async throws {
     try await TestDatabase.with(migrations: ServiceHost.migrations(of: ConversationsService.self)) { database in

@@ -6,7 +6,7 @@ import Testing
 @Suite struct DrainTests {
     @Test func whatIsUnderWayFinishesAndNothingElseBegins() async throws {
         try await withGateway(
-            settings: { $0.drainTimeout = .seconds(5) },
+            settings: { $0.drainTimeout = .seconds(60) },
             script: { connection, service in
                 while let request = try await connection.message() {
                     service.note(request)

@@ -68,6 +68,13 @@ struct GatewayScene: Sendable {
         try await RawConnection.open(port: port, over: protocols, upTo: version, body)
     }
 
+    /// Goes on with other settings, as after SIGHUP: a limit that is to pass is set when what comes before it is done.
+    func reconfigure(_ change: (inout GatewayConfiguration) -> Void) async throws {
+        var configuration = gateway.edge.configuration
+        change(&configuration)
+        try await gateway.reconfigure(configuration)
+    }
+
     /// What the service saw of the request that `answer` echoes.
     func seen(_ answer: RawMessage) -> RawMessage {
         RawMessage(parsing: answer.text)

@@ -260,8 +260,10 @@ import Testing
     }
 
     @Test func aConnectionWithoutStreamsIsClosedAfterAWhile() async throws {
-        try await withSecureGateway(settings: { $0.idleTimeout = .milliseconds(300) }) { scene async throws in
+        try await withSecureGateway { scene async throws in
             try await HTTP2Client.open(scene) { client async throws in
+                // Not earlier, else whoever is held up before he has said hello finds it closed.
+                try await scene.reconfigure { $0.idleTimeout = .milliseconds(300) }
                 #expect(try await client.goodbye() == 0)
                 // Whatever is said after it: no request is heard any more, and the connection ends.
                 while try await client.frame() != nil {}

@@ -19,6 +19,8 @@ import Testing
     func whoWaitsIsServedWhenItAsks(isSecure: Bool) async throws {
         try await withGateway(settings: { configuration in
             if isSecure { configuration.certificates = try Certificates(TestCertificate.a) }
+            // So many handshakes at once keep each other waiting.
+            configuration.headerTimeout = .minutes(2)
         }) { scene async throws in
             let waiting = try await connections(300, to: scene, isSecure: isSecure)
             for round in 0..<2 {

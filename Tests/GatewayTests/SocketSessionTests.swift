@@ -174,6 +174,7 @@ import Testing
             let tag = try EngineSession.tag(of: scene.service)
             let poll = try #require(EngineSession.requests(of: tag + "abcdefg").first)
             var statuses: [Int] = []
+            let began = ContinuousClock.now
             try await scene.connect { connection in
                 for _ in 0..<60 {
                     try await connection.send(poll)
@@ -186,7 +187,9 @@ import Testing
                     statuses.append(try #require(try await connection.message()).status)
                 }
             }
-            #expect(statuses.contains(429))
+            // Four are left, and one a second comes back.
+            let most = 5 + Int((ContinuousClock.now - began) / .seconds(1))
+            #expect(statuses.dropFirst(60).count { $0 == 200 } <= most)
         }
     }
 

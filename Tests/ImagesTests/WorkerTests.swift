@@ -88,7 +88,8 @@ import Testing
     @Test func theDeadlineHoldsForWhoeverHasGone() async throws {
         let script = try await Self.script("cat >/dev/null")
         try await withImages {
-            ($0.workers, $0.worker, $0.deadline) = (1, script, .milliseconds(500))
+            // Long enough to be seen at work.
+            ($0.workers, $0.worker, $0.deadline) = (1, script, .seconds(10))
         } _: { scene in
             let path = try await Oracle.sample("small.jpg")
             let working = Task { try await scene.prepare(path: path) }

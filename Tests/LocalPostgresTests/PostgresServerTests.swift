@@ -29,7 +29,7 @@ import Testing
             ["--no-psqlrc", "--tuples-only", "--no-align", "--command", sql, server.url()],
             environment: [:]
         )
-        let (status, output) = try await command.run(within: .seconds(20))
+        let (status, output) = try await command.run(within: .seconds(60))
         #expect(status.isSuccess, "\(output)")
         return output.trimmingCharacters(in: .newlines)
     }
@@ -66,7 +66,7 @@ import Testing
             environment: [:]
         )
 
-        let (status, output) = try await command.run(within: .seconds(20))
+        let (status, output) = try await command.run(within: .seconds(60))
 
         await server.discard()
         #expect(!status.isSuccess)

@@ -70,7 +70,7 @@ struct FaultTests {
 
     @Test func aLaneTellsWhatMayBeWrittenFromWhatWasNeverSent() async throws {
         let proxy = try FaultProxy()
-        try await withScene(through: proxy, { $0.acquireTimeout = .seconds(2) }) { scene in
+        try await withScene(through: proxy, { $0.acquireTimeout = .seconds(5) }) { scene in
             try await scene.pool.run("CREATE TABLE things (id int8)")
             let lane = scene.pool.lane()
             _ = try await lane.segment(["SELECT 1"])
@@ -105,13 +105,14 @@ struct FaultTests {
             through: proxy,
             {
                 $0.readConnections = 1
-                $0.readTimeout = .milliseconds(200)
-                $0.statementTimeout = .milliseconds(200)
-                $0.silenceTimeout = .milliseconds(200)
+                $0.readTimeout = .seconds(1)
+                $0.statementTimeout = .seconds(1)
+                $0.silenceTimeout = .seconds(1)
             }
         ) { scene in
-            try await scene.pool.ping()
-            try await scene.pool.run("SELECT 1")
+            // A machine that is held up may be slower than that.
+            try await until("it can be read") { (try? await scene.pool.ping()) != nil }
+            try await until("it can be written") { (try? await scene.pool.run("SELECT 1")) != nil }
             proxy.hold(questions: true, answers: true)
 
             let clock = ContinuousClock()
@@ -128,7 +129,7 @@ struct FaultTests {
             }
             proxy.hold()
 
-            #expect(time > .milliseconds(390) && time < .seconds(3))
+            #expect(time > .milliseconds(1_950) && time < .seconds(20))
             try await until("the pool is back") { (try? await scene.pool.ping()) != nil }
         }
     }
@@ -152,7 +153,7 @@ struct FaultTests {
             let time = try await clock.measure {
                 try await until("the pool is there") { (try? await scene.pool.ping()) != nil }
             }
-            #expect(time < .seconds(4))
+            #expect(time < .seconds(20))
         }
     }
 
@@ -173,7 +174,7 @@ struct FaultTests {
                     return (try? await scene.pool.run("SELECT 1")) != nil
                 }
             }
-            #expect(time < .seconds(4))
+            #expect(time < .seconds(20))
         }
     }
 
@@ -183,8 +184,9 @@ struct FaultTests {
         try await withScene(
             through: proxy,
             {
-                $0.connectTimeout = .milliseconds(200)
-                $0.acquireTimeout = .milliseconds(500)
+                // Time enough to connect in, once it is possible.
+                $0.connectTimeout = .seconds(1)
+                $0.acquireTimeout = .seconds(2)
             }
         ) { scene in
             let error = await #expect(throws: PostgresError.self) { try await scene.pool.ping() }

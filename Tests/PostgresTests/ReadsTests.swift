@@ -100,19 +100,26 @@ struct ReadsTests {
             $0.readsInFlight = 1
             $0.maximumWaiting = 10
         }) { scene in
-            let outcomes = await withTaskGroup(of: PostgresError.Kind?.self) { group in
-                for _ in 0..<40 {
-                    group.addTask {
-                        do {
-                            try await scene.pool.reads.run("SELECT pg_sleep(0.02)")
-                            return nil
-                        } catch {
-                            return (error as? PostgresError)?.kind
+            let refused = Counter()
+            let tasks = try await scene.admin.transaction { db in
+                // All reads wait for this, so that none makes room before enough were turned away.
+                try await db.run("SELECT pg_advisory_xact_lock(hashtext(\(scene.schema)))")
+                let tasks = (0..<40).map { _ in
+                    Task { () async -> PostgresError.Kind? in
+                        let error = await failure {
+                            try await scene.pool.reads.run(
+                                "SELECT pg_advisory_xact_lock_shared(hashtext(\(scene.schema)))"
+                            )
                         }
+                        if error != nil { refused.increment() }
+                        return error?.kind
                     }
                 }
-                return await group.reduce(into: [PostgresError.Kind?]()) { $0.append($1) }
+                try await until("enough were turned away") { refused.value >= 20 }
+                return tasks
             }
+            var outcomes: [PostgresError.Kind?] = []
+            for task in tasks { outcomes.append(await task.value) }
 
             #expect(outcomes.count { $0 == nil } >= 10)
             #expect(outcomes.count { $0 == .poolExhausted } >= 20)

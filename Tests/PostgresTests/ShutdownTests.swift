@@ -3,36 +3,41 @@ import Testing
 
 struct ShutdownTests {
     @Test func whatIsUnderWayEndsAndNothingElseBegins() async throws {
-        try await withScene { scene in
+        try await withScene({ $0.drainTimeout = .seconds(60) }) { scene in
             try await scene.pool.run("CREATE TABLE things (id int8)")
             let lane = scene.pool.lane()
             _ = try await lane.segment(["SELECT 1"])
-            let transaction = Task {
-                try await scene.pool.transaction { db in
-                    try await db.run("SELECT pg_sleep(0.2)")
-                    try await db.run("INSERT INTO things VALUES (1)")
+            let (transaction, down) = try await scene.admin.transaction { db in
+                // What is under way waits for this, however late it is looked at.
+                try await db.run("SELECT pg_advisory_xact_lock(hashtext(\(scene.schema)))")
+                let transaction = Task {
+                    try await scene.pool.transaction { db in
+                        try await db.run("SELECT pg_advisory_xact_lock(hashtext(\(scene.schema)))")
+                        try await db.run("INSERT INTO things VALUES (1)")
+                    }
                 }
-            }
-            try await scene.untilRunning("%pg_sleep(0.2)%")
+                try await scene.untilRunning("%pg_advisory_xact_lock%")
 
-            async let down: Void = scene.pool.shutdown()
-            try await until("nothing new is taken") {
-                do {
-                    try await scene.pool.ping()
-                    return false
-                } catch {
-                    return (error as? PostgresError)?.kind == .shuttingDown
+                let down = Task { await scene.pool.shutdown() }
+                try await until("nothing new is taken") {
+                    do {
+                        try await scene.pool.ping()
+                        return false
+                    } catch {
+                        return (error as? PostgresError)?.kind == .shuttingDown
+                    }
                 }
-            }
-            let single = await #expect(throws: PostgresError.self) { try await scene.pool.run("SELECT 1") }
-            let segment = await #expect(throws: PostgresError.self) { try await lane.segment(["SELECT 1"]) }
-            let begin = await #expect(throws: PostgresError.self) {
-                try await scene.pool.transaction { try await $0.run("SELECT 1") }
-            }
+                let single = await #expect(throws: PostgresError.self) { try await scene.pool.run("SELECT 1") }
+                let segment = await #expect(throws: PostgresError.self) { try await lane.segment(["SELECT 1"]) }
+                let begin = await #expect(throws: PostgresError.self) {
+                    try await scene.pool.transaction { try await $0.run("SELECT 1") }
+                }
 
-            #expect([single, segment, begin].allSatisfy { $0?.kind == .shuttingDown && $0?.isUnavailable == true })
+                #expect([single, segment, begin].allSatisfy { $0?.kind == .shuttingDown && $0?.isUnavailable == true })
+                return (transaction, down)
+            }
             try await transaction.value
-            await down
+            await down.value
             let count = try await scene.admin.one("SELECT count(*) AS it FROM \(identifier: scene.schema).things") {
                 try $0.int("it")
             }
@@ -50,7 +55,7 @@ struct ShutdownTests {
             let time = await clock.measure { await scene.pool.shutdown() }
 
             // Far from the minute that the statement would take.
-            #expect(time < .seconds(10))
+            #expect(time < .seconds(30))
             let error = await #expect(throws: PostgresError.self) { try await task.value }
             #expect(error?.outcomeUnknown == true)
         }

@@ -125,11 +125,11 @@ struct Timeout: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Waits until something is so, for ten seconds at most.
+/// Waits until something is so, for a minute at most.
 func until(_ what: String, _ isSo: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = ContinuousClock.now + .seconds(60)
     while try await !isSo() {
-        guard ContinuousClock.now < deadline else { throw Timeout(description: "not within 10 s: \(what)") }
+        guard ContinuousClock.now < deadline else { throw Timeout(description: "not within 60 s: \(what)") }
         try await Task.sleep(for: .milliseconds(5))
     }
 }
@@ -144,6 +144,16 @@ func failure<Value>(_ body: () async throws -> Value) async -> PostgresError? {
     }
 }
 
+/// The machine may be held up for seconds; tests of a bound set their own.
+private func beInNoHurry(_ configuration: inout PostgresConfiguration) {
+    configuration.connectTimeout = .seconds(30)
+    configuration.acquireTimeout = .seconds(30)
+    configuration.readTimeout = .seconds(30)
+    configuration.statementTimeout = .seconds(60)
+    configuration.silenceTimeout = .seconds(30)
+    configuration.idleTransactionTimeout = .seconds(120)
+}
+
 /// Runs a test with a pool of its own, in a schema of its own, behind a proxy if given one.
 func withScene(
     through proxy: FaultProxy? = nil,
@@ -156,6 +166,7 @@ func withScene(
     var adminConfiguration = try PostgresConfiguration(url: TestServer.url)
     adminConfiguration.readConnections = 0
     adminConfiguration.transactionConnections = 2
+    beInNoHurry(&adminConfiguration)
     let admin = PostgresPool(configuration: adminConfiguration, logger: TestServer.logger)
     try await admin.run("CREATE SCHEMA \(identifier: schema)")
     var configuration = try PostgresConfiguration(
@@ -163,8 +174,7 @@ func withScene(
     )
     configuration.schema = schema
     configuration.applicationName = schema
-    // The machine may be busy; tests of a bound set their own.
-    configuration.acquireTimeout = .seconds(20)
+    beInNoHurry(&configuration)
     adjust(&configuration)
     let pool = PostgresPool(configuration: configuration, logger: TestServer.logger)
     let scene = Scene(pool: pool, admin: admin, schema: schema, applicationName: schema)

@@ -192,7 +192,7 @@ struct TransactionTests {
     @Test func waitingForAConnectionIsBounded() async throws {
         try await withTable({
             $0.transactionConnections = 1
-            $0.acquireTimeout = .seconds(1)
+            $0.acquireTimeout = .seconds(5)
             $0.maximumWaiting = 1
         }) { scene in
             try await scene.pool.transaction { db in

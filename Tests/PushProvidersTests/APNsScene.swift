@@ -62,6 +62,8 @@ func withAPNs<Value>(
         configuration.productionURL = "https://localhost:\(port)"
         configuration.sandboxURL = "https://127.0.0.1:\(port)"
         configuration.trustedAuthorities = TestAuthority.certificate
+        // More than any pause of a busy machine.
+        (configuration.connectTimeout, configuration.requestTimeout) = (.seconds(30), .seconds(60))
         configure(&configuration)
         let clock = TestClock()
         let client = try APNsClient(credentials: .test, configuration: configuration, now: { clock.now })

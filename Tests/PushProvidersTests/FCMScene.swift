@@ -44,6 +44,8 @@ func withFCM(
         var configuration = FCMClient.Configuration()
         configuration.url = "http://127.0.0.1:\(port)/fcm"
         configuration.tokenURL = "http://127.0.0.1:\(port)/token"
+        // More than any pause of a busy machine.
+        (configuration.connectTimeout, configuration.requestTimeout) = (.seconds(30), .seconds(60))
         let clock = TestClock()
         let client = try FCMClient(serviceAccount: json, configuration: configuration, now: { clock.now })
         do {

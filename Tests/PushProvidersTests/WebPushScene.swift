@@ -42,6 +42,8 @@ func withWebPush(
     try await HTTP1Server.run(isSecure: isSecure, script) { server, port in
         var configuration = WebPushClient.Configuration()
         configuration.trustedAuthorities = TestAuthority.certificate
+        // More than any pause of a busy machine.
+        (configuration.connectTimeout, configuration.requestTimeout) = (.seconds(30), .seconds(60))
         configure(&configuration, port)
         let clock = TestClock()
         let key = VAPIDKey()

@@ -150,7 +150,7 @@ import Testing
         try await withWebPush(
             configure: { configuration, port in
                 configuration.addresses = AddressGuard(allowing: ["127.0.0.1:\(port)"])
-                configuration.requestTimeout = .seconds(5)
+                configuration.requestTimeout = .seconds(10)
                 configuration.connections = 2
             },
             answering: { request in

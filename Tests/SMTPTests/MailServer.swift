@@ -94,14 +94,14 @@ struct MailServer: Sendable {
         _ = await process.exit()
     }
 
-    /// What is found in what a server says, as soon as it is; waited for while the server runs, half a minute at most.
+    /// What is found in what a server says, as soon as it is; waited for while the server runs, a minute at most.
     private static func found<Value>(
         in output: Output,
         of process: ChildProcess,
         _ find: () throws -> Value?
     ) async throws -> Value {
         do {
-            try await eventually(within: .seconds(30)) { try find() != nil || process.status != nil }
+            try await eventually(within: .seconds(60)) { try find() != nil || process.status != nil }
         } catch is TestSupportError {
             // What it said instead says more.
             throw Failure(output: output.whole)

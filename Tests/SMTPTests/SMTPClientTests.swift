@@ -84,14 +84,16 @@ import Testing
         of turns: [Turn],
         greeting: String = "220 here\r\n",
         url: String = "smtp://127.0.0.1",
-        to receiver: String = "bo@example.net"
+        to receiver: String = "bo@example.net",
+        replyTimeout: TimeAmount = .seconds(30),
+        contentTimeout: TimeAmount = .seconds(30)
     ) async throws -> (error: SMTPError?, heard: [String]) {
         var result: (SMTPError?, [String]) = (nil, [])
         try await ScriptedServer.run(greeting: greeting, turns) { server, port in
             var configuration = try SMTPConfiguration(url: url)
             configuration.port = port
-            configuration.replyTimeout = .milliseconds(500)
-            configuration.contentTimeout = .milliseconds(500)
+            configuration.replyTimeout = replyTimeout
+            configuration.contentTimeout = contentTimeout
             let client = try SMTPClient(configuration)
             let message = try MailServer.message(to: receiver)
             result.0 = await SMTPTests.failure { try await client.send(message) }
@@ -140,7 +142,7 @@ import Testing
     }
 
     @Test func silenceEndsInTime() async throws {
-        let (error, _) = try await failure(of: [], url: Self.clear)
+        let (error, _) = try await failure(of: [], url: Self.clear, replyTimeout: .milliseconds(500))
         #expect(error == .unreachable("no answer in time"))
     }
 
@@ -155,7 +157,8 @@ import Testing
 
     @Test func whetherAMailWasTakenMayStayUnknown() async throws {
         for end in [[], [Turn(".", "")]] {
-            let (error, heard) = try await failure(of: Self.willing + end, url: Self.clear)
+            // Time enough for the server to hear it all, before nothing is said to it.
+            let (error, heard) = try await failure(of: Self.willing + end, url: Self.clear, contentTimeout: .seconds(2))
             #expect(error == .unknownOutcome)
             #expect(heard.contains("."))
         }

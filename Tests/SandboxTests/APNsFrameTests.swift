@@ -13,8 +13,7 @@ import Testing
             try SandboxScene.alert.write(toFile: payload, atomically: true, encoding: .utf8)
             let headers = try scene.goodHeaders().flatMap { ["-H", "\($0.name): \($0.value)"] }
             let url = "\(scene.sandbox.apnsURL)/3/device/\(SandboxScene.device)"
-            return try await Program.run("nghttp", ["-nv", "-d", payload] + headers + [url], within: .seconds(20))
-                .output
+            return try await Program.run("nghttp", ["-nv", "-d", payload] + headers + [url]).output
         }
     }
 
@@ -68,7 +67,7 @@ import Testing
                 let url = "\(scene.sandbox.apnsURL)/3/device/\(SandboxScene.device)"
                 let load = ["-n", "5000", "-c", "2", "-m", "1000", "-d", payload]
 
-                let (status, output) = try await Program.run("h2load", load + headers + [url])
+                let (status, output) = try await Program.run("h2load", load + headers + [url], within: .seconds(200))
 
                 #expect(status.isSuccess)
                 #expect(output.contains("5000 succeeded, 0 failed, 0 errored"), "\(output)")

@@ -16,8 +16,8 @@ import Wire
     private func client(_ scene: SandboxScene) throws -> SMTPClient {
         var configuration = try SMTPConfiguration(url: scene.credentials.mail.url)
         configuration.trustedCA = scene.credentials.authority
-        configuration.replyTimeout = .seconds(2)
-        configuration.contentTimeout = .seconds(2)
+        configuration.replyTimeout = .seconds(30)
+        configuration.contentTimeout = .seconds(30)
         return try SMTPClient(configuration)
     }
 

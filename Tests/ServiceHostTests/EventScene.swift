@@ -63,7 +63,7 @@ struct EventScene: Sendable {
 
     /// What was heard, by speaker, in order, once there is so much of it.
     func heard(_ count: Int, at listener: TestService) async throws -> [String: [String]] {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         while true {
             let heard = try await listener.database.pool.all("SELECT speaker, word FROM heard ORDER BY place") { row in
                 (try row.string("speaker"), try row.string("word"))
@@ -80,7 +80,7 @@ struct EventScene: Sendable {
 
     /// Returns once only so many wait.
     func untilTold(but count: Int = 0, at teller: TestService) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         while try await waiting(at: teller) > count {
             guard ContinuousClock.now < deadline else { throw TestSupportError("events still wait") }
             try await Task.sleep(for: .milliseconds(20))
@@ -92,7 +92,7 @@ struct EventScene: Sendable {
         let written = try await teller.database.pool.one("SELECT max(due_at) AS due FROM event_outbox") {
             try $0.date("due")
         }
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         while try await teller.database.pool.one(
             "SELECT count(*) AS n FROM event_outbox WHERE due_at > \(written)",
             as: { try $0.int("n") }

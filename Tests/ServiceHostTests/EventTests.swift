@@ -1,3 +1,4 @@
+import ChildProcesses
 import Configuration
 import Credentials
 import Foundation
@@ -59,7 +60,8 @@ import Wire
     /// Nobody is there, then somebody is; the teller is another one by then.
     @Test func whatNobodyTookIsKeptOverRestarts() async throws {
         try await scene.withListener { listener in
-            let port = try await listener.served { $0 }
+            // One that nobody else is given while the listener is away.
+            let port = try LoopbackPort.free().number
             let neighbours = try scene.neighbours(at: port)
             try await TestDatabase.with(migrations: ServiceHost.migrations(of: TellerService.self)) { database in
                 @Sendable func teller(_ body: @Sendable (TestService) async throws -> Void) async throws {
@@ -118,7 +120,8 @@ import Wire
 
     @Test func aClaimThatNobodySettledEnds() async throws {
         try await scene.withListener { listener in
-            let port = try await listener.served { $0 }
+            // One that nobody else is given while the listener is away.
+            let port = try LoopbackPort.free().number
             try await scene.withTeller(at: port) { teller in
                 try await scene.say(scene.words(2, by: "ann"), at: teller)
                 // As if an instance had claimed the first and died: its claim is over in a moment.

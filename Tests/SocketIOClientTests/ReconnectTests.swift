@@ -6,7 +6,7 @@ import Testing
 
 @testable import SocketIOClient
 
-@Suite(.timeLimit(.minutes(1))) struct ReconnectTests {
+@Suite(.timeLimit(.minutes(5))) struct ReconnectTests {
     private static let pauses = SocketIOConnections.Pauses(shortest: .milliseconds(20), longest: .milliseconds(100))
 
     /// The server goes, and another comes in its place; the client is told why it has to come back.

@@ -106,7 +106,7 @@ import Testing
         } namespaces: { server in
             server.namespace("/").on("ask") { socket, event in
                 let isPatient = event.arguments[0] == ByteBuffer(string: "true")
-                let timeout: Duration = isPatient ? .seconds(10) : .milliseconds(20)
+                let timeout: Duration = isPatient ? .seconds(60) : .milliseconds(20)
                 socket.emit("question", SocketArguments(json: "1"), timeout: timeout) { result in
                     switch result {
                     case .success(let arguments): answers.continuation.yield(String(buffer: arguments.json))

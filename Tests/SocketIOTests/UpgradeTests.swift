@@ -78,7 +78,7 @@ import Testing
 
     @Test func aProbeThatDiesOrDawdlesLeavesTheSessionPolling() async throws {
         try await withServer { settings in
-            settings.upgradeTimeout = .seconds(2)
+            settings.upgradeTimeout = .seconds(5)
         } _: { scene in
             let client = try await scene.polling()
             let dying = try await probing(client)

@@ -43,7 +43,7 @@ extension SuiteTests {
 
                     let _: Done = try await admin.delete("/applications/\(acme.applicationId)/users/bo")
 
-                    try await eventually(within: .seconds(10), "gone") {
+                    try await eventually(within: .seconds(60), "gone") {
                         let history = try await ada.conversations.messages(made.token)
                         let members = try await ada.conversations.conversation(made.token).members
                         return history.allSatisfy { $0.senderUser == nil } && members == ["ada"]
@@ -73,7 +73,7 @@ extension SuiteTests {
 
                         let ended = ContinuousClock.now
                         for (port, path) in everywhere {
-                            try await eventually(within: .seconds(1) - (.now - ended), "refused at \(port)") {
+                            try await eventually(within: SuiteTests.promptly - (.now - ended), "refused at \(port)") {
                                 try await ada.status(at: port, path) == 403
                             }
                         }
@@ -86,7 +86,7 @@ extension SuiteTests {
 
         static func administrator(of suite: RunningSuite) async throws -> ServiceClient {
             _ = try await suite.person("root")
-            let (status, output) = try await suite.roost("admin", "grant", "root").run(within: .seconds(20))
+            let (status, output) = try await suite.roost("admin", "grant", "root").run(within: .seconds(60))
             try #require(status.isSuccess, "\(output)")
             return suite.gateway(jwt: try await suite.returning("root").signIn.jwt)
         }
@@ -158,7 +158,7 @@ struct AccountServer: Sendable {
         let outcome: Result<Void, any Error>
         do {
             let server = suite.client(port: port, jwt: nil)
-            try await eventually(within: .seconds(20), "an account server") {
+            try await eventually(within: .seconds(60), "an account server") {
                 !LoopbackPort(port).isFree
             }
             outcome = .success(try await body(AccountServer(application: application, suite: suite, server: server)))

@@ -8,7 +8,7 @@ extension SuiteTests {
                 // Passkeys are for names, and not for addresses.
                 let places = ["http://localhost:\(suite.gatewayPort)", "http://127.0.0.1:\(telephones.port)"]
                 try await PythonClients.with("passkey-browser.py", places, by: "browser") { browser in
-                    let status = try await browser.end(within: .seconds(120))
+                    let status = try await browser.end(within: .seconds(300))
                     #expect(status == 0, "\(browser.output)")
                 }
             }

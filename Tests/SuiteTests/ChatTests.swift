@@ -28,7 +28,7 @@ extension SuiteTests {
                 let before = (0..<20).map { "cleo: before \($0)" }
                 let after = (0..<20).map { "dan: after \($0)" }
                 for chat in [one, other] {
-                    try await eventually(within: .seconds(30), "all was said") { chat.said.count >= 42 }
+                    try await eventually(within: .seconds(90), "all was said") { chat.said.count >= 42 }
                     #expect(chat.said.filter { $0.hasPrefix("cleo: before") } == before)
                     #expect(chat.said.filter { $0.hasPrefix("dan: after") } == after)
                 }
@@ -86,7 +86,7 @@ private final class RunningChat: Sendable {
     }
 
     func sees(_ lines: [String]) async throws {
-        try await eventually(within: .seconds(20), "\(lines)") { said == lines }
+        try await eventually(within: .seconds(60), "\(lines)") { said == lines }
     }
 
     /// Ctrl-D, and how it ended.

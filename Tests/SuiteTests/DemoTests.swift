@@ -27,7 +27,8 @@ extension SuiteTests {
                     try await sandbox.tell("/sandbox/networks/\(network)/webhooks", plan)
                 }
                 let token = try await suite.demoToken()
-                try await EventStreamClient.with(port: suite.gatewayPort, "/stream", token: token) { stream in
+                let (port, limit) = (suite.gatewayPort, Duration.seconds(300))
+                try await EventStreamClient.with(port: port, "/stream", token: token, limit: limit) { stream in
                     _ = await stream.event()
                     for network in Self.calling {
                         for text in ["first", "second"] {
@@ -42,7 +43,7 @@ extension SuiteTests {
                     }
                     #expect(heard.sorted() == Self.calling.flatMap { ["first on \($0)", "second on \($0)"] }.sorted())
                     for network in Self.calling {
-                        try await eventually(within: .seconds(20), "all of \(network) told") {
+                        try await eventually(within: .seconds(60), "all of \(network) told") {
                             let path = "/sandbox/networks/\(network)/webhooks"
                             return try await sandbox.get(path, as: JSONValue.self)["waiting"].int == 0
                         }
@@ -66,7 +67,7 @@ extension SuiteTests {
                 var other = suite.roost("demo")
                 other.environment["DEMO_PASSWORD"] = "not what it was made with"
 
-                let refused = try await other.run(within: .seconds(30))
+                let refused = try await other.run(within: .seconds(60))
 
                 #expect(!refused.status.isSuccess)
                 #expect(refused.output.contains("has another password"), "\(refused.output)")

@@ -25,7 +25,7 @@ extension SuiteTests {
                 let _: Done = try await ana.service.post("/auth/logout", [String: String]())
                 try suite.process("push").signal(SIGCONT)
 
-                try await eventually(within: .seconds(10), "gone with its session") {
+                try await eventually(within: .seconds(60), "gone with its session") {
                     try await again.preferences.devices() == [kept]
                 }
             }
@@ -61,13 +61,13 @@ extension SuiteTests {
                     let ada = try await accounts.signIn("ada", pushToken: "ada's token")
                     let bo = try await accounts.signIn("bo", device: "laptop", pushToken: "<bo's token>")
                     for (person, name) in [(ada, "phone"), (bo, "laptop")] {
-                        try await eventually(within: .seconds(10), "registered") {
+                        try await eventually(within: .seconds(60), "registered") {
                             try await person.preferences.devices().map(\.deviceId) == [name]
                         }
                     }
                     // Somebody else signs in on the same phone.
                     let cy = try await accounts.signIn("cy", pushToken: "ada's token")
-                    try await eventually(within: .seconds(10), "moved") {
+                    try await eventually(within: .seconds(60), "moved") {
                         try await ada.preferences.devices().isEmpty
                     }
                     #expect(try await cy.preferences.devices().first?.current == true)

@@ -24,14 +24,14 @@ extension SuiteTests {
                 #expect(account.fullName == "Ana Albers" && account.emailVerified)
                 let photos = PhotosClient(service)
                 #expect(try await photos.me().fullName == "Ana Albers")
-                try await eventually(within: .seconds(30), "brought") {
+                try await eventually(within: .seconds(60), "brought") {
                     try await photos.me().profilePicture != nil
                 }
 
                 let second = try await Self.signIn(at: suite, as: "ana")
                 #expect(!second.created && second.userId == first.userId)
                 let _: Done = try await suite.gateway().post("/oauth/revoke", PresentedToken(token: first.refreshToken))
-                try await eventually(within: .seconds(2), "ended") {
+                try await eventually(within: SuiteTests.promptly, "ended") {
                     do {
                         let _: Account = try await service.get("/auth/me")
                         return false

@@ -27,19 +27,19 @@ extension SuiteTests {
                 let made = try await ana.conversations.create(ConversationDraft(label: "load"))
                 let load = SteadyLoad(person: ana, token: made.token)
                 let sending = Task { await load.run(senders: Self.senders) }
-                try await eventually(within: .seconds(30), "under way") { load.acknowledged.count >= 50 }
+                try await eventually(within: .seconds(60), "under way") { load.acknowledged.count >= 50 }
 
                 for (name, port) in zip(["auth", "auth-2", "conversations", "conversations-2"], ports) {
                     let process = try suite.process(name)
                     process.signal(SIGTERM)
-                    #expect(await process.hasEnded(within: .seconds(20)), "\(name) ended")
+                    #expect(await process.hasEnded(within: .seconds(60)), "\(name) ended")
                     // The supervisor starts it again; the next one's turn comes once this one is ready.
-                    try await eventually(within: .seconds(20), "\(name) ready") {
+                    try await eventually(within: .seconds(60), "\(name) ready") {
                         // Silence: until it listens it cannot say so.
                         (try? await suite.client(port: port, jwt: nil).send(.get, "/ready")) != nil
                     }
                     let before = load.acknowledged.count
-                    try await eventually(within: .seconds(20), "going on") { load.acknowledged.count > before + 100 }
+                    try await eventually(within: .seconds(60), "going on") { load.acknowledged.count > before + 100 }
                 }
 
                 load.stop()
@@ -61,7 +61,7 @@ extension SuiteTests {
                     ]
                     // An instance that has just come back is in turn once a health check found it ready.
                     for line in expected {
-                        try await eventually(within: .seconds(10), "\(line)") {
+                        try await eventually(within: .seconds(60), "\(line)") {
                             String(decoding: try await management.send(.get, "/metrics").body, as: UTF8.self).contains(
                                 line
                             )
@@ -85,12 +85,12 @@ extension SuiteTests {
 
                 try "RATE_USER=7\n".write(toFile: file, atomically: true, encoding: .utf8)
                 try suite.process("gateway").signal(SIGHUP)
-                try await eventually(within: .seconds(10), "taken up") { try await policy() == #""user";q=70;w=10"# }
+                try await eventually(within: .seconds(60), "taken up") { try await policy() == #""user";q=70;w=10"# }
 
                 try "RATE_USER=a few\n".write(toFile: file, atomically: true, encoding: .utf8)
                 let gateway = try suite.process("gateway")
                 gateway.signal(SIGHUP)
-                try await eventually(within: .seconds(10), "refused") {
+                try await eventually(within: .seconds(60), "refused") {
                     let path = "\(suite.directory)/.roost/logs/gateway.log"
                     // Silence: the log begins with the first line that is written to it.
                     return (try? String(contentsOfFile: path, encoding: .utf8))?.contains("RATE_USER is") ?? false

@@ -33,7 +33,7 @@ extension SuiteTests {
                     timeout: .seconds(20)
                 )
                 #expect(gone.status == 202)
-                try await eventually(within: .seconds(5), "signed out everywhere") {
+                try await eventually(within: SuiteTests.promptly, "signed out everywhere") {
                     do {
                         _ = try await leaver.preferences.devices()
                         return false

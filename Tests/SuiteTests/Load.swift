@@ -88,7 +88,7 @@ final class Load: Sendable {
     }
 
     private func say(_ text: String, by person: Person) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(120)
         _ = state.withLock { $0.said.insert(text) }
         while true {
             do {

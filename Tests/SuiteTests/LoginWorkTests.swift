@@ -54,7 +54,7 @@ extension SuiteTests {
 
             private static func hashes(of suite: RunningSuite) async throws -> Int {
                 let request = HTTPClientRequest(url: "http://127.0.0.1:\(suite.authPort)/metrics")
-                let response = try await HTTPClient.shared.execute(request, timeout: .seconds(5))
+                let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
                 let text = String(buffer: try await response.body.collect(upTo: 1 << 20))
                 let line = text.split(separator: "\n").first { $0.hasPrefix("roost_auth_password_hashes_total ") }
                 return line.flatMap { Double($0.split(separator: " ").last ?? "") }.map { Int($0) } ?? 0

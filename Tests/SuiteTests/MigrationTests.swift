@@ -38,7 +38,7 @@ extension SuiteTests {
             environment["SERVICE_SECRET"] = String(repeating: "s", count: 32)
             environment["MIGRATE_ONLY"] = "1"
             let command = ProcessCommand(RunningSuite.binaries + service, environment: environment)
-            let (status, output) = try await command.run(within: .seconds(60))
+            let (status, output) = try await command.run(within: .seconds(180))
             #expect(status.isSuccess, "\(output)")
             return output
         }

@@ -28,7 +28,7 @@ extension SuiteTests {
                 ]
                 var exported: Set<String> = []
                 // It is asked every five seconds what is live, and every fifteen what is new on networks.
-                try await eventually(within: .seconds(60), "asked what is live and new") {
+                try await eventually(within: .seconds(120), "asked what is live and new") {
                     exported = []
                     for port in services + [suite.managementPort] {
                         exported.formUnion(try await Self.metrics(port: port))
@@ -59,7 +59,7 @@ extension SuiteTests {
                 #expect(answer.status == 200)
 
                 // A line is written after its answer.
-                try await eventually(within: .seconds(20), "logged by both that saw it") {
+                try await eventually(within: .seconds(60), "logged by both that saw it") {
                     try Self.requests(
                         loggedBy: ["auth", "conversations", "photos", "push", "social", "gateway"],
                         of: suite
@@ -97,7 +97,7 @@ extension SuiteTests {
         /// The names that a process exports, those of a histogram's series and of the histogram itself.
         private static func metrics(port: Int) async throws -> Set<String> {
             let request = HTTPClientRequest(url: "http://127.0.0.1:\(port)/metrics")
-            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(5))
+            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
             let text = String(buffer: try await response.body.collect(upTo: 4 << 20))
             return names(in: text)
         }

@@ -24,8 +24,8 @@ extension SuiteTests {
                 )
                 _ = try await ana.photos.me()
                 try await bo.photos.follow(ana.signIn.userId)
-                let stream = "/photos/home/stream"
-                try await EventStreamClient.with(port: suite.gatewayPort, stream, token: bo.signIn.jwt) { home in
+                let (port, stream, jwt) = (suite.gatewayPort, "/photos/home/stream", bo.signIn.jwt)
+                try await EventStreamClient.with(port: port, stream, token: jwt, limit: .seconds(300)) { home in
                     #expect(await home.event()?.name == "ready")
 
                     let post = try await ana.show("On the way #walk")
@@ -102,13 +102,13 @@ extension SuiteTests {
                 #expect(try await isSeen())
 
                 let _: Account = try await ana.service.patch("/auth/me", ["fullName": "Ana Lima"])
-                try await eventually(within: .seconds(1), "called so") {
+                try await eventually(within: SuiteTests.promptly, "called so") {
                     try await bo.photos.post(post.postId).author.fullName == "Ana Lima"
                 }
                 try await ana.conversations.block(bo.signIn.userId)
-                try await eventually(within: .seconds(1), "hidden") { try await !isSeen() }
+                try await eventually(within: SuiteTests.promptly, "hidden") { try await !isSeen() }
                 try await ana.conversations.unblock(bo.signIn.userId)
-                try await eventually(within: .seconds(1), "seen again") { try await isSeen() }
+                try await eventually(within: SuiteTests.promptly, "seen again") { try await isSeen() }
             }
         }
     }

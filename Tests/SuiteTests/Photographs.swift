@@ -58,7 +58,7 @@ extension Person {
     }
 
     /// Again while nobody answers, or the first try is not known to have ended.
-    private func untilAnswered<Value>(_ body: (HTTPField.Name) async throws -> Value) async throws -> Value {
+    func untilAnswered<Value>(_ body: (HTTPField.Name) async throws -> Value) async throws -> Value {
         let key = try #require(HTTPField.Name("Idempotency-Key"))
         let deadline = ContinuousClock.now + .seconds(60)
         while true {

@@ -65,7 +65,7 @@ extension SuiteTests {
                 )
                 let socket = try await Self.socket(of: bo, at: suite)
                 let watching = try await Self.socket(of: ana, at: suite)
-                try await eventually(within: .seconds(10), "known to be connected") {
+                try await eventually(within: .seconds(60), "known to be connected") {
                     // Which is told from the same record.
                     let detail = try await watching.ask("chats/detail", #"{"chatId":\#(made.id)}"#)
                     return detail["presences"].array.contains {
@@ -80,7 +80,7 @@ extension SuiteTests {
                 // The session's own end.
                 try await socket.send("1")
                 // Its place is given up a moment after it.
-                try await eventually(within: .seconds(20), "away") {
+                try await eventually(within: .seconds(60), "away") {
                     _ = try await ana.conversations.send(MessageDraft(data: "And now?"), to: made.token)
                     return try await telephones.seen().contains { $0.device == Self.phone }
                 }
@@ -118,12 +118,12 @@ extension SuiteTests {
                 #expect(seen[0].sound == "whistle.caf")
                 #expect(seen[0].payload["url"].string == "https://example.com/stream-1")
                 // So that it is noted that it was sent.
-                try await eventually(within: .seconds(10), "noted as sent") {
+                try await eventually(within: .seconds(60), "noted as sent") {
                     try await Self.log(of: ana).contains { $0.outcome == .sent }
                 }
 
                 try await goesLive("stream-2")
-                try await eventually(within: .seconds(10), "held back, and said why") {
+                try await eventually(within: .seconds(60), "held back, and said why") {
                     try await Self.log(of: ana).contains { $0.outcome == .withheld && $0.reason == "cooldown" }
                 }
                 #expect(try await telephones.seen().count == 1)
@@ -171,7 +171,7 @@ extension SuiteTests {
                     let key = "/applications/\(acme.applicationId)/keys/\(acme.encryptionKeyId)"
                     let _: Done = try await admin.delete(key)
                     let revoked = ContinuousClock.now
-                    try await eventually(within: .seconds(1) - (.now - revoked), "refused") {
+                    try await eventually(within: SuiteTests.promptly - (.now - revoked), "refused") {
                         do {
                             _ = try await server.send(.post, "/push/notifications", body: body)
                             return false

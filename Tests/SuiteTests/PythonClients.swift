@@ -60,7 +60,7 @@ final class PythonClients: Sendable {
     }
 
     /// Waits for this line, after what was heard before.
-    func hears(_ line: String, within limit: Duration = .seconds(60)) async throws {
+    func hears(_ line: String, within limit: Duration = .seconds(120)) async throws {
         try await eventually(within: limit, "\(line)") {
             try state.withLock { state in
                 let lines = state.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
@@ -75,7 +75,7 @@ final class PythonClients: Sendable {
     }
 
     /// Lets it come to an end, and says what it ended with.
-    func end(within limit: Duration = .seconds(60)) async throws -> Int32 {
+    func end(within limit: Duration = .seconds(120)) async throws -> Int32 {
         try input.fileHandleForWriting.close()
         try await eventually(within: limit, "ended") { state.withLock { $0.status != nil } }
         return state.withLock { $0.status ?? -1 }

@@ -74,7 +74,7 @@ final class RunningSuite: Sendable {
     }
 
     /// Starts `roost up` and waits until it says that Roost is ready.
-    func start(within limit: Duration = .seconds(60)) async throws {
+    func start(within limit: Duration = .seconds(120)) async throws {
         try await launch()
         let line = "Roost is ready at http://127.0.0.1:\(gatewayPort)\n"
         try await eventually(within: limit, "ready") { output.contains(line) || supervisor == nil }
@@ -134,7 +134,7 @@ final class RunningSuite: Sendable {
     func client(port: Int, jwt: String?) -> ServiceClient {
         ServiceClient(
             callee: "roost",
-            transport: HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"]),
+            transport: PatientTransport(transport: HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"])),
             retry: .never,
             authorization: { jwt.map { "Bearer \($0)" } }
         )
@@ -196,6 +196,17 @@ struct Person: Sendable {
 
     var conversations: ConversationsClient { ConversationsClient(service) }
     var preferences: PreferencesClient { PreferencesClient(service) }
+}
+
+/// Waits for an answer longer than a neighbour would: a machine that is held up for some seconds fails no test.
+private struct PatientTransport: Transport {
+    let transport: HTTPTransport
+
+    func send(_ request: ServiceRequest) async throws -> ServiceResponse {
+        var request = request
+        request.timeout = max(request.timeout, .seconds(20))
+        return try await transport.send(request)
+    }
 }
 
 /// A scene could not be set.

@@ -91,12 +91,13 @@ extension Person {
         }
     }
 
-    /// Has a photograph posted later; answers the post's id.
-    func schedule(_ text: String, to networks: [String], at date: Date) async throws -> String {
+    /// Has a photograph posted so many seconds after it was brought, however long that takes; answers the post's id.
+    func schedule(_ text: String, to networks: [String], in seconds: Double) async throws -> String {
         let data: [String: JSONValue] = [
             "text": .string(text), "photo": .object(["uploadId": .string(try await upload())]),
             "networks": .array(networks.map(JSONValue.string)),
         ]
+        let date = Date(timeIntervalSinceNow: seconds)
         let body: [String: JSONValue] = ["at": .string(Timestamp.string(from: date)), "data": .object(data)]
         let added: JSONValue = try await service.post("/feed/schedule", JSONValue.object(body), timeout: .seconds(30))
         return try #require(added["id"].string)

@@ -31,16 +31,17 @@ extension SuiteTests {
                         try await clients.hears("ready")
                         for victim in ["conversations", "postgresql", doorbell, "conversations-2"].compactMap(\.self) {
                             try clients.say("\(1_000 / (doorbell == nil ? 3 : 4) + 1)")
-                            try await clients.hears("under way")
+                            try await clients.hears("under way", within: .seconds(200))
                             if victim == doorbell {
                                 await nats.kill()
                                 try await nats.start()
                             } else {
                                 try suite.process(victim).signal(SIGKILL)
                             }
-                            try await clients.hears("done")
+                            try await clients.hears("done", within: .seconds(200))
                         }
-                        let status = try await clients.end()
+                        // Each looks for what it misses for as long as something may still come.
+                        let status = try await clients.end(within: .seconds(300))
                         #expect(status == 0, "\(clients.output)")
                         print(clients.output)
                     }
@@ -86,7 +87,7 @@ extension SuiteTests {
                     try await clients.hears("ready", within: .seconds(120))
                     try suite.process(victim).signal(SIGKILL)
                     // In seconds: 30 are promised, and a machine of tests is a slow one.
-                    try await clients.hears("back", within: .seconds(SuiteTests.isSoak ? 30 : 60))
+                    try await clients.hears("back", within: .seconds(SuiteTests.isSoak ? 30 : 120))
                     let status = try await clients.end()
                     #expect(status == 0, "\(clients.output)")
                     print(clients.output)

@@ -19,7 +19,7 @@ extension SuiteTests {
 
                 supervisor.signal(SIGINT)
 
-                #expect(await supervisor.exit(within: .seconds(15)) == .code(0))
+                #expect(await supervisor.exit(within: .seconds(60)) == .code(0))
                 #expect(before.allSatisfy { !$0.isAlive })
                 #expect(!suite.output.contains("ending it"))
 
@@ -36,7 +36,7 @@ extension SuiteTests {
                 supervisor.signal(SIGKILL)
 
                 for process in processes {
-                    #expect(await process.hasEnded(within: .seconds(15)), "\(process.commandLine)")
+                    #expect(await process.hasEnded(within: .seconds(60)), "\(process.commandLine)")
                 }
             }
         }
@@ -59,15 +59,16 @@ extension SuiteTests {
         }
 
         @Test func aSecondCtrlCDoesNotWait() async throws {
-            try await RunningSuite.with { suite in
+            // It would wait for longer than the test does.
+            try await RunningSuite.with(settings: ["DRAIN_TIMEOUT": "300"]) { suite in
                 try suite.process("auth").signal(SIGSTOP)
                 let supervisor = try #require(suite.supervisor)
 
                 supervisor.signal(SIGINT)
-                try await eventually(within: .seconds(5), "stopping") { suite.output.contains("stopping") }
+                try await eventually(within: .seconds(60), "stopping") { suite.output.contains("stopping") }
                 supervisor.signal(SIGINT)
 
-                #expect(await supervisor.exit(within: .seconds(5)) != nil)
+                #expect(await supervisor.exit(within: .seconds(60)) != nil)
                 #expect(suite.processes().isEmpty)
             }
         }
@@ -76,7 +77,7 @@ extension SuiteTests {
             try await RunningSuite.with { suite in
                 let supervisor = try #require(suite.supervisor)
 
-                let (status, output) = try await suite.roost("up").run(within: .seconds(10))
+                let (status, output) = try await suite.roost("up").run(within: .seconds(60))
 
                 #expect(status == .code(1))
                 #expect(output.contains("already runs for this checkout"))
@@ -88,7 +89,7 @@ extension SuiteTests {
         @Test func whoHasTheNeededPortIsNamed() async throws {
             try await RunningSuite.with { first in
                 try await RunningSuite.with(settings: ["PORT": "\(first.authPort)"], isStarted: false) { second in
-                    let (status, output) = try await second.roost("up").run(within: .seconds(30))
+                    let (status, output) = try await second.roost("up").run(within: .seconds(60))
 
                     #expect(status == .code(1))
                     #expect(output.contains("port \(first.authPort), for gateway, is taken by process"))
@@ -99,7 +100,7 @@ extension SuiteTests {
 
         @Test func aServiceThatCannotStartIsNotTriedForever() async throws {
             try await RunningSuite.with(settings: ["LANES": "none"], isStarted: false) { suite in
-                let (status, output) = try await suite.roost("up").run(within: .seconds(30))
+                let (status, output) = try await suite.roost("up").run(within: .seconds(120))
 
                 #expect(status == .code(1))
                 #expect(output.contains("LANES"))
@@ -120,7 +121,7 @@ extension SuiteTests {
                 #expect(migrate.status.isSuccess, "\(migrate.output)")
                 #expect(migrate.output.contains("conversations is up to date"))
 
-                let rotate = try await suite.roost("keys", "rotate").run(within: .seconds(30))
+                let rotate = try await suite.roost("keys", "rotate").run(within: .seconds(60))
                 #expect(rotate.status.isSuccess, "\(rotate.output)")
                 // Signed by the key before, and by the one that signs now.
                 #expect(try await ana.service.send(.get, "/auth/me").status == 200)

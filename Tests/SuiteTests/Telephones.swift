@@ -75,7 +75,7 @@ final class Telephones: Sendable {
     }
 
     /// All that has come, as soon as there is so much.
-    func showing(_ count: Int, within limit: Duration = .seconds(20)) async throws -> [Seen] {
+    func showing(_ count: Int, within limit: Duration = .seconds(60)) async throws -> [Seen] {
         var seen: [Seen] = []
         try await eventually(within: limit, "\(count) notifications on telephones") {
             seen += try await self.seen(after: seen.last?.number ?? 0)

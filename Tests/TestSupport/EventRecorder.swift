@@ -21,7 +21,7 @@ package final class EventRecorder: Transport {
 
     /// What has come, once there are so many.
     package func events(_ count: Int) async throws -> [Event] {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while true {
             let events = taken.withLock { $0 }
             if events.count >= count { return events }

@@ -73,7 +73,7 @@ package final class S3Server: Sendable {
         command.output = .file(path: "\(folder)/log")
         let process = try await ChildProcess.start(command)
         running.withLock { $0 = process }
-        try await eventually(within: .seconds(60), "answering") {
+        try await eventually(within: .seconds(120), "answering") {
             guard process.status == nil else { throw TestSupportError("SeaweedFS ended: \(self.log)") }
             // Silence: it is asked again.
             return (try? await self.isReady()) ?? false

@@ -41,6 +41,12 @@ package struct TestDatabase: Sendable {
         configuration.readConnections = 1
         configuration.readSettings = readSettings
         configuration.transactionConnections = connections
+        // The machine may be held up for seconds; tests of a bound set their own.
+        configuration.connectTimeout = .seconds(30)
+        configuration.acquireTimeout = .seconds(30)
+        configuration.readTimeout = .seconds(30)
+        configuration.statementTimeout = .seconds(30)
+        configuration.silenceTimeout = .seconds(30)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         try await Migrator(configuration: configuration, schema: schema, logger: logger).migrate(migrations)
         let pool = PostgresPool(configuration: configuration, logger: logger)

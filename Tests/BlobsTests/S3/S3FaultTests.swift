@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func oneThatIsSilentIsNotWaitedForLong() async throws {
-        try await withWire(timeout: .seconds(1), { _, _ in .silence }) { _, store, wire async throws in
+        try await withWire(timeout: .seconds(3), { _, _ in .silence }) { _, store, wire async throws in
             await #expect { try await store.open(.random()) } throws: { ($0 as? BlobError)?.isUnavailable == true }
             #expect(wire.lines.count == 3)
         }

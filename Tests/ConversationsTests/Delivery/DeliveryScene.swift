@@ -47,7 +47,7 @@ struct Instance: Sendable {
         self.delivery = delivery
         lanes = WriteLanes(
             database: pool,
-            configuration: ConversationsConfiguration(),
+            configuration: .patient,
             logger: StoreScene.logger,
             written: delivery.doorbell.note
         )

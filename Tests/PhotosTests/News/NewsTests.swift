@@ -28,7 +28,7 @@ import Wire
     }
 
     @Test func nobodyIsToldOfHimselfOrOfThoseWhomABlockKeepsApart() async throws {
-        try await withNews(pause: 3) { scene, push in
+        try await withNews(pause: 10) { scene, push in
             let post = try await scene.post("Look!", by: scene.ann)
             try await scene.ann.photos.like(post.postId)
             _ = try await scene.ann.photos.comment("Mine", on: post.postId)
@@ -41,7 +41,7 @@ import Wire
             try await push.has(2)
             let told = try #require(push.taken.last)
             #expect(told.kind == .comment && told.title == "bob commented on your photo" && told.body == "Nice!")
-            try await eventually { try await scene.nothingWaits() }
+            try await eventually(within: .seconds(60)) { try await scene.nothingWaits() }
             #expect(push.bodies == ["bob liked your photo", "Nice!"])
         }
     }

@@ -94,7 +94,7 @@ import Wire
 
             try await scene.scene.tell(UserDeleted(applicationId: Scene.application, userId: "ann"), by: "auth")
 
-            try await eventually(within: .seconds(20)) { try await scene.count("post_orders") == 0 }
+            try await eventually(within: .seconds(60)) { try await scene.count("post_orders") == 0 }
         }
     }
 }

@@ -59,6 +59,9 @@ final class HTTP2Server: Sendable {
     /// The most requests that one connection had under way at once.
     var peak: Int { state.withLock { $0.peak } }
 
+    /// How many are held: a request is counted a moment before it is.
+    var held: Int { state.withLock { $0.held.count } }
+
     /// Goes on by another script.
     func play(_ script: @escaping Script) { state.withLock { $0.script = script } }
 

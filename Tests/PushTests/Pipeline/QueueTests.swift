@@ -228,7 +228,7 @@ import TestSupport
             let instances = [scene.pipeline, scene.another()]
             try await withRunning(instances.flatMap(\.background)) {
                 for number in 1...5 { try await scene.notify(names, "\(number)") }
-                try await eventually { scene.provider.sent.count >= 1_000 }
+                try await eventually(within: .seconds(90)) { scene.provider.sent.count >= 1_000 }
             }
 
             #expect(scene.provider.sent.count == 1_000 && scene.provider.doubles == 0)

@@ -68,13 +68,19 @@ final class ScriptedProvider: PushProvider, ProviderDirectory {
             state.sent.append(Sent(message: message, target: target))
             return state.isSilent(target)
         }
-        if isSilent { await withCheckedContinuation { wait(on: $0) } }
+        if isSilent { await withCheckedContinuation { wait(on: $0, for: target) } }
         let script = state.withLock { $0.script }
         return script(message, target) ?? PushReply(.accepted, status: 200, receipt: message.id.uuidString)
     }
 
-    private func wait(on continuation: CheckedContinuation<Void, Never>) {
-        state.withLock { $0.waiting.append(continuation) }
+    private func wait(on continuation: CheckedContinuation<Void, Never>, for target: PushTarget) {
+        let isSilent = state.withLock { state in
+            // It may have been told to speak in between, and nobody would tell it again.
+            guard state.isSilent(target) else { return false }
+            state.waiting.append(continuation)
+            return true
+        }
+        if !isSilent { continuation.resume() }
     }
 
     func shutdown() async {}

@@ -110,6 +110,7 @@ import Wire
             }
 
             let limited = try await fault(ScriptRule(service: played.service, status: 429, retryAfter: 90, times: 1))
+            let told = Date()
             let broken = try await fault(ScriptRule(service: played.service, status: 503, times: 1))
             let cut = try await fault(ScriptRule(service: played.service, behaviour: .cut, times: 1))
             let html = try await fault(ScriptRule(service: played.service, behaviour: .html, times: 1))
@@ -120,7 +121,7 @@ import Wire
                 return
             }
             // Two of them do not say until when, and Meta says minutes.
-            let wait = until.timeIntervalSinceNow
+            let wait = until.timeIntervalSince(told)
             #expect([.vine, .instagram2015].contains(played) ? (1...901).contains(wait) : (60...150).contains(wait))
             #expect([broken, cut, html, malformed].map(\.?.kind) == Array(repeating: .transient, count: 4))
             var stranger = ana

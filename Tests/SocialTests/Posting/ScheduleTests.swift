@@ -91,14 +91,17 @@ import Wire
             network.mood.change { $0.publishing = .refuses(NetworkError(.rateLimited(until: nil), "slow down")) }
             _ = try await scene.schedule("later", after: 1)
             scene.clock.advance(by: 2)
-            try await eventually(within: .seconds(20), "tried") {
-                network.asked.value.contains { $0.hasPrefix("publish") }
+            // Tried, and what came of it is written down: it is given up where more than an hour has passed by then.
+            try await eventually(within: .seconds(30), "tried") {
+                guard network.asked.value.contains(where: { $0.hasPrefix("publish") }) else { return false }
+                return try await scene.rows("SELECT state AS row FROM deliveries") == ["waiting"]
             }
 
             network.mood.change { $0.publishing = .takes }
-            try await eventually(within: .seconds(20), "posted") {
-                scene.clock.advance(by: 65)
-                return network.seen.value.map(\.text) == ["later"]
+            // Past the claim of the first attempt, and the minute that the network is left alone for.
+            scene.clock.advance(by: 65)
+            try await eventually(within: .seconds(30), "posted") {
+                network.seen.value.map(\.text) == ["later"]
             }
         }
     }
