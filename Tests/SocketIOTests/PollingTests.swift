@@ -45,6 +45,30 @@ import Testing
         }
     }
 
+    /// As python-engineio 3 does.
+    @Test func whoCountsRevision3InCharactersUnderstandsItToo() async throws {
+        try await withServer { scene in
+            let client = try await scene.polling(revision: 3, query: "&b64=1")
+            _ = try await client.fetch(until: "auth")
+            let texts = ["one", "\u{1f600}\u{1f600}", "\u{20ac}", "\u{1f600}", "last"]
+            let said = texts.map { "42[\"message\",\"\($0)\"]" }
+            let body = said.map { "\($0.utf16.count):\($0)" }.joined()
+            #expect(try await client.post(body).body == "ok")
+
+            var heard: [String] = []
+            while heard.last?.contains("last") != true {
+                var rest = try await client.fetch().body.unicodeScalars[...]
+                while let colon = rest.firstIndex(of: ":") {
+                    let length = try #require(Int(String(rest[..<colon])), "\(rest)")
+                    rest = rest[rest.index(after: colon)...]
+                    heard.append(String(rest.prefix(length)))
+                    rest = rest.dropFirst(length)
+                }
+            }
+            #expect(heard == texts.map { "42[\"message-back\",\"\($0)\"]" })
+        }
+    }
+
     @Test func revision3HasBinaryInBothForms() async throws {
         let event = #"451-["message",{"_placeholder":true,"num":0}]"#
         let back = #"451-["message-back",{"_placeholder":true,"num":0}]"#

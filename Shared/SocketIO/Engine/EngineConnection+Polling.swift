@@ -29,7 +29,7 @@ extension EngineConnection {
     /// A client that is leaving gets all there is for it, in one answer, and is forgotten.
     func answerLast(_ exchange: EngineExchange) {
         var packets: [PollingPacket] = []
-        while let waiting = polling, !waiting.queue.isEmpty { packets += polling?.takePackets() ?? [] }
+        while let waiting = polling, !waiting.queue.isEmpty { packets += polling?.takePackets(for: revision) ?? [] }
         exchange.answer(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
         forget()
     }
@@ -40,7 +40,7 @@ extension EngineConnection {
             if waiting.queuedBytes > core.configuration.limits.bufferedBytes { closeNow(.transportError, .abruptly) }
             return
         }
-        let packets = polling?.takePackets() ?? []
+        let packets = polling?.takePackets(for: revision) ?? []
         exchange.answer(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
     }
 

@@ -43,8 +43,15 @@ struct PollingTransport {
     }
 
     /// What goes into one answer.
-    mutating func takePackets() -> [PollingPacket] {
-        let packets = Array(queue.prefix(Self.packetsPerAnswer))
+    ///
+    /// Revision 3 counts in UTF-16, python-engineio 3 in characters; they differ outside the basic plane. A length that is
+    /// too large does no harm to the last packet of an answer, so such a one is the last.
+    mutating func takePackets(for revision: EngineRevision) -> [PollingPacket] {
+        var packets: [PollingPacket] = []
+        for packet in queue.prefix(Self.packetsPerAnswer) {
+            packets.append(packet)
+            if revision == .three, packet.isBeyondBasicPlane { break }
+        }
         queue.removeFirst(packets.count)
         queuedBytes -= packets.reduce(0) { $0 + $1.length }
         return packets

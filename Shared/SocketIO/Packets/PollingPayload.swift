@@ -11,6 +11,14 @@ enum PollingPacket: Hashable, Sendable {
         case .binary(let bytes): bytes.readableBytes
         }
     }
+
+    /// Whether it is text with a character that UTF-16 needs two units for.
+    var isBeyondBasicPlane: Bool {
+        switch self {
+        case .text(let text): text.readableBytesView.contains { $0 >= 0xf0 }
+        case .binary: false
+        }
+    }
 }
 
 /// Puts packets into the body of an answer.
