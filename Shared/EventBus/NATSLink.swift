@@ -148,18 +148,9 @@ final class NATSLink: @unchecked Sendable {
             natsSubscription_SetPendingLimits(subscription, 4_096, 8_388_608)
             return subscription
         }
-        welcome(listener)
-    }
-
-    /// Tells a listener that it hears from now on, as soon as the server has taken its subscription.
-    private func welcome(_ listener: NATSListener) {
-        guard subscriptions[ObjectIdentifier(listener)] != nil else { return }
-        if isHeard { return listener.deliver(.missed) }
-        // A server that is slow is asked again; one that is away is heard of when it is back, by all listeners.
-        guard isConnected else { return }
-        queue.asyncAfter(deadline: .now() + 1) { [weak self, weak listener] in
-            guard let self, let listener else { return }
-            self.welcome(listener)
+        whenHeard { [weak self, weak listener] in
+            guard let self, let listener, self.subscriptions[ObjectIdentifier(listener)] != nil else { return }
+            listener.deliver(.missed)
         }
     }
 
@@ -170,27 +161,22 @@ final class NATSLink: @unchecked Sendable {
         }
     }
 
-    /// Whether the server has taken all that it was told, so that a subscription hears what is published from now on.
-    private var isHeard: Bool {
-        guard let connection, isConnected else { return false }
-        return natsConnection_FlushTimeout(connection, 1_000) == NATS_OK
-    }
-
-    private var isConnected: Bool {
-        guard let connection else { return false }
-        return natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED
+    /// Goes on once the server has taken all that it was told: a subscription hears what is published from then on.
+    ///
+    /// A server that is slow is asked again; one that is away is announced when it is back.
+    private func whenHeard(_ body: @escaping @Sendable () -> Void) {
+        guard !isStopped, let connection else { return }
+        guard natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED else { return }
+        if natsConnection_FlushTimeout(connection, 1_000) == NATS_OK { return body() }
+        queue.asyncAfter(deadline: .now() + 1) { [weak self] in self?.whenHeard(body) }
     }
 
     private func announce(_ whenConnected: @escaping @Sendable () -> Void) {
-        guard !isStopped else { return }
-        guard isHeard else {
-            // As above: without this nothing would be sent, though there is a connection.
-            guard isConnected else { return }
-            queue.asyncAfter(deadline: .now() + 1) { [weak self] in self?.announce(whenConnected) }
-            return
+        whenHeard { [weak self] in
+            guard let self else { return }
+            for listener in self.events.listeners { listener.deliver(.missed) }
+            whenConnected()
         }
-        for listener in events.listeners { listener.deliver(.missed) }
-        whenConnected()
     }
 
     /// libnats reads it only when it connects, and goes on trying what cannot be.

@@ -32,6 +32,23 @@ import Wire
         }
     }
 
+    /// Has all asked about before auth answers, and expects that each counts.
+    private func askAtOnce(_ tokens: [String]) async throws {
+        let began = Mutex(0)
+        let verifier = try await loaded {
+            began.withLock { $0 += 1 }
+            return Date()
+        }
+        let before = began.withLock { $0 }
+        auth.hold()
+        let asking = tokens.map { token in Task { await kind(token, by: verifier) } }
+        // Each looks at the clock once before it asks.
+        while began.withLock({ $0 }) < before + tokens.count { await Task.yield() }
+        await auth.hasBeenAsked()
+        auth.release()
+        for task in asking { #expect(await task.value == nil) }
+    }
+
     @Test func aSessionSaysWhoAsksAndOnWhichDevice() async throws {
         let verifier = try await loaded()
         let token = auth.keys.openSession(of: ada, session: "s1", device: "phone")
@@ -159,39 +176,14 @@ import Wire
     }
 
     @Test func manyWhoAskForOneSessionWaitForOneAnswer() async throws {
-        let began = Mutex(0)
-        let verifier = try await loaded {
-            began.withLock { $0 += 1 }
-            return Date()
-        }
         let token = auth.keys.openSession(of: ada)
-        let before = began.withLock { $0 }
-        auth.hold()
-        let asking = (0..<200).map { _ in Task { await kind(token, by: verifier) } }
-        // Each looks at the clock once before it asks.
-        while began.withLock({ $0 }) < before + 200 { await Task.yield() }
-        await auth.hasBeenAsked()
-        auth.release()
-        for task in asking { #expect(await task.value == nil) }
+        try await askAtOnce(Array(repeating: token, count: 200))
         // Who has looked at the clock runs on to his question; no more than there are threads can be held up between.
         #expect(auth.keys.askedSessions.count <= 1 + ProcessInfo.processInfo.activeProcessorCount)
     }
 
     @Test func whatIsWantedMeanwhileIsAskedTogether() async throws {
-        let began = Mutex(0)
-        let verifier = try await loaded {
-            began.withLock { $0 += 1 }
-            return Date()
-        }
-        let tokens = (0..<500).map { _ in auth.keys.openSession(of: ada) }
-        let before = began.withLock { $0 }
-        auth.hold()
-        let asking = tokens.map { token in Task { await kind(token, by: verifier) } }
-        while began.withLock({ $0 }) < before + 500 { await Task.yield() }
-        await auth.hasBeenAsked()
-        auth.release()
-        for task in asking { #expect(await task.value == nil) }
-
+        try await askAtOnce((0..<500).map { _ in auth.keys.openSession(of: ada) })
         let questions = auth.keys.askedSessions
         #expect(questions.flatMap { $0 }.count == 500)
         #expect(questions.allSatisfy { $0.count <= KnownSessions.maximum })

@@ -1,4 +1,5 @@
 import Foundation
+import Wire
 
 /// All that an app must know to speak for somebody on a network.
 package struct NetworkAccount: Codable, Sendable {
@@ -49,6 +50,32 @@ extension PlayedNetwork {
 
     /// Another token, after the person has let an app in, or has renewed an earlier one.
     func newToken(_ person: Person) -> String { "\(fixedToken(person))-\(UUID().uuidString.lowercased())" }
+
+    /// Makes a bearer's token good for so many seconds; what the app is told of it (RFC 6749, section 5.1).
+    func grant(
+        _ token: String,
+        to person: Person?,
+        scopes: Set<String>,
+        lifetime: Int,
+        refresh: String?,
+        now: Date
+    ) -> JSONValue {
+        grants.put(
+            token,
+            Grants.Grant(
+                person: person?.number,
+                app: clientID,
+                scopes: scopes,
+                expiry: now + Double(lifetime),
+                refresh: refresh
+            )
+        )
+        let given: JSONValue = [
+            "access_token": .string(token), "token_type": "bearer", "expires_in": .int(lifetime),
+            "scope": .string(scopes.sorted().joined(separator: " ")),
+        ]
+        return refresh.map { given.with(["refresh_token": .string($0)]) } ?? given
+    }
 
     /// Asks somebody, and sends them back with a code that is good for so many seconds.
     func consent(

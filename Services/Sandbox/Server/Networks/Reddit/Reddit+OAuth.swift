@@ -73,20 +73,8 @@ extension Reddit {
     ) -> WebAnswer {
         let token = person.map(newToken) ?? Base64URL.random(bytes: 24)
         let refresh = refresh ?? (renewable ? "\(token)-refresh" : nil)
-        grants.put(
-            token,
-            Grants.Grant(
-                person: person?.number,
-                app: clientID,
-                scopes: scopes,
-                expiry: clock.now + 86_400,
-                refresh: refresh
-            )
+        return .written(
+            grant(token, to: person, scopes: scopes, lifetime: 86_400, refresh: refresh, now: clock.now)
         )
-        let given: JSONValue = [
-            "access_token": .string(token), "token_type": "bearer", "expires_in": 86_400,
-            "scope": .string(scopes.sorted().joined(separator: " ")),
-        ]
-        return .written(refresh.map { given.with(["refresh_token": .string($0)]) } ?? given)
     }
 }

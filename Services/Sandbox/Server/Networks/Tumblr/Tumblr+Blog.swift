@@ -213,20 +213,7 @@ extension Tumblr {
         guard let person else { return .written(["error": "invalid_grant"], .badRequest) }
         let token = newToken(person)
         let refresh = scopes.contains("offline_access") ? "\(token)-refresh" : nil
-        grants.put(
-            token,
-            Grants.Grant(
-                person: person.number,
-                app: clientID,
-                scopes: scopes,
-                expiry: clock.now + 2_520,
-                refresh: refresh
-            )
-        )
-        let given: JSONValue = [
-            "access_token": .string(token), "expires_in": 2_520, "id_token": false, "token_type": "bearer",
-            "scope": .string(scopes.sorted().joined(separator: " ")),
-        ]
-        return .written(refresh.map { given.with(["refresh_token": .string($0)]) } ?? given)
+        let given = grant(token, to: person, scopes: scopes, lifetime: 2_520, refresh: refresh, now: clock.now)
+        return .written(given.with(["id_token": false]))
     }
 }

@@ -139,20 +139,8 @@ extension Twitter {
     private func give(_ person: Person, _ scopes: Set<String>) -> WebAnswer {
         let token = newToken(person)
         let refresh = scopes.contains("offline.access") ? "\(token)-refresh" : nil
-        grants.put(
-            token,
-            Grants.Grant(
-                person: person.number,
-                app: clientID,
-                scopes: scopes,
-                expiry: clock.now + 7_200,
-                refresh: refresh
-            )
+        return .written(
+            grant(token, to: person, scopes: scopes, lifetime: 7_200, refresh: refresh, now: clock.now)
         )
-        let given: JSONValue = [
-            "token_type": "bearer", "expires_in": 7_200, "access_token": .string(token),
-            "scope": .string(scopes.sorted().joined(separator: " ")),
-        ]
-        return .written(refresh.map { given.with(["refresh_token": .string($0)]) } ?? given)
     }
 }
