@@ -45,8 +45,12 @@ struct MailServer: Sendable {
         var lines: [Substring] { whole.split(separator: "\n", omittingEmptySubsequences: false).dropLast() }
     }
 
+    /// Between them the server may tell its log of a client that went away, which is no mail.
     var mails: [Mail] {
-        get throws { try output.lines.dropFirst().map { try JSONDecoder().decode(Mail.self, from: Data($0.utf8)) } }
+        get throws {
+            try output.lines.filter { $0.hasPrefix("{") }
+                .map { try JSONDecoder().decode(Mail.self, from: Data($0.utf8)) }
+        }
     }
 
     /// The first that it took; it says so a moment after it has answered.
