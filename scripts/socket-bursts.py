@@ -58,7 +58,8 @@ def differences(members, said):
         other = sorted(seen[id] for id in seen.keys() if seen[id] != record.get(id))
         if missing or other:
             yield f"member {number} {WAYS[number]} misses {len(missing)} {missing[:3]}, saw otherwise {other[:3]}"
-        if not member.returns:
+        # Who has heard everything may be on the way back still.
+        if not member.wait(lambda member=member: member.returns > 0):
             yield f"member {number} {WAYS[number]} was never dropped"
         yield from (f"member {number} {WAYS[number]} {failure}" for failure in member.failures)
 

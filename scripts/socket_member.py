@@ -20,8 +20,18 @@ class OrderedEngine(engineio.Client):
 
 
 class OrderedClient(socketio.Client):
+    """Says when it has ended, even where that is before `connect` has returned; no handler hears of it then."""
+
+    def __init__(self, ended):
+        self.ended = ended
+        super().__init__(reconnection=False)
+
     def _engineio_client_class(self):
         return OrderedEngine
+
+    def _handle_eio_disconnect(self, *reason):
+        super()._handle_eio_disconnect(*reason)
+        self.ended()
 
 
 class Connection:
@@ -33,7 +43,7 @@ class Connection:
         self.lock = threading.Lock()
         self.waiting = set()
         self.held = None
-        self.sio = OrderedClient(reconnection=False)
+        self.sio = OrderedClient(self._end)
         self.sio.on("message", self._heard)
         self.sio.on("messages/sync", self._missed)
         self.sio.on("disconnect", lambda *_: self._end())
@@ -87,7 +97,8 @@ class Connection:
         try:
             self.sio.emit(event, payload, callback=answer.put)
             found = answer.get(timeout=WAIT)
-        except socketio.exceptions.SocketIOError as error:
+        # KeyError: it ended while the question was noted beside those that wait for an answer.
+        except (socketio.exceptions.SocketIOError, KeyError) as error:
             raise ConnectionError(str(error)) from error
         finally:
             with self.lock:

@@ -108,12 +108,12 @@ import Testing
                 try await eventually { fast.texts.count == number + 1 }
             }
 
-            // That it is connected it may be told twice, which takes a place.
+            // That it is connected it may be told twice, which takes a place, and late.
             var heard: [String] = []
             reading: while let event = await iterator.next() {
                 switch event {
                 case .message(_, let text): heard.append(text)
-                case .missed: if heard.count > EventBusLimits.unheard / 2 { break reading }
+                case .missed: if heard.count > EventBusLimits.unheard - 8 { break reading }
                 }
             }
             #expect((EventBusLimits.unheard - 1...EventBusLimits.unheard).contains(heard.count))

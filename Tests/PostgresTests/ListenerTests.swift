@@ -40,6 +40,9 @@ struct ListenerTests {
         try await withScene(
             through: proxy,
             {
+                // The listener's connection alone: another that comes late would be taken for the new one.
+                $0.readConnections = 0
+                $0.transactionConnections = 0
                 $0.keepaliveInterval = .milliseconds(100)
                 $0.silenceTimeout = .milliseconds(100)
             }

@@ -49,6 +49,7 @@ struct QueryTests {
             configuration.role = role
             configuration.schema = role
             configuration.applicationName = "it's \\ me"
+            beInNoHurry(&configuration)
             let pool = PostgresPool(configuration: configuration, logger: TestServer.logger)
 
             let who = try await pool.one(

@@ -93,6 +93,7 @@ struct ShutdownTests {
             do {
                 var configuration = try PostgresConfiguration(url: TestServer.url)
                 configuration.applicationName = name
+                beInNoHurry(&configuration)
                 let pool = PostgresPool(configuration: configuration, logger: TestServer.logger)
                 try await pool.run("SELECT 1")
             }

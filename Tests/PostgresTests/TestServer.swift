@@ -145,7 +145,7 @@ func failure<Value>(_ body: () async throws -> Value) async -> PostgresError? {
 }
 
 /// The machine may be held up for seconds; tests of a bound set their own.
-private func beInNoHurry(_ configuration: inout PostgresConfiguration) {
+func beInNoHurry(_ configuration: inout PostgresConfiguration) {
     configuration.connectTimeout = .seconds(30)
     configuration.acquireTimeout = .seconds(30)
     configuration.readTimeout = .seconds(30)

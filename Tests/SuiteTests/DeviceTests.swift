@@ -26,7 +26,8 @@ extension SuiteTests {
                 try suite.process("push").signal(SIGCONT)
 
                 try await eventually(within: .seconds(60), "gone with its session") {
-                    try await again.preferences.devices() == [kept]
+                    // Silence: where it was away for long, the gateway has to find out first that push is back.
+                    (try? await again.preferences.devices()) == [kept]
                 }
             }
         }

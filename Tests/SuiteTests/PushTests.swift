@@ -43,12 +43,18 @@ extension SuiteTests {
                 #expect(apple["extra"].string == "value")
 
                 // Who has it switched off, or is kept apart, hears of nothing more.
+                let cy = try await suite.person("cy")
+                try await cy.preferences.register(DeviceDraft(platform: "ios_production", token: Self.tablet))
+                try await cy.conversations.join(made.token)
                 try await bo.conversations.setPush(false, in: made.token)
                 _ = try await ana.conversations.send(MessageDraft(data: "Hello?"), to: made.token)
+                // It is decided when it is handed over, for all members at once: by then it has been.
+                #expect(try await telephones.showing(3).last?.device == Self.tablet)
                 try await bo.conversations.setPush(true, in: made.token)
                 _ = try await ana.conversations.send(MessageDraft(data: "At ten."), to: made.token)
-                let after = try await telephones.showing(4)
-                #expect(after.dropFirst(2).allSatisfy { $0.body == "ana: At ten." && $0.badge == 2 })
+                let after = try await telephones.showing(6).dropFirst(3)
+                #expect(Set(after.map(\.device)) == [Self.phone, "firebase:bo", Self.tablet])
+                #expect(after.allSatisfy { $0.body == "ana: At ten." && $0.badge == 2 })
             }
         }
 

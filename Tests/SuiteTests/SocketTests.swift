@@ -90,13 +90,14 @@ extension SuiteTests {
                     (try? await ana.conversations.send(draft, to: made.token)) != nil
                 }
 
-                var back: SocketClient?
+                var missed: JSONValue?
                 try await eventually(within: .seconds(60), "back") {
-                    // Silence: the gateway may have to find out first that the instance has gone.
-                    back = try? await Self.socket(of: bob, at: suite, last: [made.id.rawValue: 0])
-                    return back != nil
+                    // Silence: the gateway may have to find out first that the instance has gone, which may take
+                    // a session and end it.
+                    let back = try? await Self.socket(of: bob, at: suite, last: [made.id.rawValue: 0])
+                    missed = try? await back?.event("messages/sync")
+                    return missed != nil
                 }
-                let missed = try await back?.event("messages/sync")
                 #expect(missed?["messages"].array.map(\.["data"].string) == ["meanwhile"])
             }
         }

@@ -143,7 +143,7 @@ extension S3Server {
     private func names(in path: String) async throws -> [Entry] {
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(filer.number)\(path)?limit=10000")
         request.headers.add(name: "accept", value: "application/json")
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(10))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         let body = try await response.body.collect(upTo: 10_000_000)
         guard response.status == .ok else { return [] }
         return try JSONDecoder().decode(Listing.self, from: Data(body.readableBytesView)).Entries?.map { entry in

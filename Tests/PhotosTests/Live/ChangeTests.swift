@@ -15,7 +15,7 @@ import Wire
             let early = try await scene.key(of: scene.post("early", by: scene.ann).postId)
             let late = try await scene.key(of: scene.post("late", by: scene.bob).postId)
             let listener = try await scene.key(of: scene.post("", by: scene.eve).postId).author
-            let placing = ChangePlacing(database: pool)
+            let placing = Self.placing(over: pool)
             try await settle(placing)
             let feed = ChangeFeed(db: pool.reads)
             let before = try #require(try await ChangeStore(db: pool).marks(of: [Scene.application])[Scene.application])
@@ -45,13 +45,13 @@ import Wire
                         for _ in 0..<25 { try await PhotoChange.note(.changed, post: post, in: pool) }
                     }
                     group.addTask {
-                        let placing = ChangePlacing(database: pool)
+                        let placing = Self.placing(over: pool)
                         for _ in 0..<25 { _ = try await placing.place(limit: 7) }
                     }
                 }
                 try await group.waitForAll()
             }
-            try await settle(ChangePlacing(database: pool))
+            try await settle(Self.placing(over: pool))
 
             let rows = try await scene.rows(
                 "SELECT count(*) || ' ' || min(place) || ' ' || max(place) AS row FROM changes"
@@ -59,6 +59,11 @@ import Wire
             // The post itself is one.
             #expect(rows == ["201 1 201"])
         }
+    }
+
+    /// With patience: the service asks again where a statement took too long, and nobody does here.
+    private static func placing(over pool: PostgresPool) -> ChangePlacing {
+        ChangePlacing(database: pool, statementTimeout: .seconds(30))
     }
 
     private func settle(_ placing: ChangePlacing) async throws {

@@ -1,6 +1,7 @@
 import ChildProcesses
 import Foundation
 import HTTPTypes
+import NIOCore
 import PhotosAPI
 import ServiceClient
 import TestSupport
@@ -76,6 +77,27 @@ import Wire
             #expect([404, 410].contains(try await scene.ann.patch(expired, 100, image.dropFirst(100)).status))
             try await eventually(within: .seconds(40)) { try await scene.count("uploads") == 0 }
             try await scene.expectNothing()
+        }
+    }
+
+    @Test func aPieceWhoseNoteIsStruckOffLeavesNothing() async throws {
+        try await withUploads { scene async throws in
+            let path = try await scene.ann.begin(2)
+            let isGiven = Shared(false)
+            // As if it had taken longer than a blob may be on its way, and the sweep had been there first.
+            let piece = AsyncThrowingStream<ByteBuffer, any Error>(unfolding: {
+                guard !isGiven.value else { return nil }
+                try await scene.run("UPDATE blobs SET due_at = clock_timestamp()")
+                try await eventually { try await scene.count("blobs") == 0 }
+                isGiven.change { $0 = true }
+                return ByteBuffer(bytes: [1])
+            })
+            let answer = try await scene.ann.patch(path, streaming: piece)
+            #expect(isGiven.value)
+            #expect(answer.status == 503, "\(answer.text)")
+            #expect(scene.blobs.isEmpty)
+            #expect(try await scene.count("blobs") == 0)
+            #expect(try await scene.ann.tus(.head, path).headers[.uploadOffset] == "0")
         }
     }
 
@@ -165,6 +187,19 @@ extension Player {
     ) async throws -> TestAnswer {
         let headers: HTTPFields = [.contentType: "application/offset+octet-stream", .uploadOffset: "\(offset)"]
         return try await tus(.patch, path, headers, Data(bytes), at: other)
+    }
+
+    /// The first piece, buffer by buffer and without a length.
+    fileprivate func patch<Body: AsyncSequence & Sendable>(
+        _ path: String,
+        streaming body: Body
+    ) async throws -> TestAnswer where Body.Element == ByteBuffer, Body.AsyncIterator: SendableMetatype {
+        let headers: HTTPFields = [
+            .authorization: "Bearer \(token)", .tusResumable: "1.0.0",
+            .contentType: "application/offset+octet-stream", .uploadOffset: "0",
+        ]
+        let request = ServiceRequest(method: .patch, path: path, headers: headers)
+        return TestAnswer(try await service.transport.send(request, streaming: body))
     }
 }
 

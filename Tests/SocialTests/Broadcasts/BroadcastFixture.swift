@@ -34,8 +34,15 @@ struct BroadcastScene: Sendable {
         try await eventually { isSo(try await broadcasts().json["broadcasts"].array) }
     }
 
-    /// Links the account that somebody has at the sandbox.
-    func link(_ person: Person, as name: String) async throws {
+    /// Links the account that somebody has at the sandbox; whom he follows is looked at by itself tomorrow, unless told
+    /// otherwise.
+    ///
+    /// The first look of the service's own may come as late as this, and would else take what a test waits for.
+    func link(_ person: Person, as name: String, isDue: Bool = false) async throws {
+        if !isDue {
+            let turns = FollowImportStore(db: service.database.pool)
+            try await turns.postpone(person.id, until: clock.read() + 86_400)
+        }
         let account = sandbox.networks.account(name, on: .reddit)
         let tokens = [
             "access_token": account?.accessToken ?? "", "refresh_token": account?.refreshToken ?? "",

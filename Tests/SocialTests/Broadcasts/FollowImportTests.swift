@@ -42,17 +42,19 @@ import Wire
     @Test func itGoesByItselfOnceADayOnAllInstancesTogether() async throws {
         try await withBroadcasts { scene in
             let store = FollowImportStore(db: scene.service.database.pool)
-            try await scene.link(scene.ann, as: "ana")
+            try await scene.link(scene.ann, as: "ana", isDue: true)
             let now = scene.clock.read()
             let user = scene.ann.id
 
             let first = try await store.claim(limit: 10, at: now, next: now + 3_600)
+            // Where the service's own first look came only now, it has had her turn.
+            if first.isEmpty { try await eventually { scene.push.imports.map(\.userId) == [user.user] } }
             let second = try await store.claim(limit: 10, at: now, next: now + 3_600)
             _ = try await scene.ann.ask(.post, "/broadcasts/import", "{}")
             let nextDay = try await store.claim(limit: 10, at: now + 86_000, next: now + 90_000)
             let dayAfter = try await store.claim(limit: 10, at: now + 86_401, next: now + 90_000)
 
-            #expect(first == [user] && second.isEmpty)
+            #expect([[user], []].contains(first) && second.isEmpty)
             #expect(nextDay.isEmpty && dayAfter == [user])
         }
     }

@@ -51,6 +51,8 @@ final class HashingThreads: Sendable {
                     job.refuse(CancellationError())
                 } else {
                     work.add(job)
+                    // Who gave up a moment before had nothing to take back yet.
+                    if Task.isCancelled { work.cancel(id) }
                 }
             }
         } onCancel: {

@@ -8,8 +8,8 @@ import Postgres
 struct ChangePlacing: Sendable {
     private let lane: PostgresLane
 
-    init(database: PostgresPool) {
-        lane = database.lane(statementTimeout: .seconds(5))
+    init(database: PostgresPool, statementTimeout: Duration = .seconds(5)) {
+        lane = database.lane(statementTimeout: statementTimeout)
     }
 
     /// Places at most `limit`; returns how far each application has come by it, and how many there were.

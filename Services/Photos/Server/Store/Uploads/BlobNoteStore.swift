@@ -30,13 +30,22 @@ struct BlobNoteStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Makes those due at once that nothing has; answers with them.
+    /// Makes those due at once that nothing has; answers with them, and with those that are not noted any more.
     func withdraw(_ keys: [BlobKey], of owner: Person.ID) async throws -> [BlobKey] {
-        try await db.all(
+        let names = keys.map(\.description)
+        try await db.run(
             """
             UPDATE blobs SET due_at = clock_timestamp()
-            WHERE owner_id = \(owner) AND key = ANY (\(keys.map(\.description))) AND due_at IS NOT NULL
-            RETURNING key
+            WHERE owner_id = \(owner) AND key = ANY (\(names)) AND due_at IS NOT NULL
+            """
+        )
+        // Where the sweep has struck one off while its bytes were still coming, nobody else knows of it any more.
+        return try await db.all(
+            """
+            SELECT asked.key FROM unnest(\(names)) AS asked (key)
+            WHERE NOT EXISTS (
+                SELECT FROM blobs WHERE blobs.owner_id = \(owner) AND blobs.key = asked.key AND blobs.due_at IS NULL
+            )
             """,
             as: { try $0.string("key") }
         ).compactMap { BlobKey($0) }

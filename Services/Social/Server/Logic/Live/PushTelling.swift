@@ -24,7 +24,9 @@ struct PushTelling: Sendable {
     func round() async throws -> HandOvers.Outcome {
         let store = JournalStore(db: database)
         let end = now().addingTimeInterval(Self.claim)
+        // In the order in which it happened: a row that was changed comes back in any.
         let claimed = try await store.claimUntold(now: now(), until: end, limit: PushClient.maximumNotifications)
+            .sorted { $0.place < $1.place }
         guard !claimed.isEmpty else { return .nothing }
         do {
             try await push.notify(claimed.map(Self.request))

@@ -44,9 +44,9 @@ final class SocialStream: StreamEventSource {
     func next() async throws -> [StreamEvent]? {
         for await wake in listener.wakes {
             guard let place = place.withLock({ $0 }) else { return [try await begin()] }
-            if wake == .heartbeat { return [StreamEvent(id: Self.id(place))] }
-            let events = try await read(after: place)
+            let events = try await listener.takeNews() ? read(after: place) : []
             if !events.isEmpty { return events }
+            if wake == .heartbeat { return [StreamEvent(id: Self.id(place))] }
         }
         return nil
     }

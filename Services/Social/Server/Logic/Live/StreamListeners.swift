@@ -12,6 +12,7 @@ final class StreamListener: Sendable {
     /// What he is woken by; ends with him.
     let wakes: AsyncStream<Wake>
     private let waker: AsyncStream<Wake>.Continuation
+    private let hasNews = Atomic<Bool>(false)
 
     fileprivate init(number: UInt64, user: User.ID, session: String) {
         self.number = number
@@ -22,7 +23,14 @@ final class StreamListener: Sendable {
         waker.yield(.news)
     }
 
-    func wake(_ reason: Wake) { waker.yield(reason) }
+    func wake(_ reason: Wake) {
+        if reason == .news { hasNews.store(true, ordering: .sequentiallyConsistent) }
+        waker.yield(reason)
+    }
+
+    /// Whether there was news since this was asked last; a heartbeat may have taken the place of its wake.
+    func takeNews() -> Bool { hasNews.exchange(false, ordering: .sequentiallyConsistent) }
+
     func end() { waker.finish() }
 }
 
