@@ -81,6 +81,8 @@ import Wire
                 let cat = try await one.connect("cat")
                 try await eventually { bob.socket.presences == ["ann online"] }
                 try await eventually { ann.socket.presences.contains("cat online") }
+                // Each instance writes behind those who come; that one was told of does not say that the other has.
+                try await eventually { try await scene.connectedDevices().count == 5 }
                 #expect(
                     try await one.delivery.presences.presences(in: scene.conversation.id, for: ann.connection.user)
                         .map { "\($0.user.user) \($0.isOnline)" }.sorted() == ["bob true", "cat true"]

@@ -96,6 +96,8 @@ import Wire
             let bob = try await scene.socket(of: scene.bob)
             let sent = try await ann.ask("messages/create", #"{"chatId":\#(scene.chat),"data":"helo"}"#)
             let id = try #require(sent["id"].int)
+            // Edited before he was told of it, it might come to him as it is by then, and once.
+            #expect(try await bob.event("message")["id"].int == id)
             let edited = try await ann.ask("messages/edit", #"{"messageId":\#(id),"data":"hello"}"#)
             #expect(edited["data"].string == "hello")
             #expect(try await bob.event("message/updated")["data"].string == "hello")

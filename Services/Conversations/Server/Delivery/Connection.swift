@@ -46,7 +46,12 @@ extension Connection {
         if connections.room(conversation)?.expect(draft, from: self) == true { forget(draft) }
     }
 
-    /// Nothing comes of it, or it had come before.
+    /// It had come before, as the message `seq`: perhaps a moment ago, and then that is still to be told to the others.
+    func repeated(_ message: MessageWrite, as seq: Int64) {
+        connections.room(message.conversation.id)?.forget(Room.Draft(message), writtenAs: seq)
+    }
+
+    /// Nothing comes of it.
     func gaveUp(_ message: MessageWrite) {
         let draft = Room.Draft(message)
         forget(draft)

@@ -184,9 +184,14 @@ final class Room: Sendable {
         }
     }
 
-    /// The draft was not written, or had been before.
+    /// The draft was not written.
     func forget(_ draft: Draft) {
         state.withLock { _ = $0.origins.removeValue(forKey: draft) }
+    }
+
+    /// The draft had been written before; as long as that message is not told, it is not to come back.
+    func forget(_ draft: Draft, writtenAs seq: Int64) {
+        state.withLock { if seq <= $0.seq { $0.origins[draft] = nil } }
     }
 
     /// The connections here of everybody in it, for what is theirs alone.

@@ -42,7 +42,11 @@ struct Messages: Sendable {
         connection.sends(message)
         do {
             let outcome = try await lanes.write(.message(message))
-            if case .written = outcome {} else { connection.gaveUp(message) }
+            switch outcome {
+            case .written: break
+            case .known(let seq): connection.repeated(message, as: seq)
+            case .marked, .amended, .refused, .nobody: connection.gaveUp(message)
+            }
             return outcome
         } catch {
             connection.gaveUp(message)
