@@ -22,13 +22,7 @@ endif
 
 up: programs ; exec .build/release/roost up
 
-# Tests that hold limits in time, or take much of it for keys and certificates, have the machine to themselves.
-test: lint build clients
-	scripts/test-phase 900 $(TEST) --parallel --skip '^(Suite|Gateway|Push|PushProviders|Sandbox|SocketIO|SocketIOClient)Tests\.'
-	scripts/test-phase 600 $(TEST) --parallel --filter '^(SocketIO|SocketIOClient)Tests\.'
-	scripts/test-phase 600 $(TEST) --parallel --filter '^(Push|PushProviders|Sandbox)Tests\.'
-	scripts/test-phase 900 $(TEST) --parallel --filter '^GatewayTests\.'
-	scripts/test-phase 1800 $(TEST) --filter '^SuiteTests\.'
+test: lint build clients ; scripts/test-phases $(TEST)
 
 build: dependencies ; swift build -c $(CONFIGURATION) $(FLAGS_$(CONFIGURATION)) --build-tests --explicit-target-dependency-import-check error
 

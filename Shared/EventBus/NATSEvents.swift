@@ -8,6 +8,7 @@ final class NATSEvents: Sendable {
     private struct State {
         var listeners: [NATSListener] = []
         var whenConnected: (@Sendable () -> Void)?
+        var whenClosed: (@Sendable () -> Void)?
         var isFinished = false
     }
 
@@ -35,8 +36,14 @@ final class NATSEvents: Sendable {
         state.withLock { $0.listeners.removeAll { $0 === listener } }
     }
 
-    func whenConnected(_ body: @escaping @Sendable () -> Void) {
-        state.withLock { $0.whenConnected = body }
+    /// - Parameters:
+    ///   - connected: called each time it is connected.
+    ///   - closed: called when a connection is given up for good, which nobody asked for.
+    func handle(connected: @escaping @Sendable () -> Void, closed: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            state.whenConnected = connected
+            state.whenClosed = closed
+        }
     }
 
     func finish() {
@@ -44,6 +51,7 @@ final class NATSEvents: Sendable {
             defer { state.listeners = [] }
             state.isFinished = true
             state.whenConnected = nil
+            state.whenClosed = nil
             return state.listeners
         }
         for listener in listeners { listener.finish() }
@@ -59,6 +67,12 @@ final class NATSEvents: Sendable {
     fileprivate func disconnected() {
         metrics.connected.record(0)
         if !state.withLock({ $0.isFinished }) { logger.warning("nats is lost") }
+    }
+
+    fileprivate func closed() {
+        guard let body = state.withLock({ $0.whenClosed }) else { return }
+        logger.warning("nats has closed the connection")
+        body()
     }
 
     fileprivate func failed(_ status: natsStatus) {
@@ -114,7 +128,7 @@ func natsIsDisconnected(_: OpaquePointer?, _ closure: UnsafeMutableRawPointer?) 
 
 /// The last that is heard of a connection.
 func natsIsClosed(_: OpaquePointer?, _ closure: UnsafeMutableRawPointer?) {
-    closure.map { Unmanaged<NATSEvents>.fromOpaque($0).release() }
+    closure.map { Unmanaged<NATSEvents>.fromOpaque($0).takeRetainedValue() }?.closed()
 }
 
 func natsHasFailed(

@@ -7,7 +7,7 @@ public struct NATSError: Error, Hashable, CustomStringConvertible {
     public let description: String
 }
 
-/// A connection to NATS, made again whenever it is lost.
+/// A connection to NATS, made again whenever it is lost or given up.
 final class NATSLink: @unchecked Sendable {
     // Unchecked: the pointers are touched on the queue alone, but for the options, which nobody changes.
 
@@ -19,6 +19,8 @@ final class NATSLink: @unchecked Sendable {
     private var connection: OpaquePointer?
     private var subscriptions: [ObjectIdentifier: [OpaquePointer]] = [:]
     private var isStopped = false
+    /// Said once, and not at each attempt.
+    private var isKnownToBeAway = false
 
     init(url: String, name: String, metrics: EventBusMetrics, logger: Logger) throws {
         try Self.check(url)
@@ -43,7 +45,6 @@ final class NATSLink: @unchecked Sendable {
             try Self.check(natsOptions_SetReconnectJitter(options, 100, 100))
             // What is said while it is away is hardly worth keeping; at the bound it is dropped, and that is told.
             try Self.check(natsOptions_SetReconnectBufSize(options, 65_536))
-            try Self.check(natsOptions_SetRetryOnFailedConnect(options, true, natsIsConnected, events))
             try Self.check(natsOptions_SetReconnectedCB(options, natsIsConnected, events))
             try Self.check(natsOptions_SetDisconnectedCB(options, natsIsDisconnected, events))
             try Self.check(natsOptions_SetClosedCB(options, natsIsClosed, events))
@@ -60,10 +61,16 @@ final class NATSLink: @unchecked Sendable {
 
     /// Connects, and calls back each time it has.
     func start(_ whenConnected: @escaping @Sendable () -> Void) {
-        events.whenConnected { [weak self] in
-            guard let self else { return }
-            queue.async { self.announce(whenConnected) }
-        }
+        events.handle(
+            connected: { [weak self] in
+                guard let self else { return }
+                queue.async { self.announce(whenConnected) }
+            },
+            closed: { [weak self] in
+                guard let self else { return }
+                queue.async { self.connectAnew() }
+            }
+        )
         queue.async { self.connect() }
     }
 
@@ -72,13 +79,7 @@ final class NATSLink: @unchecked Sendable {
         queue.async { [self] in
             isStopped = true
             events.finish()
-            for subscription in subscriptions.values.joined() { natsSubscription_Destroy(subscription) }
-            subscriptions = [:]
-            if let connection {
-                natsConnection_Close(connection)
-                natsConnection_Destroy(connection)
-            }
-            connection = nil
+            disconnect()
             body()
         }
     }
@@ -104,27 +105,60 @@ final class NATSLink: @unchecked Sendable {
             guard let self, let listener else { return }
             self.queue.async { self.remove(listener) }
         }
-        queue.async { self.subscribe(listener) }
+        queue.async {
+            self.subscribe(listener)
+            self.whenHeard { [weak self, weak listener] in
+                guard let self, let listener else { return }
+                self.tell(listener)
+            }
+        }
         return .stream(stream) { [weak listener] in listener?.catchUp() }
     }
 
     // MARK: On the queue
 
+    /// Until there is a connection, which libnats keeps from then on.
+    ///
+    /// It could be told to make the first one too; it closes that for good, though, when a server takes the connection
+    /// and says nothing in time (`_connect` of 3.4 forgets which server it was).
     private func connect() {
         guard !isStopped else { return }
         // Kept by the callbacks until the connection is closed for good.
         let retained = Unmanaged.passRetained(events)
-        switch natsConnection_Connect(&connection, options) {
-        case NATS_OK: natsIsConnected(connection, retained.toOpaque())
-        case NATS_NOT_YET_CONNECTED: break
-        case let status:
+        let status = natsConnection_Connect(&connection, options)
+        guard status == NATS_OK else {
             retained.release()
             connection = nil
-            logger.warning("nats cannot be connected to", metadata: ["reason": "\(Self.text(status))"])
-            queue.asyncAfter(deadline: .now() + 1) { [weak self] in self?.connect() }
-            return
+            if !isKnownToBeAway {
+                logger.warning("nats cannot be connected to", metadata: ["reason": "\(Self.text(status))"])
+            }
+            isKnownToBeAway = true
+            return connect(after: .milliseconds(500))
         }
+        isKnownToBeAway = false
         for listener in events.listeners { subscribe(listener) }
+        natsIsConnected(connection, retained.toOpaque())
+    }
+
+    private func connect(after pause: DispatchTimeInterval) {
+        queue.asyncAfter(deadline: .now() + pause) { [weak self] in self?.connect() }
+    }
+
+    /// libnats gives up a connection that a server ends with an error, as one does whose users have changed.
+    private func connectAnew() {
+        guard !isStopped else { return }
+        disconnect()
+        connect(after: .milliseconds(500))
+    }
+
+    private func disconnect() {
+        for subscription in subscriptions.values.joined() { natsSubscription_Destroy(subscription) }
+        subscriptions = [:]
+        if let connection {
+            natsConnection_Close(connection)
+            natsConnection_Destroy(connection)
+        }
+        connection = nil
     }
 
     private func subscribe(_ listener: NATSListener) {
@@ -148,10 +182,11 @@ final class NATSLink: @unchecked Sendable {
             natsSubscription_SetPendingLimits(subscription, 4_096, 8_388_608)
             return subscription
         }
-        whenHeard { [weak self, weak listener] in
-            guard let self, let listener, self.subscriptions[ObjectIdentifier(listener)] != nil else { return }
-            listener.deliver(.missed)
-        }
+    }
+
+    /// That it is heard from now on, if it is: a listener is known a little before it is subscribed.
+    private func tell(_ listener: NATSListener) {
+        if subscriptions[ObjectIdentifier(listener)] != nil { listener.deliver(.missed) }
     }
 
     private func remove(_ listener: NATSListener) {
@@ -174,7 +209,7 @@ final class NATSLink: @unchecked Sendable {
     private func announce(_ whenConnected: @escaping @Sendable () -> Void) {
         whenHeard { [weak self] in
             guard let self else { return }
-            for listener in self.events.listeners { listener.deliver(.missed) }
+            for listener in self.events.listeners { self.tell(listener) }
             whenConnected()
         }
     }

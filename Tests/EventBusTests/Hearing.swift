@@ -26,3 +26,30 @@ final class Hearing: Sendable {
     /// Until it is listened, or is listened again.
     func untilMissed(_ times: Int = 1) async throws { try await eventually { self.misses >= times } }
 }
+
+/// What was logged, without what is with it.
+final class Log: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
+
+    /// Until this has been logged.
+    func until(_ line: String) async throws {
+        try await eventually("logged: \(line)") { lines.withLock { $0.contains(line) } }
+    }
+
+    private struct Handler: LogHandler {
+        let log: Log
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            log.lines.withLock { $0.append("\(event.message)") }
+        }
+    }
+}

@@ -51,10 +51,48 @@ import Testing
             try await server.start()
 
             try await there.untilMissed()
-            try await eventually {
-                one.publish("hello", on: "news", replacing: "hello")
-                return there.texts.contains("hello")
-            }
+            try await untilHeard(there, from: one)
+            await one.shutdown()
+            await two.shutdown()
+        }
+    }
+
+    @Test func aServerThatSaysNothingAtFirstIsConnectedToOnceItDoes() async throws {
+        try await NATSServer.with { server in
+            try await server.pause()
+            let log = Log()
+            let one = try NATSEventBus(url: server.url, name: "test", logger: log.logger)
+            let two = try NATSEventBus(url: server.url, name: "test", logger: silent)
+            let there = Hearing(two)
+            try await log.until("nats cannot be connected to")
+
+            server.resume()
+
+            try await there.untilMissed()
+            try await untilHeard(there, from: one)
+            await one.shutdown()
+            await two.shutdown()
+        }
+    }
+
+    @Test func whoIsNoLongerAdmittedComesBackWhenHeIsAgain() async throws {
+        try await NATSServer.with { server in
+            let log = Log()
+            let one = try NATSEventBus(url: server.url, name: "test", logger: silent)
+            let two = try NATSEventBus(url: server.url, name: "test", logger: log.logger)
+            let there = Hearing(two)
+            try await there.untilMissed()
+            let misses = there.misses
+            await server.kill()
+            try await server.start(["--user", "ana", "--pass", "secret"])
+            try await log.until("nats has closed the connection")
+            try await log.until("nats cannot be connected to")
+
+            await server.kill()
+            try await server.start()
+
+            try await there.untilMissed(misses + 1)
+            try await untilHeard(there, from: one)
             await one.shutdown()
             await two.shutdown()
         }
@@ -144,6 +182,13 @@ import Testing
     @Test(arguments: ["", "127.0.0.1:4222", "http://127.0.0.1", "nats://", "nats://a,ftp://b", "nats://a, ,nats://b"])
     func whatIsNoServerIsRefused(url: String) {
         #expect(throws: NATSError.self) { try NATSEventBus(url: url, name: "x", logger: silent) }
+    }
+
+    private func untilHeard(_ there: Hearing, from bus: NATSEventBus) async throws {
+        try await eventually("heard") {
+            bus.publish("hello", on: "news", replacing: "hello")
+            return there.texts.contains("hello")
+        }
     }
 
     private func withBuses(_ body: (NATSEventBus, NATSEventBus, NATSServer) async throws -> Void) async throws {

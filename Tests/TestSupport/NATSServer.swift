@@ -13,10 +13,10 @@ package final class NATSServer: Sendable {
 
     package var url: String { "nats://127.0.0.1:\(port.number)" }
 
-    package func start() async throws {
+    package func start(_ options: [String] = []) async throws {
         let command = ProcessCommand(
             "nats-server",
-            ["--addr", "127.0.0.1", "--port", "\(port.number)"],
+            ["--addr", "127.0.0.1", "--port", "\(port.number)"] + options,
             environment: ["PATH": "/usr/sbin:/usr/bin:" + (ProcessInfo.processInfo.environment["PATH"] ?? "")]
         )
         var quiet = command.privileged(signalOnParentDeath: "KILL")
@@ -28,6 +28,25 @@ package final class NATSServer: Sendable {
             // Looked for once each time: the kernel's tables may skip it the next.
             return port.listener != nil
         }
+    }
+
+    /// It takes connections still, and says nothing.
+    package func pause() async throws {
+        guard let process = running.withLock({ $0 }) else { return }
+        process.signal(SIGSTOP)
+        // A thread of it that runs stops a little later than the signal is sent.
+        let threads = "/proc/\(process.pid)/task"
+        try await eventually("stopped") {
+            try FileManager.default.contentsOfDirectory(atPath: threads).allSatisfy { thread in
+                let status = try String(contentsOfFile: "\(threads)/\(thread)/stat", encoding: .utf8)
+                return status.split(separator: ")").last?.hasPrefix(" T") == true
+            }
+        }
+    }
+
+    /// It goes on after ``pause()``.
+    package func resume() {
+        running.withLock { $0 }?.signal(SIGCONT)
     }
 
     package func kill() async {
