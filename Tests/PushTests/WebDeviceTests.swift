@@ -38,6 +38,7 @@ import Wire
         "https://[::ffff:10.0.0.1]/a", "https://[fd00::1]/a", "https://192.168.1.1/a", "https://intranet/a",
         "https://db.internal/a", "https://2130706433/a", "https://127.1/a", "https://exa mple.org/a",
         "https://push.example.org/\(String(repeating: "x", count: 4_096))",
+        "https://\(String(repeating: "x.", count: 122))example.org/a",
     ])
     func anEndpointIsHTTPSAndPublic(_ endpoint: String) async throws {
         try await withPush { scene in

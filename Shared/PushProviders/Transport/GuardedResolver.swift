@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import Synchronization
 
 /// Looks names up as usual, and passes on only the addresses that may be connected to.
 final class GuardedResolver: Resolver, Sendable {
@@ -17,6 +18,7 @@ final class GuardedResolver: Resolver, Sendable {
     private let guardian: AddressGuard
     private let v4: EventLoopPromise<[SocketAddress]>
     private let v6: EventLoopPromise<[SocketAddress]>
+    private let isGivenUp = Atomic(false)
 
     init(origin: Origin, guardian: AddressGuard, eventLoop: any EventLoop) {
         self.origin = origin
@@ -30,13 +32,16 @@ final class GuardedResolver: Resolver, Sendable {
 
     func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
         Self.threads.submit { state in
-            guard case .active = state else { return self.fail(ChannelError.eof) }
+            // What nobody waits for any more is not to keep others waiting.
+            guard case .active = state, !self.isGivenUp.load(ordering: .relaxed) else {
+                return self.fail(ChannelError.eof)
+            }
             self.lookUp(host, port)
         }
         return v6.futureResult
     }
 
-    func cancelQueries() {}
+    func cancelQueries() { isGivenUp.store(true, ordering: .relaxed) }
 
     private func lookUp(_ host: String, _ port: Int) {
         var hints = addrinfo()

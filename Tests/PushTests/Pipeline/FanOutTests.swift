@@ -99,6 +99,28 @@ import Wire
         }
     }
 
+    @Test func whatCannotBeDecidedKeepsNothingElseWaiting() async throws {
+        try await withPipeline { scene in
+            for name in ["ann", "bad", "bob"] { try await scene.device(of: name) }
+            try await scene.pool.run("ALTER TABLE queue ADD CONSTRAINT test CHECK (user_id <> 'bad')")
+            for name in ["ann", "bad", "bob"] { try await scene.notify([name]) }
+            // Of one lane, and in one batch.
+            try await scene.pool.run("UPDATE fanouts SET lane = 0")
+
+            try await scene.run()
+
+            #expect(Set(scene.provider.sent.map(\.token)) == ["ann-phone", "bob-phone"])
+            #expect(try await scene.count("fanouts") == 1)
+
+            try await scene.pool.run("ALTER TABLE queue DROP CONSTRAINT test")
+            try await scene.run()
+            #expect(try await scene.outcomes(of: "bad") == [])
+            scene.clock.advance(by: 61)
+            try await scene.run()
+            #expect(try await scene.outcomes(of: "bad") == ["sent"])
+        }
+    }
+
     @Test func devicesThatKnowAlreadyAreLeftOut() async throws {
         try await withPipeline { scene in
             try await scene.device("phone", of: "ann")

@@ -175,6 +175,26 @@ import Wire
         }
     }
 
+    @Test func aTrialIsNotSpentOnWhatIsNotSent() async throws {
+        try await withPipeline { scene in
+            let names = (1...20).map { "user-\($0)" }
+            for name in names { try await scene.device(of: name) }
+            scene.provider.answer { _, _ in PushReply(.providerBusy, status: 503, reason: "Shutdown") }
+            try await scene.notify(names)
+            try await scene.run()
+            #expect(try await scene.pipeline.oversight.report().lanes.first?.circuit?.isOpen == true)
+
+            // All but one are gone when it is well again, so that most of what is due is not sent.
+            try await scene.pool.run("DELETE FROM devices WHERE user_id <> 'user-20'")
+            scene.provider.answer { _, _ in nil }
+            scene.clock.advance(by: 61)
+            try await scene.run()
+
+            #expect(try await scene.outcomes(of: "user-20") == ["sent"])
+            #expect(try await scene.count("queue") == 0)
+        }
+    }
+
     @Test func withoutCredentialsEverythingWaitsForThem() async throws {
         try await withPipeline { scene in
             try await scene.device(of: "ann")
@@ -229,6 +249,18 @@ import Wire
             let lanes = try await scene.pipeline.oversight.report().lanes
             #expect(lanes.map(\.service) == ["https://push.example.org"])
             #expect(scene.provider.sent.contains { $0.token == "https://other.example.org:8443/2?x=1" })
+        }
+    }
+
+    /// As some may have been registered before hosts had a limit.
+    @Test func aHostLongerThanAnIndexTakesIsSentTo() async throws {
+        try await withPipeline { scene in
+            // Not of one letter, which would be compressed.
+            let host = (0..<500).map { String($0 &* 2_654_435_761 % 99_991_111, radix: 36) }.joined()
+            try await scene.device(of: "ann", .web, token: "https://\(host)/1")
+            try await scene.notify(["ann"])
+            try await scene.run()
+            #expect(try await scene.outcomes(of: "ann") == ["sent"])
         }
     }
 }

@@ -8,6 +8,8 @@ import Wire
 struct DeviceAddress: Hashable, Sendable {
     /// Bytes of a token, or of a browser's endpoint.
     static let maximumToken = 4_096
+    /// Bytes of the host in an endpoint, which names have no more of (RFC 1035, section 2.3.4).
+    private static let maximumHost = 253
 
     let platform: DevicePlatform
     /// Of a browser: its endpoint.
@@ -79,8 +81,9 @@ struct DeviceAddress: Hashable, Sendable {
             throw APIError.invalid(field, "an endpoint has at most \(maximumToken) bytes", code: "too_long")
         }
         let parts = URLComponents(string: text, encodingInvalidCharacters: false)
-        guard let parts, let scheme = parts.scheme?.lowercased(), let host = parts.host, !host.isEmpty,
-            ["http", "https"].contains(scheme), parts.user == nil, parts.password == nil, parts.fragment == nil
+        guard let parts, let scheme = parts.scheme?.lowercased(), let host = parts.host,
+            (1...maximumHost).contains(host.utf8.count), ["http", "https"].contains(scheme), parts.user == nil,
+            parts.password == nil, parts.fragment == nil
         else { throw APIError.invalid(field, "must be an https URL", code: "malformed_endpoint") }
         let port = parts.port ?? (scheme == "https" ? 443 : 80)
         guard scheme == "https" || hosts.isAllowed(host: host, port: port) else {

@@ -4,6 +4,7 @@ import Postgres
 import PushAPI
 import ServiceHost
 import ServiceLifecycle
+import Synchronization
 import Wire
 
 /// Decides whom notifications are for, a batch of people at a time, and puts what is to be sent into the queue.
@@ -18,6 +19,8 @@ final class FanOut: Service {
     private static let notifications = 64
     /// Batches at once in one instance.
     private static let workers = 2
+    /// How long one waits that cannot be decided, in seconds.
+    private static let rest: TimeInterval = 60
 
     private let database: PostgresPool
     private let rules: Rules
@@ -58,10 +61,38 @@ final class FanOut: Service {
         let now = now()
         var decided = 0
         if try await FanoutStore(db: database.reads).hasWork(at: now) {
-            decided += try await write { db in try await self.due(at: now, on: db) }
+            do {
+                decided += try await write { db in try await self.due(at: now, on: db) }
+            } catch let error as PostgresError where error.isRefusal {
+                decided += try await oneByOne(at: now)
+            }
         }
         if try await HeldStore(db: database.reads).hasDue(at: now) {
             decided += try await write { db in try await Self.held(at: now, on: db) }
+        }
+        return decided
+    }
+
+    /// As many as in a batch, each by itself, until one is found that the database refuses: that waits, and no other with it.
+    private func oneByOne(at now: Date) async throws -> Int {
+        var decided = 0
+        for _ in 0..<Self.notifications {
+            let first = Mutex<Int64?>(nil)
+            do {
+                let steps = try await write { db in
+                    try await self.due(at: now, on: db, limit: 1) { key in first.withLock { $0 = key } }
+                }
+                guard steps > 0 else { break }
+                decided += steps
+            } catch let error as PostgresError where error.isRefusal {
+                guard let first = first.withLock({ $0 }) else { throw error }
+                logger.error(
+                    "a notification cannot be decided",
+                    metadata: ["notification": "\(first)", "error": "\(error)"]
+                )
+                try await FanoutStore(db: database).postpone(first, until: now.addingTimeInterval(Self.rest))
+                return decided + 1
+            }
         }
         return decided
     }
@@ -84,13 +115,19 @@ final class FanOut: Service {
     }
 
     /// The next people of what is due in the lane whose turn it is; moves each notification on behind them.
-    private func due(at now: Date, on db: PostgresTransaction) async throws -> (batch: Batch, steps: Int) {
+    private func due(
+        at now: Date,
+        on db: PostgresTransaction,
+        limit: Int = FanOut.notifications,
+        beginning: (Int64) -> Void = { _ in }
+    ) async throws -> (batch: Batch, steps: Int) {
         let store = FanoutStore(db: db)
         guard let lane = try await store.takeLane(at: now) else { return (Batch(), 0) }
         var batch = Batch()
         var finished: [Int64] = []
-        let fanouts = try await store.due(in: lane, at: now, limit: Self.notifications)
+        let fanouts = try await store.due(in: lane, at: now, limit: limit)
         for fanout in fanouts where batch.addressees.count < Self.batch {
+            beginning(fanout.notification.key)
             let place = batch.notifications.count
             batch.notifications.append(fanout.notification)
             let room = Self.batch - batch.addressees.count
@@ -173,5 +210,15 @@ final class FanOut: Service {
             zip(batch.notifications, decided.counts).map { (key: $0.key, $1) }
         )
         return decided
+    }
+}
+
+extension PostgresError {
+    /// Whether the database is there, and does not take what it was told.
+    fileprivate var isRefusal: Bool {
+        switch kind {
+        case .server, .timeout(outcomeUnknown: false): true
+        default: false
+        }
     }
 }

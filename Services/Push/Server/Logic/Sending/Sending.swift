@@ -74,9 +74,10 @@ final class Sending: Service {
             until: now.addingTimeInterval(Self.lease),
             cooldown: settings.cooldown
         )
-        for one in claimed where underWay.begin(one, at: now) { begin(one, at: now) }
-        let found = Set(claimed.map(\.lane))
-        for room in rooms where room.isTrial && !found.contains(room.lane) {
+        var asked: Set<Lane> = []
+        for one in claimed where underWay.begin(one, at: now) && begin(one, at: now) { asked.insert(one.lane) }
+        // What ends without being sent says nothing of the push service: the next may be tried with at once.
+        for room in rooms where room.isTrial && !asked.contains(room.lane) {
             try await CircuitStore(db: database).unprobe(room.lane)
         }
         return claimed.count
@@ -108,13 +109,16 @@ final class Sending: Service {
         return rooms
     }
 
-    private func begin(_ claimed: Claimed, at now: Date) {
+    /// False: it ends without being sent.
+    private func begin(_ claimed: Claimed, at now: Date) -> Bool {
         if let verdict = verdicts.verdict(before: claimed, now: now) {
-            return answered(Settlement(claimed: claimed, verdict: verdict))
+            answered(Settlement(claimed: claimed, verdict: verdict))
+            return false
         }
         if claimed.isRepeated { meters.repeated() }
         // Detached: it outlives the claim, and a shutdown waits for it.
         Task.detached { await self.send(claimed) }
+        return true
     }
 
     private func send(_ claimed: Claimed) async {

@@ -131,7 +131,7 @@ extension DeviceFacts {
     fileprivate static let service = """
         CASE devices.platform WHEN 'gcm' THEN 'fcm' WHEN 'ios_production' THEN 'apns-production'
             WHEN 'ios_sandbox' THEN 'apns-sandbox'
-            ELSE coalesce(lower(substring(devices.token FROM '^[A-Za-z]+://[^/?#]+')), 'web') END
+            ELSE coalesce(left(lower(substring(devices.token FROM '^[A-Za-z]+://[^/?#]+')), 300), 'web') END
         """
 }
 

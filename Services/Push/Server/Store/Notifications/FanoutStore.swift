@@ -73,6 +73,11 @@ struct FanoutStore<Executor: PostgresExecutor> {
         )
     }
 
+    /// Not before that moment: others go on without it.
+    func postpone(_ notification: Int64, until moment: Date) async throws {
+        try await db.run("UPDATE fanouts SET turn_at = \(moment) WHERE notification_key = \(notification)")
+    }
+
     func finish(_ notifications: [Int64]) async throws {
         guard !notifications.isEmpty else { return }
         try await db.run("DELETE FROM fanouts WHERE notification_key = ANY (\(notifications))")
