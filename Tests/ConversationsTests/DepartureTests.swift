@@ -56,6 +56,73 @@ import Wire
         return found
     }
 
+    @Test func whoCannotBeTakenOutKeepsNobodyElseFromGoing() async throws {
+        try await withConversation { scene in
+            let (stuck, leaver) = (try await scene.person("stuck-4b1c"), try await scene.person("leaver-9d2e"))
+            for person in [stuck, leaver] {
+                _ = try await scene.ann.ask(.put, "/conversations/\(scene.token)/members/\(person.id.user)")
+                try await person.say("I was here", in: scene.token)
+            }
+            let pool = scene.service.database.pool
+            try await pool.run(
+                """
+                ALTER TABLE messages ADD CONSTRAINT test CHECK (sender_id IS NOT NULL OR data <> 'I stay') NOT VALID
+                """
+            )
+            try await stuck.say("I stay", in: scene.token)
+
+            try await delete(stuck.id, in: scene)
+            try await delete(leaver.id, in: scene)
+            try await eventually {
+                try await pool.all("SELECT user_id FROM departures", as: { try $0.string("user_id") }) == [
+                    stuck.id.user
+                ]
+            }
+            #expect(try await finds(leaver.id.user, in: scene) == [])
+
+            try await pool.run("ALTER TABLE messages DROP CONSTRAINT test")
+            try await isDone(scene)
+            #expect(try await finds(stuck.id.user, in: scene) == [])
+        }
+    }
+
+    @Test func whoCameAndWentWithoutAWordIsNamedNoMore() async throws {
+        try await withConversation { scene in
+            let leaver = try await scene.person("leaver-8c3f")
+            _ = try await scene.ann.ask(.put, "/conversations/\(scene.token)/members/\(leaver.id.user)")
+            _ = try await leaver.conversations.leave(scene.token)
+
+            try await delete(leaver.id, in: scene)
+            try await isDone(scene)
+            let found = try await finds(leaver.id.user, in: scene)
+            #expect(found == [])
+        }
+    }
+
+    @Test func whoWasOnlyNamedIsNamedNoMore() async throws {
+        try await withConversation { scene in
+            let leaver = try await scene.person("leaver-2a7b")
+            // As many as may be named, and so long that they just fit.
+            var names = [leaver.id.user] + (0..<999).map { "\($0)-" + String(repeating: "x", count: 57) }
+            while (try? DraftRules.whiteListSize(names + ["x"])) != nil { names[1] += "x" }
+            let event = try SystemEvent.whiteListUpdated(names).data()
+            // Named, and then no more, and never here himself.
+            for user in [leaver.id.user, "bob"] {
+                let body = #"{"whiteList": ["\#(user)"]}"#
+                let answer = try await scene.ann.ask(.put, "/conversations/\(scene.token)/whiteList", body)
+                #expect(answer.status == 200)
+            }
+            let changed = try await scene.service.database.pool.run(
+                "UPDATE messages SET data = \(event) WHERE data LIKE \("%\(leaver.id.user)%")"
+            )
+            #expect(changed == 1)
+            try await delete(leaver.id, in: scene)
+            try await isDone(scene)
+            let found = try await finds(leaver.id.user, in: scene)
+            #expect(found == [])
+        }
+    }
+
     @Test func whatHeSaidStaysWithoutHisName() async throws {
         try await withConversation { scene in
             let leaver = try await scene.person("leaver-7f3a")

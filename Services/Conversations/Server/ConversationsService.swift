@@ -30,6 +30,8 @@ package struct ConversationsService: SuiteService {
         EventConsumer.migration("V0010_event_inbox"),
         Migration(name: "V0011_departures", sql: PackageResources.V0011_departures_sql),
         Migration(name: "V0012_hand_over_to_push", sql: PackageResources.V0012_hand_over_to_push_sql),
+        Migration(name: "V0013_claims_of_the_outbox", sql: PackageResources.V0013_claims_of_the_outbox_sql),
+        Migration(name: "V0014_system_messages", sql: PackageResources.V0014_system_messages_sql),
         Erasures.migration("V0040_erasures"),
     ]
 

@@ -3,6 +3,7 @@ import ConversationsAPI
 import EventBus
 import Foundation
 import Postgres
+import ServiceHost
 import Synchronization
 import TestSupport
 import Testing
@@ -10,6 +11,31 @@ import Wire
 
 /// What the sockets of two instances are told.
 @Suite struct DeliveryTests {
+    /// A conversation is found deleted while somebody comes back into it.
+    @Test func whoComesWhileARoomClosesIsAnswered() async throws {
+        try await withStore { scene in
+            try await scene.withInstances { one, _ in
+                let queue = one.delivery.queue
+                let gone = Room(Conversation.ID(1 << 40), of: StoreScene.user("ann").application, change: 0, seq: 0)
+                #expect(gone.ring(Room.look))
+                let coming = Mutex<Task<Bool, any Error>?>(nil)
+                async let first = queue.holding(gone) {
+                    // What comes now comes after what was to be done before the reading was taken.
+                    coming.withLock { $0 = Task { try await queue.holding(gone) { true } } }
+                    try await eventually { gone.state.withLock { !$0.visits.isEmpty } }
+                    return true
+                }
+                try await eventually { gone.state.withLock { !$0.visits.isEmpty } }
+                queue.add([gone])
+
+                #expect(try await first)
+                let second = try #require(coming.withLock { $0 })
+                #expect(try await within(.seconds(60)) { try await second.valueWhileWanted })
+                try await eventually { gone.isAtRest }
+            }
+        }
+    }
+
     @Test func everySocketHearsEveryMessageOnceAndInOrderWhoeverWritesWhere() async throws {
         try await withStore { scene in
             try await scene.withInstances { one, two in

@@ -85,6 +85,31 @@ import Testing
         }
     }
 
+    @Test func whatOneHasOrRestsHidesNothingBehindIt() async throws {
+        try await withStore { scene in
+            let other = try await scene.newConversation()
+            _ = try await scene.lanes.write(scene.draft())
+            // More of it than is looked at.
+            try await scene.pool.run(
+                """
+                INSERT INTO outbox (conversation_id, kind, from_seq, to_seq, written_at)
+                SELECT conversation_id, kind, from_seq + n, to_seq + n, written_at FROM outbox, generate_series(1, 1500) AS n
+                """
+            )
+            _ = try await scene.lanes.write(scene.draft(in: other))
+            let store = PushOutboxStore(database: scene.pool)
+
+            let one = try await store.claim(by: "one", limit: 1, seconds: 60)
+            let two = try await store.claim(by: "two", limit: 1, seconds: 60)
+            #expect(one.map(\.id) == [scene.conversation.id] && two.map(\.id) == [other.id])
+
+            for (claimed, claimant) in [(one, "one"), (two, "two")] {
+                try await store.release(claimed, by: claimant, after: claimant == "one" ? 60 : 0)
+            }
+            #expect(try await store.claim(by: "three", limit: 9, seconds: 60).map(\.id) == [other.id])
+        }
+    }
+
     @Test func whatWaitsIsCounted() async throws {
         try await withStore { scene in
             for _ in 0..<300 { _ = try await scene.lanes.write(scene.draft()) }

@@ -155,7 +155,11 @@ final class DeliveryQueue: Sendable {
     }
 
     private func tell(_ news: RoomNews?, in room: Room) {
-        guard let news else { return room.close(connections) }
+        guard let news else {
+            room.close(connections)
+            // Who came meanwhile is told so.
+            return rest(room, hasMore: false)
+        }
         let encoded = news.tellings(after: room.told.seq).map { tellings.encode($0, in: room) }
         room.tell(encoded, upTo: news.change, to: rooms, connections)
         told.increment(by: encoded.count)

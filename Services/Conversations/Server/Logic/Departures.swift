@@ -27,15 +27,23 @@ struct Departures: Sendable {
     }
 
     /// Until nobody is left whom there is something to be done about.
+    ///
+    /// Whoever cannot be taken out of something keeps nobody else from going; it is tried again the next time.
     func clear() async throws {
         let store = DepartureStore(db: database)
-        while let departure = try await store.next() {
-            if departure.conversations.isEmpty {
-                try await search(departure)
-            } else {
-                for conversation in departure.conversations { try await leave(conversation, departure) }
+        var failure: (id: Int64, error: any Error)?
+        while let departure = try await store.next(after: failure?.id ?? 0) {
+            do {
+                if departure.conversations.isEmpty {
+                    try await search(departure)
+                } else {
+                    for conversation in departure.conversations { try await leave(conversation, departure) }
+                }
+            } catch {
+                failure = (departure.id, error)
             }
         }
+        if let failure { throw failure.error }
     }
 
     /// Looks for what he has left in conversations that he was in no more.

@@ -46,9 +46,11 @@ enum DraftRules {
         return try length(user, atMost: 255, field)
     }
 
-    /// A system message must be able to carry it.
+    /// A system message must be able to carry it, also as PostgreSQL writes it once a name was taken out: with a space
+    /// behind each comma and colon.
     static func whiteListSize(_ users: [String]?) throws {
-        guard try SystemEvent.whiteListUpdated(users).data().utf8.count <= maximumText else {
+        let spaces = (users?.count ?? 0) + 3
+        guard try SystemEvent.whiteListUpdated(users).data().utf8.count + spaces <= maximumText else {
             throw APIError(.tooLarge, "white_list_too_long", "the white list is too long", field: "whiteList")
         }
     }

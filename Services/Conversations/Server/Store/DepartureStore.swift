@@ -52,16 +52,18 @@ struct DepartureStore<Executor: PostgresExecutor> {
         )
         try await db.run(
             """
-            WITH known AS (
-                UPDATE users SET meta = NULL, last_seen_at = NULL
-                WHERE application_id = \(user.application) AND user_id = \(user.user)
-                RETURNING application_id, user_id
-            )
+            UPDATE users SET meta = NULL, last_seen_at = NULL
+            WHERE application_id = \(user.application) AND user_id = \(user.user)
+            """
+        )
+        // Also of whom nothing is known here: others may have named him.
+        try await db.run(
+            """
             INSERT INTO departures (application_id, user_id, departed_at, conversations)
-            SELECT application_id, user_id, \(moment), ARRAY(
+            SELECT \(user.application), \(user.user), \(moment), ARRAY(
                 SELECT members.conversation_id FROM members
                 JOIN conversations ON conversations.conversation_id = members.conversation_id
-                WHERE members.application_id = known.application_id AND members.user_id = known.user_id
+                WHERE members.application_id = \(user.application) AND members.user_id = \(user.user)
                     AND conversations.created_at <= \(moment)
                     -- Who was not there from the beginning came with the message of his place.
                     AND NOT EXISTS (
@@ -71,18 +73,17 @@ struct DepartureStore<Executor: PostgresExecutor> {
                     )
                 ORDER BY members.conversation_id
             )
-            FROM known
             """
         )
     }
 
-    /// The one that began first.
-    func next() async throws -> Departure? {
+    /// The one that began first of those behind `id`.
+    func next(after id: Int64) async throws -> Departure? {
         try await db.first(
             """
             SELECT departure_id, application_id, user_id, departed_at, conversations[1:100] AS conversations,
                    searched_up_to
-            FROM departures ORDER BY departure_id LIMIT 1
+            FROM departures WHERE departure_id > \(id) ORDER BY departure_id LIMIT 1
             """,
             as: { row in
                 Departure(
@@ -139,6 +140,7 @@ struct DepartureStore<Executor: PostgresExecutor> {
         limit: Int
     ) async throws -> (found: [Conversation.ID], upTo: Conversation.ID)? {
         let user = departure.user
+        let events = try Self.events(of: user.user)
         let rows = try await db.execute(
             """
             SELECT looked_at.conversation_id, looked_at.application_id = \(user.application) AND (
@@ -151,6 +153,14 @@ struct DepartureStore<Executor: PostgresExecutor> {
                 OR EXISTS (
                     SELECT FROM kicks
                     WHERE kicks.conversation_id = looked_at.conversation_id AND kicks.user_id = \(user.user)
+                )
+                OR EXISTS (
+                    SELECT FROM messages
+                    WHERE messages.conversation_id = looked_at.conversation_id AND mime = \(unsafe: Self.systemMime)
+                        AND created_at <= \(departure.departedAt)
+                        AND CASE WHEN sender_id IS NULL
+                            THEN data = ANY (\(events)::text[]) OR data::jsonb -> 'whiteList' ? \(user.user)::text
+                            ELSE false END
                 )
             ) AS names_him
             FROM (
@@ -214,6 +224,14 @@ struct DepartureStore<Executor: PostgresExecutor> {
         )
     }
 
+    /// What the suite says of somebody.
+    private static func events(of user: String) throws -> [String] {
+        try [SystemEvent.joined(user), .left(user), .kicked(user)].map { try $0.data() }
+    }
+
+    /// As a literal, which the index of system messages is found by.
+    private static var systemMime: String { "'\(SystemEvent.mime)'" }
+
     /// Takes his name out of what the suite has said of him, in the messages behind `seq`; nil: that was the end.
     func takeName(
         _ departure: Departure,
@@ -222,8 +240,7 @@ struct DepartureStore<Executor: PostgresExecutor> {
         limit: Int64
     ) async throws -> Int64? {
         let user = departure.user.user
-        let old = try [SystemEvent.joined(user), .left(user), .kicked(user)].map { try $0.data() }
-        let new = try [SystemEvent.joined(""), .left(""), .kicked("")].map { try $0.data() }
+        let (old, new) = (try Self.events(of: user), try Self.events(of: ""))
         try await db.run(
             """
             UPDATE messages
@@ -233,7 +250,7 @@ struct DepartureStore<Executor: PostgresExecutor> {
             )
             WHERE conversation_id = \(conversation) AND seq > \(seq) AND seq <= \(seq + limit)
                 AND created_at <= \(departure.departedAt)
-                AND CASE WHEN mime = \(SystemEvent.mime) AND sender_id IS NULL
+                AND CASE WHEN mime = \(unsafe: Self.systemMime) AND sender_id IS NULL
                     THEN data = ANY (\(old)::text[]) OR data::jsonb -> 'whiteList' ? \(user)::text ELSE false END
             """
         )

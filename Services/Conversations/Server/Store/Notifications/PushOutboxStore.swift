@@ -8,7 +8,7 @@ import Wire
 /// handed on in their order, whoever else is at work. What is committed of a conversation is committed in the order of its
 /// rows, since each was written under the head's lock.
 struct PushOutboxStore: Sendable {
-    /// How many rows are looked at for conversations that nobody has.
+    /// How many rows of conversations that nobody has are looked at.
     private static let window = 1_000
 
     private let lane: PostgresLane
@@ -26,7 +26,11 @@ struct PushOutboxStore: Sendable {
                        row_number() OVER (PARTITION BY conversation_id ORDER BY outbox_id) AS n
                 FROM (
                     SELECT outbox_id, conversation_id, from_seq, to_seq FROM outbox
-                    WHERE kind = 'messages' ORDER BY outbox_id LIMIT \(Self.window)
+                    WHERE kind = 'messages' AND conversation_id <> ALL (ARRAY(
+                        SELECT conversation_id FROM outbox
+                        WHERE claimed_until > clock_timestamp() AND claimed_by IS DISTINCT FROM \(claimant)
+                    ))
+                    ORDER BY outbox_id LIMIT \(Self.window)
                 ) AS looked_at
             ), free AS MATERIALIZED (
                 SELECT outbox_id FROM outbox
