@@ -123,17 +123,24 @@ struct Files: Sendable {
     ///
     /// Not while a backup is taken: what its database knows of, it must find.
     func sweep() async throws {
-        while try await !FileStore(db: database.reads).due(limit: 1).isEmpty {
-            let isFree = try await database.transaction { db in
+        try await sweepDue {
+            try await FileStore(db: database.reads).due(limit: $0)
+        } _: { failed in
+            try await database.transaction { db in
                 let store = FileStore(db: db)
-                guard try await store.lockDeletion() else { return false }
-                for key in try await store.due(limit: Self.sweepBatch) {
-                    try await blobs.delete(key.blob)
+                guard try await store.lockDeletion() else { return nil }
+                var failures: [FileKey: any Error] = [:]
+                for key in try await store.due(limit: Self.sweepBatch + failed.count) where !failed.contains(key) {
+                    do {
+                        try await blobs.delete(key.blob)
+                    } catch {
+                        failures[key] = error
+                        continue
+                    }
                     try await store.forget(key)
                 }
-                return true
+                return failures
             }
-            guard isFree else { return }
         }
     }
 

@@ -1,5 +1,6 @@
 import Blobs
 import Postgres
+import ServiceHost
 
 /// Removes what nothing has any more: uploads whose day is over, and blobs that are due.
 struct UploadSweep: Sendable {
@@ -17,17 +18,24 @@ struct UploadSweep: Sendable {
     ///
     /// Not while a backup is taken: what its database knows of, it must find.
     func sweep() async throws {
-        while try await !BlobNoteStore(db: database.reads).due(limit: 1).isEmpty {
-            let isFree = try await database.transaction { db in
+        try await sweepDue {
+            try await BlobNoteStore(db: database.reads).due(limit: $0)
+        } _: { failed in
+            try await database.transaction { db in
                 let notes = BlobNoteStore(db: db)
-                guard try await notes.lockDeletion() else { return false }
-                for key in try await notes.due(limit: Self.batch) {
-                    try await blobs.delete(key.blob)
+                guard try await notes.lockDeletion() else { return nil }
+                var failures: [MediaKey: any Error] = [:]
+                for key in try await notes.due(limit: Self.batch + failed.count) where !failed.contains(key) {
+                    do {
+                        try await blobs.delete(key.blob)
+                    } catch {
+                        failures[key] = error
+                        continue
+                    }
                     try await notes.forget([key.blob], of: key.owner)
                 }
-                return true
+                return failures
             }
-            guard isFree else { return }
         }
     }
 }
