@@ -15,21 +15,27 @@ package struct HTTPTransport: Transport {
     /// - Parameters:
     ///   - baseURLs: where the neighbour's instances are, without a path; at least one.
     ///   - client: the connections.
-    package init(baseURLs: [String], client: HTTPClient = .shared) {
+    package init(baseURLs: [String], client: HTTPClient = HTTPTransport.calls) {
         precondition(!baseURLs.isEmpty, "a neighbour has at least one instance")
         self.client = client
         self.baseURLs = baseURLs.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
     }
 
-    /// The connections of answers that come piece by piece, for as long as the process lasts.
-    ///
+    /// The connections of all calls, for as long as the process lasts.
+    package static let calls = connections(within: .seconds(2))
+    /// Those of answers that come piece by piece.
+    private static let streams = connections(within: .seconds(5))
+
     /// One that says nothing for a minute is given up.
-    private static let streams: HTTPClient = {
+    private static func connections(within patience: TimeAmount) -> HTTPClient {
         var configuration = HTTPClient.Configuration()
-        configuration.timeout.connect = .seconds(5)
+        configuration.timeout.connect = patience
         configuration.timeout.read = .seconds(60)
+        // The client's own attempts would be at the one instance that is away, and ever rarer: for up to a minute after
+        // it is back nobody would notice.
+        configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroup: .singletonMultiThreadedEventLoopGroup, configuration: configuration)
-    }()
+    }
 
     package func receive(
         _ request: ServiceRequest,
@@ -55,16 +61,30 @@ package struct HTTPTransport: Transport {
     }
 
     /// Sends a request, and waits until its answer begins.
+    ///
+    /// While no instance takes the connection they are tried in turn, as long as there is time: a neighbour that is started
+    /// anew is there again in a moment.
     private func begin(_ request: ServiceRequest, _ client: HTTPClient) async throws -> HTTPClientResponse {
-        do {
-            return try await client.execute(outgoing(request), timeout: TimeAmount(request.timeout))
-        } catch {
-            throw Self.failure(error)
+        let deadline = ContinuousClock.now + request.timeout
+        let first = Int.random(in: baseURLs.indices)
+        var pause = Duration.milliseconds(20)
+        for attempt in 0... {
+            let baseURL = baseURLs[(first + attempt) % baseURLs.count]
+            do {
+                return try await client.execute(outgoing(request, to: baseURL), timeout: TimeAmount(deadline - .now))
+            } catch {
+                let failure = Self.failure(error)
+                guard failure as? TransportFailure == .notSent, .now + pause < deadline else { throw failure }
+            }
+            // Another instance is asked at once.
+            guard attempt % baseURLs.count == baseURLs.count - 1 else { continue }
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(400))
         }
+        throw TransportFailure.notSent  // The loop above only ends by returning or throwing.
     }
 
-    private func outgoing(_ request: ServiceRequest) -> HTTPClientRequest {
-        let baseURL = baseURLs.count == 1 ? baseURLs[0] : baseURLs[Int.random(in: baseURLs.indices)]
+    private func outgoing(_ request: ServiceRequest, to baseURL: String) -> HTTPClientRequest {
         var outgoing = HTTPClientRequest(url: baseURL + request.path)
         outgoing.method = HTTPMethod(rawValue: request.method.rawValue)
         for field in request.headers { outgoing.headers.add(name: field.name.rawName, value: field.value) }
@@ -90,6 +110,8 @@ package struct HTTPTransport: Transport {
         case is CancellationError: error
         case let error as HTTPClientError where error == .connectTimeout: TransportFailure.notSent
         case is NIOConnectionError: TransportFailure.notSent
+        // Of an address that is no name; on a connection that was made it does not come.
+        case let error as IOError where error.errnoCode == ECONNREFUSED: TransportFailure.notSent
         default: TransportFailure.unanswered
         }
     }
