@@ -28,6 +28,16 @@ struct EchoService: SuiteService {
     func addRoutes(to routes: SuiteRoutes) {
         routes.open.get("open") { _, context in Word(word: context.identity?.user.user ?? "nobody") }
         routes.open.get("broken") { _, _ -> Word in throw CancellationError() }
+        routes.open.get("endless") { _, _ in
+            // A word, and then nothing more.
+            Response(
+                status: .ok,
+                body: ResponseBody { writer in
+                    try await writer.write(ByteBuffer(string: "once"))
+                    try await Task.sleep(for: .seconds(10))
+                }
+            )
+        }
         routes.user.get("words/{word}") { _, context in Word(word: try context.path("word")) }
         routes.user.get("words/fixed") { _, _ in Word(word: "fixed word") }
         routes.user.post("words") { request, context in

@@ -32,7 +32,7 @@ package final class OutsideConnections: Service, Sendable {
 
     private struct State {
         var clients: [Place: Kept] = [:]
-        var found: [String: (address: String, until: ContinuousClock.Instant)] = [:]
+        var found: [String: (lookUp: Task<String, any Error>, until: ContinuousClock.Instant)] = [:]
         var isOver = false
     }
 
@@ -42,13 +42,16 @@ package final class OutsideConnections: Service, Sendable {
     private let threads = NIOThreadPool(numberOfThreads: 4)
     private let maximumPlaces = 512
 
-    /// - Parameter trustedCA: certificates of authorities that are trusted beside the machine's, PEM.
+    /// - Parameters:
+    ///   - trustedCA: certificates of authorities that are trusted beside the machine's, PEM.
+    ///   - silence: how long an answer may say nothing before it is given up, the end of its connection having been lost
+    ///     on the way, say. Who streams says something every quarter of a minute, as Mastodon does.
     /// - Throws: `SettingError` for certificates that cannot be read.
-    package init(trustedCA: String?) throws {
+    package init(trustedCA: String?, silence: Duration = .seconds(60)) throws {
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: try TLSConfiguration.outside(trustedCA: trustedCA),
             redirectConfiguration: .disallow,
-            timeout: HTTPClient.Configuration.Timeout(connect: .seconds(5)),
+            timeout: HTTPClient.Configuration.Timeout(connect: .seconds(5), read: TimeAmount(silence)),
             decompression: .disabled
         )
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
@@ -95,21 +98,25 @@ package final class OutsideConnections: Service, Sendable {
         return oldest.map(\.value.client)
     }
 
+    /// One look-up for all who ask for a host meanwhile, and for half a minute, whatever came of it.
+    ///
+    /// It goes on when who asked has given up: it has a thread until it ends.
     private func address(of origin: HTTPOrigin) async throws -> String {
-        let known = state.withLock { state in
-            state.found[origin.host].flatMap { $0.until > .now ? $0.address : nil }
-        }
-        if let known { return known }
         let bare = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
-        let found = try await threads.runIfActive { Self.lookUp(bare) }
-        guard let address = found.first(where: OutsideHosts.isPublic) else {
-            throw OutsideUnreachable(reason: found.isEmpty ? "no such host" : "the host is not a public one")
-        }
-        state.withLock { state in
+        let lookUp = state.withLock { state in
+            if let known = state.found[origin.host], known.until > .now { return known.lookUp }
             if state.found.count >= maximumPlaces * 4 { state.found.removeAll() }
-            state.found[origin.host] = (address.description, .now + .seconds(30))
+            let lookUp = Task { [threads] in
+                let found = try await threads.runIfActive { Self.lookUp(bare) }
+                guard let address = found.first(where: OutsideHosts.isPublic) else {
+                    throw OutsideUnreachable(reason: found.isEmpty ? "no such host" : "the host is not a public one")
+                }
+                return address.description
+            }
+            state.found[origin.host] = (lookUp, .now + .seconds(30))
+            return lookUp
         }
-        return address.description
+        return try await lookUp.valueWhileWanted
     }
 
     private static func lookUp(_ host: String) -> [IPAddress] {
