@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Postgres
 import SocialAPI
 import TestSupport
 import Testing
@@ -30,6 +31,26 @@ import Wire
                 }
             }
             #expect(try await scene.rows("SELECT DISTINCT user_id AS row FROM changes") == ["ann"])
+        }
+    }
+
+    @Test func aStreamThatCouldNotBeginLeavesItsPlace() async throws {
+        try await withSocial(settings: ["STREAMS_MAX": "2"]) { scene in
+            let pool = scene.service.database.pool
+            try await pool.run("ALTER TABLE watches RENAME TO away")
+            try await scene.service.served { port in
+                for _ in 0..<5 {
+                    let status = try await EventStreamClient.with(port: port, "/stream", token: scene.ann.token) {
+                        $0.status
+                    }
+                    #expect(status >= 500)
+                }
+                try await pool.run("ALTER TABLE away RENAME TO watches")
+                let ready = try await EventStreamClient.with(port: port, "/stream", token: scene.ann.token) {
+                    await $0.event()
+                }
+                #expect(ready?.name == "ready")
+            }
         }
     }
 

@@ -83,10 +83,11 @@ struct Live: Sendable {
             }
             return place
         }
+        try await WatchStore(db: database).hurry(identity.user, now: now(), pause: Looking.pause)
+        // From here on the stream gives the place back.
         let listener = try listeners.add(identity.user, session: identity.session)
         // One that ended before it was here to be ended.
         if hasEnded(identity.session) { listener.end() }
-        try await WatchStore(db: database).hurry(identity.user, now: now(), pause: Looking.pause)
         return SocialStream(listener, after: place, database: database) { [listeners] in listeners.remove(listener) }
     }
 
