@@ -34,6 +34,27 @@ import Testing
         }
     }
 
+    @Test func whomNobodyAsksAnyMoreHasHisTurn() async throws {
+        let moods = [InstanceMood(), InstanceMood()]
+        try await withGateway(
+            instances: moods.map(\.script),
+            settings: { configuration in
+                configuration.healthInterval = .milliseconds(20)
+                configuration.healthTimeout = .minutes(1)
+            }
+        ) { scene, services async throws in
+            moods[0].turn("503 Service Unavailable")
+            try await eventually { !scene.isReady() }
+            try await scene.reconfigure { $0.healthInterval = .zero }
+            try await eventually { scene.isReady() }
+            moods[0].turn("200 OK")
+            let before = services[0].requests.count
+            while services[0].requests.count == before {
+                #expect(try await scene.get("/conversations").status == 200)
+            }
+        }
+    }
+
     @Test func whoComesBackIsAskedBeforeWhoIsAboutToStop() async throws {
         let moods = [InstanceMood(), InstanceMood()]
         try await withGateway(
@@ -66,16 +87,10 @@ import Testing
             _ async throws in
             // One at a time they take turns, so the first is sure to have its five failures.
             _ = try await scene.load(40, atOnce: 1)
-            func told() async throws -> (text: String, conversations: Status.Service) {
+            let (text, conversations) = try await settled({ $0.1.perInstance.contains(where: \.ready) }) {
                 let answer = try await scene.ask("GET /status HTTP/1.1\r\nhost: a\r\n\r\n")
                 let report = try JSONDecoder().decode(Status.self, from: Data(answer.body))
                 return (answer.text, try #require(report.services.first { $0.name == "conversations" }))
-            }
-            var (text, conversations) = try await told()
-            // Each has a second to say that it is ready: one that is held up for longer says so in a later report.
-            for _ in 0..<30 where !conversations.perInstance.contains(where: \.ready) {
-                try await Task.sleep(for: .seconds(1))
-                (text, conversations) = try await told()
             }
             #expect(conversations.status == "degraded")
             #expect(conversations.perInstance.map(\.ready) == [false, true])

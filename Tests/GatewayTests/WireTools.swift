@@ -11,6 +11,17 @@ func eventually(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sour
     Issue.record("it did not come about", sourceLocation: sourceLocation)
 }
 
+/// The first report that is as it should be, or what is told after half a minute: whom a gateway asks has a second to
+/// answer, and one that is held up for longer answers later.
+func settled<Report>(_ isSettled: (Report) -> Bool, _ report: () async throws -> Report) async throws -> Report {
+    for _ in 0..<300 {
+        let told = try await report()
+        if isSettled(told) { return told }
+        try await Task.sleep(for: .milliseconds(100))
+    }
+    return try await report()
+}
+
 enum Pattern {
     /// Bytes that do not repeat at the steps in which things are buffered.
     static func bytes(atLeast count: Int) -> [UInt8] {

@@ -31,6 +31,8 @@ final class HealthChecks: Sendable {
             return former
         }
         former?.cancel()
+        // Whom nobody asks any more takes part, whatever it said last.
+        if rounds == nil { for health in edge.fleets.flatMap(\.instances) { health.checked(.ready, now: .now()) } }
     }
 
     func stop() {
@@ -43,8 +45,11 @@ final class HealthChecks: Sendable {
         }
         for health in due {
             ReadyProbe.ask(health.instance, patience: patience, on: eventLoop).whenSuccess { verdict in
-                health.checked(verdict, now: .now())
-                _ = self.state.withLock { $0.underway.remove(ObjectIdentifier(health)) }
+                self.state.withLock { state in
+                    state.underway.remove(ObjectIdentifier(health))
+                    // Where nobody asks any more, nobody would ask again whom an answer takes out of its turn.
+                    if state.rounds != nil { health.checked(verdict, now: .now()) }
+                }
             }
         }
     }

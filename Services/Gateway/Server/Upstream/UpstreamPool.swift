@@ -69,8 +69,6 @@ final class UpstreamPool {
     /// Opens a connection and hands it to `completion`, on the loop.
     func connect(_ completion: @escaping (Result<UpstreamHandler, any Error>) -> Void) {
         count += 1
-        let handler = UpstreamHandler(pool: self)
-        let bound = NIOLoopBound(handler, eventLoop: eventLoop)
         let bootstrap = ClientBootstrap(group: eventLoop)
             .connectTimeout(configuration.connectTimeout)
             .channelOption(.autoRead, value: false)
@@ -79,9 +77,6 @@ final class UpstreamPool {
             .channelOption(.socketOption(.so_keepalive), value: 1)
             // NIO reads all that the kernel holds once the service has closed, however slowly the client takes it.
             .channelOption(.socketOption(.so_rcvbuf), value: Self.receiveBuffer)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try bound.value.install(in: channel) }
-            }
         let connected: EventLoopFuture<any Channel>
         // An address needs no look-up, which would take a thread.
         if let address = try? SocketAddress(ipAddress: instance.host, port: instance.port) {
@@ -90,8 +85,20 @@ final class UpstreamPool {
             connected = bootstrap.connect(host: instance.host, port: instance.port)
         }
         connected.assumeIsolated().whenComplete { result in
-            if case .failure = result { self.count -= 1 }
-            completion(result.map { _ in handler })
+            do {
+                let channel = try result.get()
+                // On the one channel that won, where a name has several addresses that are tried side by side.
+                let handler = UpstreamHandler(pool: self)
+                try handler.install(in: channel)
+                // A channel that is closed while it becomes active never tells its handlers so: it is used after that.
+                self.eventLoop.assumeIsolated().execute {
+                    let isOpen = channel.isActive
+                    completion(isOpen ? .success(handler) : .failure(ChannelError.ioOnClosedChannel))
+                }
+            } catch {
+                self.count -= 1
+                completion(.failure(error))
+            }
         }
     }
 
