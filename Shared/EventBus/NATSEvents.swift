@@ -76,7 +76,10 @@ final class NATSEvents: Sendable {
     }
 
     fileprivate func failed(_ status: natsStatus) {
-        guard status == NATS_SLOW_CONSUMER else { return }
+        guard status == NATS_SLOW_CONSUMER else {
+            // A subject that is not permitted, say: it stays connected, and hears or says nothing there.
+            return logger.error("nats refuses something", metadata: ["reason": "\(NATSLink.text(status))"])
+        }
         for listener in listeners { listener.deliver(.missed) }
     }
 }

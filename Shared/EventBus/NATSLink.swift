@@ -229,7 +229,7 @@ final class NATSLink: @unchecked Sendable {
         guard status == NATS_OK else { throw NATSError(description: text(status)) }
     }
 
-    fileprivate static func text(_ status: natsStatus) -> String {
+    static func text(_ status: natsStatus) -> String {
         natsStatus_GetText(status).map { String(cString: $0) } ?? "status \(status.rawValue)"
     }
 }

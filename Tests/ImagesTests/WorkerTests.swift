@@ -1,6 +1,6 @@
 import ChildProcesses
 import Foundation
-import Images
+@testable import Images
 import TestSupport
 import Testing
 
@@ -62,6 +62,15 @@ import Testing
             kill(pid, SIGKILL)
             #expect(try await scene.prepare("small.jpg").width == 40)
         }
+    }
+
+    @Test func aWorkerThatDoesNotEndIsKilled() async throws {
+        // Ready, and then it heeds nothing.
+        var configuration = ImageWorkshopConfiguration(worker: try await Self.script("exec sleep 600"))
+        configuration.workers = 1
+        let worker = try await WorkerProcess.start(configuration)
+        await worker.end(now: false)
+        #expect(worker.hasEnded)
     }
 
     @Test func anIdleWorkerEnds() async throws {

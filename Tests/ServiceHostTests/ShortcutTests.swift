@@ -60,6 +60,8 @@ import Testing
             #expect(answers.first == "200" && answers.last == "end" && answers.count == 4)
             #expect(answers.map(\.utf8.count).reduce(-6, +) == Int(ShortcutHandler.slice) + 3)
             #expect(connection.routes.seen == ["/other", "end"] && connection.routes.events == 1)
+            // They hand on what they have read then.
+            #expect(connection.routes.isComplete)
             #expect(connection.link.reads == 1)
         }
     }
@@ -207,8 +209,13 @@ private final class Routes: ChannelInboundHandler {
 
     private(set) var seen: [String] = []
     private(set) var events = 0
+    /// Whether a read was complete since something came.
+    private(set) var isComplete = true
+
+    func channelReadComplete(context: ChannelHandlerContext) { isComplete = true }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        isComplete = false
         switch unwrapInboundIn(data) {
         case .head(let head): seen.append(head.uri)
         case .body: seen.append("body")

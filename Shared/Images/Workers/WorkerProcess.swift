@@ -15,6 +15,8 @@ final class WorkerProcess: Sendable {
 
     /// How long one may take until it is ready; it loads some forty libraries.
     private static let patience = Duration.seconds(20)
+    /// How long one may take to end by itself.
+    private static let farewell = Duration.seconds(5)
 
     private let child: ChildProcess
     private let talk: Talk
@@ -71,13 +73,13 @@ final class WorkerProcess: Sendable {
         return await nextAnswer(within: limit)
     }
 
-    /// Lets it end, as it does when it reads the end of its input, or kills it.
+    /// Lets it end, as it does when it reads the end of its input, or kills it; one that stays is killed, too.
     func end(now: Bool) async {
-        if now {
-            child.signal(SIGKILL)
-        } else {
+        if !now {
             child.closeInput()
+            if await child.exit(within: Self.farewell) != nil { return }
         }
+        child.signal(SIGKILL)
         _ = await child.exit()
     }
 

@@ -57,25 +57,24 @@ struct EventRelay: Service {
     ) -> [any Service] {
         guard !subscribers.clients.isEmpty else { return [] }
         let relays = subscribers.clients.map { EventRelay(to: $0, client: $1, database: database, logger: logger) }
+        // Apart from the telling: of very many events the count may take longer than a statement may.
+        let lag = Periodic("lag of events", every: lagInterval, logger: logger) {
+            for relay in relays { try await relay.showLag() }
+        }
         let sweep = Periodic("sweep of events", every: .seconds(600), logger: logger) {
             let store = EventOutboxStore(db: database)
             let lost = try await store.delete(writtenBefore: now().addingTimeInterval(-retention))
             if lost > 0 { logger.error("events given up", metadata: ["count": "\(lost)"]) }
         }
-        return relays + [sweep]
+        return relays + [lag, sweep]
     }
 
     func run() async {
         var absences = 0
-        var lagShown: ContinuousClock.Instant?
         // A round that has begun is finished, so that no claim is left behind.
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             var pause = Self.pollInterval
             do {
-                if lagShown.map({ $0 + Self.lagInterval < .now }) ?? true {
-                    try await showLag()
-                    lagShown = .now
-                }
                 let outcomes = try await round()
                 let isAway = !outcomes.isEmpty && outcomes.allSatisfy { $0 == .away }
                 if isAway, absences == 0 {

@@ -146,7 +146,10 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
         // Nothing was written to it that could be lost.
         try? done.file.close()
         guard isWhole, !done.isLast else { return context.close(promise: nil) }
+        let wasHeld = !held.isEmpty
         while sending == nil, !held.isEmpty { take(held.removeFirst(), context) }
+        // What is behind hands on what it has read when a read is complete; the one that brought this was long ago.
+        if wasHeld { context.fireChannelReadComplete() }
         guard sending == nil else { return }
         for event in heldEvents { context.fireUserInboundEventTriggered(event) }
         heldEvents = []

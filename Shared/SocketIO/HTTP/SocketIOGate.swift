@@ -237,10 +237,13 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// What waited for an answer to be out.
     func takeHeld() {
+        let wasHeld = held.count
         while let context, let part = held.first, !mustWait(part) {
             held.removeFirst()
             take(part, context)
         }
+        // What is behind hands on what it has read when a read is complete; the one that brought this was long ago.
+        if held.count < wasHeld { context?.fireChannelReadComplete() }
         guard held.isEmpty, isReadPending else { return }
         isReadPending = false
         context?.read()
