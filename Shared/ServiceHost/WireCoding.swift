@@ -85,11 +85,13 @@ package struct WireResponseEncoder: ResponseEncoder {
 }
 
 extension Response {
+    static let jsonType = "application/json; charset=utf-8"
+
     package static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
         let data = try WireJSON.encoder().encode(value)
         return Response(
             status: status,
-            headers: [.contentType: "application/json; charset=utf-8", .contentLength: "\(data.count)"],
+            headers: [.contentType: jsonType, .contentLength: "\(data.count)"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: data))
         )
     }

@@ -1,6 +1,7 @@
 import ConversationsAPI
 import Foundation
 import HTTPTypes
+import Postgres
 import TestSupport
 import Testing
 import Wire
@@ -135,6 +136,12 @@ import Wire
 
             #expect(first.body == second.body)
             #expect(try await scene.ann.conversations.list().things.map(\.label) == ["Once", "Walks"])
+            // A process that is killed leaves both behind or nothing.
+            let together = try await scene.service.database.pool.all(
+                "SELECT label FROM conversations WHERE xmin = (SELECT xmin FROM idempotency_keys WHERE key = 'k')",
+                as: { try $0.string("label") }
+            )
+            #expect(together == ["Once"])
         }
     }
 }

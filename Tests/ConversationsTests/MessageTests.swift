@@ -31,6 +31,30 @@ import Wire
         }
     }
 
+    @Test func theSameKeySaysItOnceThoughTheAnswerWasLost() async throws {
+        try await withConversation { scene in
+            func say() async throws -> TestAnswer {
+                let headers: HTTPFields = [HTTPField.Name("Idempotency-Key")!: "k"]
+                return try await scene.bob.ask(
+                    .post,
+                    "/conversations/\(scene.token)/messages",
+                    #"{"data": "Hi"}"#,
+                    headers: headers
+                )
+            }
+            let first = try await say()
+            let database = scene.service.database
+            let token = try await database.pool.one(
+                "SELECT substr(client_message_id, 2)::uuid AS token FROM messages",
+                as: { try $0.uuid("token") }
+            )
+            try await database.loseAnswer(to: "k", token: token)
+
+            #expect(try await say().body == first.body)
+            #expect(try await scene.ann.conversations.messages(scene.token).count == 1)
+        }
+    }
+
     @Test func theSameClientMessageIdIsOneMessageAndAnswersAsTheFirst() async throws {
         try await withConversation { scene in
             let first = try await scene.bob.conversations.send(

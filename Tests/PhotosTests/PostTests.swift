@@ -175,4 +175,22 @@ import Wire
             #expect(try await scene.ann.photos.posts().things.count == 1)
         }
     }
+
+    /// A process that is killed leaves both behind or nothing.
+    @Test(arguments: ["posts", "comments"]) func whatIsMadeIsCommittedWithItsAnswer(table: String) async throws {
+        try await withPhotos { scene in
+            let headers: HTTPFields = [HTTPField.Name("Idempotency-Key")!: "k"]
+            if table == "posts" {
+                let upload = try await scene.uploads(1, of: scene.ann)[0]
+                _ = try await scene.ann.ask(.post, "/photos/posts", #"{"uploadIds": ["\#(upload)"]}"#, headers: headers)
+            } else {
+                let path = "/photos/posts/\(try await scene.post(by: scene.ann).postId)/comments"
+                _ = try await scene.ann.ask(.post, path, #"{"text": "Nice"}"#, headers: headers)
+            }
+            let transactions = try await scene.rows(
+                "SELECT xmin::text AS row FROM idempotency_keys UNION SELECT xmin::text FROM \(table)"
+            )
+            #expect(transactions.count == 1)
+        }
+    }
 }

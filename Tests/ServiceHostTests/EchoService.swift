@@ -1,5 +1,6 @@
 import Configuration
 import Credentials
+import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -17,6 +18,11 @@ struct EchoService: SuiteService {
 
     struct Word: Codable, ResponseCodable {
         var word: String
+    }
+
+    /// Holds up what makes words with their answers.
+    static func hold(on db: PostgresTransaction) async throws {
+        _ = try await db.one("SELECT pg_advisory_xact_lock(1, hashtext(current_schema()))", as: { _ in true })
     }
 
     private let resources: ServiceResources
@@ -44,6 +50,24 @@ struct EchoService: SuiteService {
             let word = try await request.decode(as: Word.self, context: context)
             try await resources.database.run("INSERT INTO words (word) VALUES (\(word.word))")
             return word
+        }
+        // Makes something and keeps the answer, or has it found again, and then fails.
+        routes.user.post("words/kept") { request, context -> Word in
+            let word = try await request.decode(as: Word.self, context: context)
+            _ = try await resources.database.transaction { db in
+                try await Self.hold(on: db)
+                try await db.run("INSERT INTO words (word) VALUES (\(word.word))")
+                return try await IdempotentRequest.keep(word, in: db)
+            }
+            throw CancellationError()
+        }
+        routes.user.post("words/named") { _, _ -> Word in
+            let token = IdempotentRequest.current?.token.uuidString ?? ""
+            let made = try await resources.database.run(
+                "INSERT INTO words (word) VALUES (\(token)) ON CONFLICT DO NOTHING"
+            )
+            guard made == 0 else { throw CancellationError() }
+            return Word(word: token)
         }
         routes.server.post("orders") { _, context in
             Word(word: "\(context.application)\(context.isAdmin ? " by an administrator" : "")")

@@ -23,10 +23,16 @@ import Wire
         try await TestService.with(EchoService.self, neighbours: .with(["auth": auth]), now: now, body)
     }
 
-    private func post(_ word: String, key: String, as user: User.ID, to echo: TestService) async throws -> TestAnswer {
+    private func post(
+        _ word: String,
+        key: String,
+        as user: User.ID,
+        to echo: TestService,
+        at path: String = "/words"
+    ) async throws -> TestAnswer {
         let headers: HTTPFields = [try #require(HTTPField.Name("Idempotency-Key")): key]
         let token = try await keys.token(for: user)
-        return try await echo.send(.post, "/words", token: token, body: #"{"word":"\#(word)"}"#, headers: headers)
+        return try await echo.send(.post, path, token: token, body: #"{"word":"\#(word)"}"#, headers: headers)
     }
 
     @Test func theSameKeyAndBodyGiveTheFirstAnswer() async throws {
@@ -59,6 +65,66 @@ import Wire
         }
     }
 
+    @Test func whatWasMadeIsNotMadeAgainThoughTheAnswerWasLost() async throws {
+        try await withEcho { echo in
+            for path in ["/words/kept", "/words/named"] {
+                #expect(try await post("one", key: path, as: alice, to: echo, at: path).status == 500)
+                let answer = try await post("one", key: path, as: alice, to: echo, at: path)
+                #expect(answer.status == 200)
+                #expect(try await post("one", key: path, as: alice, to: echo, at: path).body == answer.body)
+            }
+            #expect(try await words(of: echo) == 2)
+        }
+    }
+
+    /// The key is free again for another request, and what that makes is another thing.
+    @Test func anotherRequestAfterAFailureHasATokenOfItsOwn() async throws {
+        try await withEcho { echo in
+            let first = try await post("one", key: "k", as: alice, to: echo, at: "/words/named")
+            let second = try await post("two", key: "k", as: alice, to: echo, at: "/words/named")
+            #expect(first.status == 500)
+            #expect(second.status == 500)
+            #expect(try await words(of: echo) == 2)
+        }
+    }
+
+    @Test func whoTakesTooLongMakesNothing() async throws {
+        let offset = Mutex(0.0)
+        try await withEcho(now: { Date().addingTimeInterval(offset.withLock { $0 }) }) { echo in
+            let held = try await echo.database.pool.transaction { db in
+                try await EchoService.hold(on: db)
+                let slow = Task { try await post("one", key: "k", as: alice, to: echo, at: "/words/kept").status }
+                try await waiting(1, on: echo)
+                offset.withLock { $0 = 61 }
+                let next = Task { try await post("one", key: "k", as: alice, to: echo, at: "/words/kept").status }
+                try await waiting(2, on: echo)
+                return (slow, next)
+            }
+
+            #expect(try await held.0.value == 409)
+            #expect(try await held.1.value == 500)
+            #expect(try await words(of: echo) == 1)
+        }
+    }
+
+    private func words(of echo: TestService) async throws -> Int {
+        try await echo.database.pool.one("SELECT count(*) AS n FROM words", as: { try $0.int("n") })
+    }
+
+    /// Until so many of the service's transactions are held up.
+    private func waiting(_ count: Int, on echo: TestService) async throws {
+        try await eventually {
+            try await echo.database.pool.reads.one(
+                """
+                SELECT count(*) AS n FROM pg_locks
+                WHERE locktype = 'advisory' AND NOT granted AND classid = 1
+                    AND objid = hashtext(current_schema())::oid
+                """,
+                as: { try $0.int("n") }
+            ) == count
+        }
+    }
+
     @Test func manyAtOnceAreDoneOnce() async throws {
         try await withEcho { echo in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -68,7 +134,7 @@ import Wire
 
             #expect(Set(statuses).isSubset(of: [200, 409]))
             #expect(statuses.contains(200))
-            #expect(try await echo.database.pool.one("SELECT count(*) AS n FROM words", as: { try $0.int("n") }) == 1)
+            #expect(try await words(of: echo) == 1)
         }
     }
 

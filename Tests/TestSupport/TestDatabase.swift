@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Logging
 package import Postgres
 
@@ -61,6 +61,17 @@ package struct TestDatabase: Sendable {
         _ = try? await pool.execute("DROP SCHEMA \(unsafe: schema) CASCADE")
         await pool.shutdown()
         return try outcome.get()
+    }
+
+    /// Leaves a request with an `Idempotency-Key` as a process does that is killed before it has kept the answer.
+    package func loseAnswer(to key: String, token: UUID) async throws {
+        try await pool.run(
+            """
+            UPDATE idempotency_keys
+            SET status = NULL, content_type = NULL, body = uuid_send(\(token)), begun_at = begun_at - interval '61 s'
+            WHERE key = \(key)
+            """
+        )
     }
 
     /// So many tests have a database at once; more would only wait for its connections.

@@ -25,6 +25,24 @@ import Wire
         }
     }
 
+    @Test func theSameKeySaysItOnceThoughTheAnswerWasLost() async throws {
+        try await withPush { scene in
+            let admin = try await scene.administrator()
+            func send() async throws -> NotificationReport {
+                let headers: HTTPFields = [HTTPField.Name("Idempotency-Key")!: "k"]
+                let body = #"{"to": {"userIds": ["ann"]}, "title": "Hello"}"#
+                return try await scene.service
+                    .send(.post, "/push/notifications", token: admin, body: body, headers: headers)
+                    .decode(NotificationReport.self)
+            }
+            let first = try await send()
+            try await scene.service.database.loseAnswer(to: "k", token: #require(UUID(uuidString: first.id)))
+
+            #expect(try await send().id == first.id)
+            #expect(try await scene.rows("SELECT id AS row FROM notifications") == [first.id])
+        }
+    }
+
     @Test func nobodyElseDoes() async throws {
         try await withPush { scene in
             let body = #"{"to": {"userIds": ["bob"]}, "title": "Hello"}"#

@@ -46,7 +46,7 @@ struct Conversations: Sendable {
             let store = ConversationStore(db: db)
             let token = try await store.insert(new)
             try await ArrivalStore(db: db).insert(new.members, of: creator.application, in: token.id)
-            return try await seen(store.view(token, for: creator))
+            return try await IdempotentRequest.keep(seen(store.view(token, for: creator)), in: db)
         }
         doorbell?.arrived(in: made.id)
         return made

@@ -1,6 +1,7 @@
 import ConversationsAPI
 import Foundation
 import Postgres
+import ServiceHost
 import Wire
 
 /// The columns of a message, first in their row and read by their place, since histories are read often.
@@ -104,7 +105,11 @@ enum ClientMessageID {
     /// Clients' own have no control characters.
     private static let mark: Character = "\u{1}"
 
-    static func new() -> String { "\(mark)\(Base64URL.random(bytes: 12))" }
+    /// Of a request that may come again, the same each time.
+    static func new() -> String {
+        "\(mark)\(IdempotentRequest.current?.token.uuidString ?? Base64URL.random(bytes: 12))"
+    }
+
     static func isOurs(_ id: String) -> Bool { id.first == mark }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import PhotosAPI
 import Postgres
+import ServiceHost
 import Wire
 
 /// The rules of posts: everybody posts for himself, changes and deletes what is his, and sees what is shown to him.
@@ -15,7 +16,8 @@ struct Posts: Sendable {
         let author = try await people.person(for: user)
         return try await database.transaction { db in
             let key = try await insert(checked, by: author, in: db)
-            return try await shown(key, to: author, by: PostStore(db: db, links: links))
+            let post = try await shown(key, to: author, by: PostStore(db: db, links: links))
+            return try await IdempotentRequest.keep(post, in: db)
         }
     }
 

@@ -21,7 +21,7 @@ struct Comments: Sendable {
             try await PhotoNews.comment(writer.id, key, post, in: db)
             try await PhotoChange.note(.changed, post: post, in: db)
             guard let comment = try await store.comment(key) else { throw People.gone }
-            return comment
+            return try await IdempotentRequest.keep(comment, in: db)
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Postgres
 import PushAPI
+import ServiceHost
 import Wire
 
 /// What applications' servers and administrators have to say, and what becomes of it.
@@ -55,7 +56,7 @@ struct Notifications: Sendable {
         let dueAt = try ContentRules.moment(draft.sendAt, at: now)
         return NewNotification(
             application: application,
-            id: UUID().uuidString.lowercased(),
+            id: (IdempotentRequest.current?.token ?? UUID()).uuidString.lowercased(),
             kind: .server,
             title: title,
             body: body,

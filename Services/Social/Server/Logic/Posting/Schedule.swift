@@ -47,11 +47,11 @@ struct Schedule: Sendable {
             dueAt: at,
             isScheduled: true
         )
-        try await database.transaction { db in
+        return try await database.transaction { db in
             _ = try await PostStore(db: db).insert(record, expiry: .distantPast)
             try await MediaStore(db: db).insert(content, of: record.id)
+            return try await IdempotentRequest.keep(Self.described(record, []), in: db)
         }
-        return Self.described(record, [])
     }
 
     func list(of user: User.ID, limit: Int, cursor: String?) async throws -> Page<ScheduledPost> {

@@ -1,0 +1,48 @@
+package import Foundation
+import Hummingbird
+package import Postgres
+import Synchronization
+import Wire
+
+/// The request under way, where it came with an `Idempotency-Key`: for those who make something of it.
+///
+/// Its answer is kept when it is done. In between the process may die, or a commit end with nobody knowing how, and what
+/// was made would be made again when the request comes again. So whoever makes something either keeps the answer in the
+/// transaction that makes it, or has it found again by an id of `token`.
+package final class IdempotentRequest: Sendable {
+    @TaskLocal package static var current: IdempotentRequest?
+
+    /// The same whenever the request comes again, until it is answered.
+    package let token: UUID
+    let entry: IdempotencyStore.Entry
+    /// What `keep` has written.
+    let kept = Mutex<[UInt8]?>(nil)
+
+    init(token: UUID, entry: IdempotencyStore.Entry) {
+        self.token = token
+        self.entry = entry
+    }
+
+    /// Keeps what will be answered, as JSON with the status 200; does nothing where the request under way has no key.
+    ///
+    /// - Parameters:
+    ///   - answer: the answer.
+    ///   - db: the transaction that makes what it tells of.
+    /// - Returns: the same answer.
+    /// - Throws: `conflict` where the same request was begun again meanwhile; `PostgresError`.
+    package static func keep<Answer: Encodable & Sendable>(
+        _ answer: Answer,
+        in db: PostgresTransaction
+    ) async throws -> Answer {
+        if let current {
+            let body = Array(try WireJSON.encoder().encode(answer))
+            let store = IdempotencyStore(db: db)
+            // Where it took so long that it has been begun again, this one makes nothing.
+            guard try await store.finish(current.entry, status: 200, contentType: Response.jsonType, body: body) else {
+                throw APIError.stillRunning
+            }
+            current.kept.withLock { $0 = body }
+        }
+        return answer
+    }
+}
