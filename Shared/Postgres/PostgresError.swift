@@ -121,6 +121,17 @@ extension PostgresError {
         }
     }
 
+    /// Whether the database is there and did nothing of what it was told: the statement is at fault, or what it is about.
+    ///
+    /// Of many things done together it may be one alone that is in the way.
+    public var isRefusal: Bool {
+        switch kind {
+        case .server: !isUnavailable
+        case .timeout(outcomeUnknown: false): true
+        default: false
+        }
+    }
+
     /// Serialization failure and deadlock: rolled back for certain, and a second run may pass.
     static let retryableStates: Set<String> = ["40001", "40P01"]
 

@@ -208,6 +208,37 @@ import Wire
             #expect(counts == [100, 0])
         }
     }
+
+    @Test func oneThatCannotBeIndexedKeepsNoOtherWaiting() async throws {
+        try await withConversation { scene in
+            let pool = scene.service.database.pool
+            let tokens = try await scene.manyConversations(20)
+            try await pool.run(
+                """
+                ALTER TABLE search_entries ADD CONSTRAINT test
+                CHECK (conversation_id <> \(unsafe: "\(scene.conversation.id.rawValue)"))
+                """
+            )
+            // It is the first that the service's own index, too, takes up.
+            for token in [scene.token] + tokens { try await scene.bob.say("needle", in: token) }
+            let clock = Shared(Date())
+            let index = SearchIndex(database: pool, rest: 60, now: { clock.value })
+            func stale() async throws -> [Conversation.ID] {
+                try await SearchIndexStore(db: pool).stale(after: Conversation.ID(0), limit: 100).conversations
+            }
+            try await eventually {
+                _ = try? await index.advance()
+                return try await stale() == [scene.conversation.id]
+            }
+
+            try await pool.run("ALTER TABLE search_entries DROP CONSTRAINT test")
+            try await eventually {
+                clock.change { $0 += 61 }
+                _ = try await index.advance()
+                return try await stale().isEmpty
+            }
+        }
+    }
 }
 
 extension Scene {

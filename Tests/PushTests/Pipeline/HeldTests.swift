@@ -46,6 +46,31 @@ import Testing
         }
     }
 
+    @Test func whatCannotBeDecidedKeepsNothingElseHeld() async throws {
+        try await Self.withAnnAtLunch { scene in
+            for about in ["walks", "bad", "talks"] { try await scene.notify(["ann"], about) { $0.about = about } }
+            try await scene.run()
+            let bad = try await scene.pool.one(
+                "SELECT notification_key FROM notifications WHERE about = 'bad'",
+                as: { try $0.int64("notification_key") }
+            )
+            try await scene.pool.run(
+                "ALTER TABLE queue ADD CONSTRAINT test CHECK (notification_key <> \(unsafe: "\(bad)"))"
+            )
+            scene.clock.set(date("2026-11-21T13:00:00Z"))
+            try await scene.run()
+
+            #expect(Set(scene.provider.titles(to: "ann-phone")) == ["walks", "talks"])
+
+            try await scene.pool.run("ALTER TABLE queue DROP CONSTRAINT test")
+            try await scene.run()
+            #expect(scene.provider.sent.count == 2)
+            scene.clock.advance(by: 61)
+            try await scene.run()
+            #expect(scene.provider.sent.count == 3)
+        }
+    }
+
     @Test func ofThoseDecidedTogetherTheNewestStaysToo() async throws {
         try await Self.withAnnAtLunch { scene in
             for title in ["first", "second", "third"] { try await scene.notify(["ann"], title) { $0.about = "walks" } }

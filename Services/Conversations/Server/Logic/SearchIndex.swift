@@ -12,6 +12,8 @@ import Wire
 final class SearchIndex: Sendable {
     private struct State {
         var changed: Set<Conversation.ID> = []
+        /// How many of them are indexed in one go: fewer after one that was refused.
+        var batch = SearchIndex.conversations
         /// How often something was written since the last look.
         var writes = 0
         /// Behind which conversation the walk through all of them goes on; nil while it rests.
@@ -21,7 +23,7 @@ final class SearchIndex: Sendable {
 
     /// How many conversations that changed are remembered; the walk finds the others.
     private static let capacity = 100_000
-    /// How many conversations, and about how many messages, are indexed in one go; fewer while much is written.
+    /// How many conversations, and about how many messages, are indexed in one go at most; fewer while much is written.
     private static let conversations = 64
     private static let messages = 2_048
     private static let messagesWhenBusy = 512
@@ -75,16 +77,24 @@ final class SearchIndex: Sendable {
     func advance(_ messages: Int = SearchIndex.messages) async throws -> Bool {
         try await walk()
         let batch = state.withLock { state in
-            let batch = Array(state.changed.prefix(Self.conversations))
+            let batch = Array(state.changed.prefix(state.batch))
             state.changed.subtract(batch)
             return batch
         }
         guard !batch.isEmpty else { return state.withLock { $0.walk != nil } }
         do {
             let unfinished = try await index(batch, messages)
-            state.withLock { $0.changed.formUnion(unfinished) }
+            state.withLock { state in
+                state.changed.formUnion(unfinished)
+                state.batch = min(2 * state.batch, Self.conversations)
+            }
         } catch {
-            state.withLock { $0.changed.formUnion(batch) }
+            let isRefusal = (error as? PostgresError)?.isRefusal == true
+            state.withLock { state in
+                if isRefusal { state.batch = max(batch.count / 2, 1) }
+                // One that cannot be indexed alone keeps no other waiting: a walk comes back to it.
+                if !isRefusal || batch.count > 1 { state.changed.formUnion(batch) }
+            }
             throw error
         }
         return state.withLock { !$0.changed.isEmpty || $0.walk != nil }

@@ -59,38 +59,51 @@ final class FanOut: Service {
     /// Decides about a batch of what is new, and one of what was held; returns for how many people, or 0 at the end.
     func round() async throws -> Int {
         let now = now()
+        let later = now.addingTimeInterval(Self.rest)
         var decided = 0
         if try await FanoutStore(db: database.reads).hasWork(at: now) {
-            do {
-                decided += try await write { db in try await self.due(at: now, on: db) }
-            } catch let error as PostgresError where error.isRefusal {
-                decided += try await oneByOne(at: now)
-            }
+            decided += try await batch(
+                of: Self.notifications,
+                { db, limit, beginning in try await self.due(at: now, on: db, limit: limit, beginning: beginning) },
+                postpone: { try await FanoutStore(db: self.database).postpone($0, until: later) }
+            )
         }
         if try await HeldStore(db: database.reads).hasDue(at: now) {
-            decided += try await write { db in try await Self.held(at: now, on: db) }
+            decided += try await batch(
+                of: Self.batch,
+                { db, limit, beginning in try await Self.held(at: now, on: db, limit: limit, beginning: beginning) },
+                postpone: { try await HeldStore(db: self.database).postpone($0, until: later) }
+            )
         }
         return decided
     }
 
-    /// As many as in a batch, each by itself, until one is found that the database refuses: that waits, and no other with it.
-    private func oneByOne(at now: Date) async throws -> Int {
+    /// Decides about a batch; where the database refuses it, about as many one by one, until that is found which it
+    /// refuses: that waits, and no other with it.
+    private func batch<Key: Sendable>(
+        of limit: Int,
+        _ read: @Sendable (PostgresTransaction, Int, (Key) -> Void) async throws -> (batch: Batch, steps: Int),
+        postpone: (Key) async throws -> Void
+    ) async throws -> Int {
+        do {
+            return try await write { db in try await read(db, limit) { _ in } }
+        } catch let error as PostgresError where error.isRefusal {
+            logger.notice("notifications are decided one by one", metadata: ["error": "\(error)"])
+        }
         var decided = 0
-        for _ in 0..<Self.notifications {
-            let first = Mutex<Int64?>(nil)
+        for _ in 0..<limit {
+            let begun = Mutex<Key?>(nil)
             do {
-                let steps = try await write { db in
-                    try await self.due(at: now, on: db, limit: 1) { key in first.withLock { $0 = key } }
-                }
+                let steps = try await write { db in try await read(db, 1) { key in begun.withLock { $0 = key } } }
                 guard steps > 0 else { break }
                 decided += steps
             } catch let error as PostgresError where error.isRefusal {
-                guard let first = first.withLock({ $0 }) else { throw error }
+                guard let key = begun.withLock({ $0 }) else { throw error }
                 logger.error(
                     "a notification cannot be decided",
-                    metadata: ["notification": "\(first)", "error": "\(error)"]
+                    metadata: ["notification": "\(key)", "error": "\(error)"]
                 )
-                try await FanoutStore(db: database).postpone(first, until: now.addingTimeInterval(Self.rest))
+                try await postpone(key)
                 return decided + 1
             }
         }
@@ -118,8 +131,8 @@ final class FanOut: Service {
     private func due(
         at now: Date,
         on db: PostgresTransaction,
-        limit: Int = FanOut.notifications,
-        beginning: (Int64) -> Void = { _ in }
+        limit: Int,
+        beginning: (Int64) -> Void
     ) async throws -> (batch: Batch, steps: Int) {
         let store = FanoutStore(db: db)
         guard let lane = try await store.takeLane(at: now) else { return (Batch(), 0) }
@@ -179,11 +192,17 @@ final class FanOut: Service {
     }
 
     /// What waited for the end of quiet hours.
-    private static func held(at now: Date, on db: PostgresTransaction) async throws -> (batch: Batch, steps: Int) {
-        let held = try await HeldStore(db: db).takeDue(at: now, limit: Self.batch)
+    private static func held(
+        at now: Date,
+        on db: PostgresTransaction,
+        limit: Int,
+        beginning: (HeldKey) -> Void
+    ) async throws -> (batch: Batch, steps: Int) {
+        let held = try await HeldStore(db: db).takeDue(at: now, limit: limit)
         var batch = Batch()
         var places: [Int64: Int] = [:]
         for one in held {
+            beginning(one.key)
             let place = places[one.notification.key] ?? batch.notifications.count
             if places.updateValue(place, forKey: one.notification.key) == nil {
                 batch.notifications.append(one.notification)
@@ -210,15 +229,5 @@ final class FanOut: Service {
             zip(batch.notifications, decided.counts).map { (key: $0.key, $1) }
         )
         return decided
-    }
-}
-
-extension PostgresError {
-    /// Whether the database is there, and does not take what it was told.
-    fileprivate var isRefusal: Bool {
-        switch kind {
-        case .server, .timeout(outcomeUnknown: false): true
-        default: false
-        }
     }
 }

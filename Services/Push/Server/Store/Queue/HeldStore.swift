@@ -3,6 +3,12 @@ import Postgres
 import PushAPI
 import Wire
 
+/// Which of what is held: of whom, about what.
+struct HeldKey: Sendable {
+    let user: User.ID
+    let about: String
+}
+
 /// The table `held`: what waits for the end of somebody's quiet hours.
 struct HeldStore<Executor: PostgresExecutor> {
     let db: Executor
@@ -10,7 +16,7 @@ struct HeldStore<Executor: PostgresExecutor> {
     /// Something that is due, with who is to be told.
     struct Held: Sendable {
         let notification: PendingNotification
-        let user: User.ID
+        let key: HeldKey
         let recipient: HeldRecipient?
         let until: Date
     }
@@ -27,14 +33,25 @@ struct HeldStore<Executor: PostgresExecutor> {
                 DELETE FROM held USING due
                 WHERE held.application_id = due.application_id AND held.user_id = due.user_id
                     AND held.about = due.about
-                RETURNING held.application_id, held.user_id, held.notification_key, held.recipient, held.held_until
+                RETURNING held.application_id, held.user_id, held.about, held.notification_key, held.recipient,
+                    held.held_until
             )
-            SELECT taken.application_id, taken.user_id, taken.recipient, taken.held_until,
+            SELECT taken.application_id, taken.user_id, taken.about AS held_about, taken.recipient, taken.held_until,
                    \(unsafe: PendingNotification.columns)
             FROM taken JOIN notifications ON notifications.notification_key = taken.notification_key
             ORDER BY taken.notification_key
             """,
             as: Held.init(row:)
+        )
+    }
+
+    /// Leaves one for later that cannot be decided now.
+    func postpone(_ key: HeldKey, until moment: Date) async throws {
+        try await db.run(
+            """
+            UPDATE held SET due_at = \(moment)
+            WHERE application_id = \(key.user.application) AND user_id = \(key.user.user) AND about = \(key.about)
+            """
         )
     }
 
@@ -124,7 +141,10 @@ extension HeldStore.Held {
     fileprivate init(row: PostgresRow) throws {
         self.init(
             notification: try PendingNotification(row: row),
-            user: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),
+            key: HeldKey(
+                user: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),
+                about: try row.string("held_about")
+            ),
             recipient: try row.optionalString("recipient").map { text in
                 try WireJSON.decoder().decode(HeldRecipient.self, from: Data(text.utf8))
             },
@@ -136,7 +156,7 @@ extension HeldStore.Held {
     func addressee(notification: Int) -> Addressee {
         Addressee(
             notification: notification,
-            user: user,
+            user: key.user,
             exceptDevices: recipient?.exceptDevices ?? [],
             onlyDevices: recipient?.onlyDevices.map(Set.init),
             badge: recipient?.badge,
