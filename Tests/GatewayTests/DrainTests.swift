@@ -1,4 +1,5 @@
 import NIOCore
+import Synchronization
 import Testing
 
 @testable import GatewayServer
@@ -31,6 +32,22 @@ import Testing
                     #expect(try await busy.rest() == "")
                 }
             }
+        }
+    }
+
+    /// The kernel may say of a port what no new connection cures; who is deaf is no use to those who watch it.
+    @Test func whoIsHeardByNobodyAnyMoreEnds() async throws {
+        try await withGateway { scene in
+            let gateway = GatewayService(
+                configuration: scene.gateway.edge.configuration,
+                credentials: scene.verifier,
+                document: try OpenAPIDocument(GatewayScene.document),
+                logger: scene.gateway.edge.logger
+            )
+            let running = Task { try await gateway.run() }
+            try await eventually { gateway.port != nil }
+            gateway.listener.withLock { $0 }?.close(promise: nil)
+            await #expect(throws: ListenerClosed.self) { try await running.value }
         }
     }
 

@@ -15,7 +15,7 @@ package final class GatewayService: Service {
     private let checks = HealthChecks()
     private let group: MultiThreadedEventLoopGroup
     private let loops: [ObjectIdentifier: EdgeLoop]
-    private let listener = Mutex<(any Channel)?>(nil)
+    let listener = Mutex<(any Channel)?>(nil)
     private let isStopped = Mutex(false)
 
     /// A gateway of which `document` says which routes there are.
@@ -56,11 +56,27 @@ package final class GatewayService: Service {
         port != nil && edge.credentials.isLoaded && !isStopped.withLock { $0 }
     }
 
+    /// - Throws: `ListenerClosed` where nobody has asked it to end: whoever watches the process starts another.
     package func run() async throws {
         try await start()
-        // Also returns, by throwing, when the task is cancelled: then it stops as well.
-        try? await gracefulShutdown()
-        await stop()
+        guard let listener = listener.withLock({ $0 }) else { return }
+        let isAsked = await withTaskGroup(of: Bool.self) { tasks in
+            tasks.addTask {
+                // Also returns, by throwing, when the task is cancelled: then it stops as well.
+                try? await gracefulShutdown()
+                return true
+            }
+            tasks.addTask {
+                // However it was closed.
+                try? await listener.closeFuture.get()
+                return false
+            }
+            let isAsked = await tasks.next() ?? true
+            tasks.cancelAll()
+            await stop()
+            return isAsked
+        }
+        guard isAsked else { throw ListenerClosed() }
     }
 
     package func start() async throws {
@@ -136,6 +152,11 @@ package final class GatewayService: Service {
         // All that may fail here is that it was shut down before.
         try? await group.shutdownGracefully()
     }
+}
+
+/// The port was closed by what the kernel said of it, and nobody is heard any more.
+struct ListenerClosed: Error, CustomStringConvertible {
+    let description = "the port that was listened on has closed"
 }
 
 extension EdgeLoop {
