@@ -26,12 +26,20 @@ class Client:
         if body is not None:
             headers["Content-Type"] = "application/json"
             body = json.dumps(body)
-        self.connection.request(method, path, body, headers)
-        answer = self.connection.getresponse()
+        try:
+            answer = self._ask(method, path, body, headers)
+        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            # Not used for as long as a service keeps one; the next is a new one.
+            self.connection.close()
+            answer = self._ask(method, path, body, headers)
         text = answer.read()
         if not 200 <= answer.status < 300:
             raise Refused(f"{method} {path}: {answer.status} {text[:300]!r}")
         return json.loads(text) if text else None
+
+    def _ask(self, method, path, body, headers):
+        self.connection.request(method, path, body, headers)
+        return self.connection.getresponse()
 
     def get(self, path):
         return self.request("GET", path)
