@@ -168,82 +168,6 @@ import Wire
             #expect(forged.status == 400 && forged.problem?.field == "cursor")
         }
     }
-
-    @Test func servicesHandOverWhatIsOnDiskThenAndOnce() async throws {
-        try await withPush { scene in
-            let service = try scene.service.neighbour("conversations", callee: "push")
-            let request = scene.message("message:1:1", to: ["ann"])
-
-            #expect(try await PushClient(service).notify([request, request]) == NotificationsTaken(taken: 1, known: 1))
-            #expect(try await PushClient(service).notify([request]) == NotificationsTaken(taken: 0, known: 1))
-
-            var crowded = request
-            crowded.id = "message:1:2"
-            crowded.recipients = (0...1_000).map { .init(userId: "\($0)") }
-            await #expect(throws: APIError.self) { try await PushClient(service).notify([crowded]) }
-            do {
-                try await PushClient(service).notify([request, crowded])
-                Issue.record("it was taken")
-            } catch let error as APIError {
-                #expect(error.kind == .invalid && error.field == "notifications[1].recipients")
-            }
-            #expect(try await scene.rows("SELECT id AS row FROM notifications") == ["message:1:1"])
-        }
-    }
-
-    @Test func onlyTheOperatorSeesTheQueue() async throws {
-        try await withPush { scene in
-            let other = PushClient(try scene.service.neighbour("conversations", callee: "push"))
-            await #expect(throws: APIError.self) { try await other.queue() }
-            let client = PushClient(try scene.service.neighbour("roost", callee: "push"))
-
-            let report = try await client.queue()
-
-            #expect(report == QueueReport(lanes: [], undecided: 0, held: 0, failures: 0))
-            #expect(try await client.failures().isEmpty)
-            await #expect(throws: APIError.missing("ids")) { try await client.retry(PushFailureSelection()) }
-            #expect(try await client.drop(PushFailureSelection(all: true)).count == 0)
-        }
-    }
-
-    @Test func theWordOfABroadcastIsAnEvent() async throws {
-        try await withPush { scene in
-            let favourite = try await scene.ann.ask(.put, "/subscriptions/Pianist", "{}")
-            #expect(favourite.status == 200)
-            let live = BroadcastLive(
-                streamId: "s1",
-                broadcaster: "pianist",
-                title: "Live piano",
-                url: "https://example.org/s1",
-                startedAt: Date()
-            )
-            for _ in 1...2 { try await scene.tell(live, from: "social") }
-            try await eventually { try await scene.rows("SELECT reason AS row FROM log") == ["no_device"] }
-
-            let page = try await scene.ann.ask(.get, "/notifications/log").decode(Page<NotificationRecord>.self)
-            #expect(page.things.map(\.about) == ["pianist"])
-        }
-    }
-
-    @Test func whoIsDeletedLeavesNothingBehind() async throws {
-        try await withPush { scene in
-            let registered = try await scene.ann.ask(
-                .post,
-                "/devices",
-                #"{"platform": "gcm", "token": "token", "deviceId": "phone"}"#
-            )
-            #expect(registered.status == 200)
-            let client = PushClient(try scene.service.neighbour("conversations", callee: "push"))
-            try await client.notify([scene.message("1", to: ["ann", "bob"])])
-            try await eventually { try await scene.rows("SELECT user_id AS row FROM log") == ["bob"] }
-            #expect(try await scene.rows("SELECT user_id AS row FROM queue") == ["ann"])
-
-            try await scene.tell(UserDeleted(applicationId: Scene.application, userId: "ann"))
-
-            #expect(try await scene.rows("SELECT user_id AS row FROM queue").isEmpty)
-            #expect(try await scene.rows("SELECT user_id AS row FROM log") == ["bob"])
-        }
-    }
 }
 
 extension Scene {
@@ -254,15 +178,5 @@ extension Scene {
 
     func report(_ id: String, to token: String) async throws -> NotificationReport {
         try await service.send(.get, "/push/notifications/\(id)", token: token).decode(NotificationReport.self)
-    }
-
-    func message(_ id: String, to users: [String], application: String = Scene.application) -> NotificationRequest {
-        NotificationRequest(
-            id: id,
-            applicationId: application,
-            kind: .message,
-            recipients: users.map { .init(userId: $0) },
-            title: "Hello"
-        )
     }
 }
