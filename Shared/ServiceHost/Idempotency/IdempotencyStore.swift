@@ -69,7 +69,7 @@ struct IdempotencyStore: Sendable {
                 )
             }
         )
-        // Gone in between: it was being forgotten, so a later try will find the way free.
+        // Gone in between, with its day or its person: a later try will find the way free.
         guard let known else { return .running }
         guard known.fingerprint == entry.fingerprint else { return .otherRequest }
         guard let status = known.status else { return .running }
