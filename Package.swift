@@ -347,7 +347,7 @@ let package = Package(
             "SuiteTests",
             [
                 "AuthAPI", "ChildProcesses", "ConversationsAPI", "Credentials", "LocalPostgres", "PhotosAPI",
-                "Postgres", "PushAPI", "ServiceClient", "TestSupport", "Wire",
+                "Postgres", "PushAPI", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
                 .asyncHTTPClient, .crypto, .cryptoExtras, .httpTypes, .logging, .nioCore, .yams,
             ]
         )

@@ -2,6 +2,7 @@ import ConversationsAPI
 import Foundation
 import HTTPTypes
 import Postgres
+import ServiceHost
 import TestSupport
 import Testing
 import Wire
@@ -126,9 +127,13 @@ import Wire
 
     @Test func aRequestSentTwiceMakesOneConversation() async throws {
         try await withConversation { scene in
-            let name = try #require(HTTPField.Name("Idempotency-Key"))
             func create() async throws -> TestAnswer {
-                try await scene.ann.ask(.post, "/conversations/create", #"{"label": "Once"}"#, headers: [name: "k"])
+                try await scene.ann.ask(
+                    .post,
+                    "/conversations/create",
+                    #"{"label": "Once"}"#,
+                    headers: [.idempotencyKey: "k"]
+                )
             }
 
             let first = try await create()

@@ -2,6 +2,7 @@ import ConversationsAPI
 import Foundation
 import HTTPTypes
 import Postgres
+import ServiceHost
 import TestSupport
 import Testing
 import Wire
@@ -34,7 +35,7 @@ import Wire
     @Test func theSameKeySaysItOnceThoughTheAnswerWasLost() async throws {
         try await withConversation { scene in
             func say() async throws -> TestAnswer {
-                let headers: HTTPFields = [HTTPField.Name("Idempotency-Key")!: "k"]
+                let headers: HTTPFields = [.idempotencyKey: "k"]
                 return try await scene.bob.ask(
                     .post,
                     "/conversations/\(scene.token)/messages",

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import PhotosAPI
+import ServiceHost
 import TestSupport
 import Testing
 import Wire
@@ -165,7 +166,7 @@ import Wire
     @Test func theSameKeyPostsOnce() async throws {
         try await withPhotos { scene in
             let upload = try await scene.uploads(1, of: scene.ann)[0]
-            let headers: HTTPFields = [HTTPField.Name("Idempotency-Key")!: "k"]
+            let headers: HTTPFields = [.idempotencyKey: "k"]
             let body = #"{"uploadIds": ["\#(upload)"]}"#
 
             let first = try await scene.ann.ask(.post, "/photos/posts", body, headers: headers)
@@ -179,7 +180,7 @@ import Wire
     /// A process that is killed leaves both behind or nothing.
     @Test(arguments: ["posts", "comments"]) func whatIsMadeIsCommittedWithItsAnswer(table: String) async throws {
         try await withPhotos { scene in
-            let headers: HTTPFields = [HTTPField.Name("Idempotency-Key")!: "k"]
+            let headers: HTTPFields = [.idempotencyKey: "k"]
             if table == "posts" {
                 let upload = try await scene.uploads(1, of: scene.ann)[0]
                 _ = try await scene.ann.ask(.post, "/photos/posts", #"{"uploadIds": ["\#(upload)"]}"#, headers: headers)

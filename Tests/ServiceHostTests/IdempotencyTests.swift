@@ -30,7 +30,7 @@ import Wire
         to echo: TestService,
         at path: String = "/words"
     ) async throws -> TestAnswer {
-        let headers: HTTPFields = [try #require(HTTPField.Name("Idempotency-Key")): key]
+        let headers: HTTPFields = [.idempotencyKey: key]
         let token = try await keys.token(for: user)
         return try await echo.send(.post, path, token: token, body: #"{"word":"\#(word)"}"#, headers: headers)
     }
@@ -146,7 +146,7 @@ import Wire
             try await echo.database.pool.run("DELETE FROM words")
 
             let token = try await keys.token(for: alice, lifetime: 200_000)
-            let headers: HTTPFields = [try #require(HTTPField.Name("Idempotency-Key")): "k"]
+            let headers: HTTPFields = [.idempotencyKey: "k"]
             let answer = try await echo.send(.post, "/words", token: token, body: #"{"word":"two"}"#, headers: headers)
 
             #expect(answer.status == 200)

@@ -4,6 +4,7 @@ import Foundation
 import HTTPTypes
 import Logging
 import ServiceClient
+import ServiceHost
 import Synchronization
 import TestSupport
 import Testing
@@ -168,7 +169,7 @@ import Wire
         let neighbour = ServiceClient(callee: "auth", transport: AuthTransport(auth))
         try await TestService.with(EchoService.self, neighbours: .with(["auth": neighbour])) { echo in
             let acme = try ApplicationServer(of: "acme", at: auth)
-            let headers: HTTPFields = [try #require(HTTPField.Name("Idempotency-Key")): "k"]
+            let headers: HTTPFields = [.idempotencyKey: "k"]
             let first = try await echo.send(.post, "/orders", token: try acme.token(), body: "{}", headers: headers)
             // With a newer token, as a server has it that tries again.
             let token = try acme.token(lifetime: 299)

@@ -59,7 +59,7 @@ extension SuiteTests {
                     said = try await talking.value
                     let found = try await Self.comments(on: first.postId, by: ana)
                     #expect(found.count == Set(found).count && Set(found) == said, "after \(victim)")
-                    let post = try await ana.untilAnswered { _ in try await ana.photos.post(first.postId) }
+                    let post = try await ana.untilAnswered { try await ana.photos.post(first.postId) }
                     #expect(post.commentCount == said.count && post.likeCount == 1)
                 }
 
@@ -78,7 +78,7 @@ extension SuiteTests {
             var (found, cursor): ([String], String?) = ([], nil)
             repeat {
                 // Who was killed may be back at one instance and not yet at the other.
-                let page = try await person.untilAnswered { [cursor] _ in
+                let page = try await person.untilAnswered { [cursor] in
                     try await person.photos.comments(on: post, limit: 100, cursor: cursor)
                 }
                 found += page.things.map(\.text)
@@ -90,7 +90,7 @@ extension SuiteTests {
         private static func home(of person: Person) async throws -> [String] {
             var (found, cursor): ([String], String?) = ([], nil)
             repeat {
-                let page = try await person.untilAnswered { [cursor] _ in
+                let page = try await person.untilAnswered { [cursor] in
                     try await person.photos.home(limit: 100, cursor: cursor)
                 }
                 found += page.things.map(\.postId)

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import PhotosAPI
 import ServiceClient
+import ServiceHost
 import Testing
 import Wire
 
@@ -20,8 +21,8 @@ extension Person {
 
     /// Brings the photograph; answers the upload's id.
     func upload() async throws -> String {
-        try await untilAnswered { key in
-            let headers: HTTPFields = [.contentType: "image/jpeg", key: UUID().uuidString]
+        try await untilAnswered {
+            let headers: HTTPFields = [.contentType: "image/jpeg", .idempotencyKey: UUID().uuidString]
             let answer = try await service.send(
                 .post,
                 "/photos/uploads",
@@ -37,8 +38,8 @@ extension Person {
     func show(_ text: String) async throws -> Post {
         let draft = PostDraft(text: text, uploadIds: [try await upload()])
         let body = try WireJSON.encoder().encode(draft)
-        return try await untilAnswered { key in
-            let answer = try await service.send(.post, "/photos/posts", headers: [key: text], body: body)
+        return try await untilAnswered {
+            let answer = try await service.send(.post, "/photos/posts", headers: [.idempotencyKey: text], body: body)
             return try WireJSON.decode(Post.self, from: answer.body)
         }
     }
@@ -46,25 +47,24 @@ extension Person {
     /// Says something about a post; the same text twice is one comment.
     func say(_ text: String, about post: String) async throws -> PhotosAPI.Comment {
         let body = try WireJSON.encoder().encode(CommentDraft(text: text))
-        return try await untilAnswered { key in
+        return try await untilAnswered {
             let path = "/photos/posts/\(post)/comments"
-            let answer = try await service.send(.post, path, headers: [key: text], body: body)
+            let answer = try await service.send(.post, path, headers: [.idempotencyKey: text], body: body)
             return try WireJSON.decode(PhotosAPI.Comment.self, from: answer.body)
         }
     }
 
     func like(_ post: String) async throws {
-        _ = try await untilAnswered { _ in try await photos.like(post) }
+        _ = try await untilAnswered { try await photos.like(post) }
     }
 
     /// Again while nobody answers, or the first try is not known to have ended.
-    func untilAnswered<Value>(_ body: (HTTPField.Name) async throws -> Value) async throws -> Value {
-        let key = try #require(HTTPField.Name("Idempotency-Key"))
+    func untilAnswered<Value>(_ body: () async throws -> Value) async throws -> Value {
         // What was under way in a process that was killed counts as running for a minute, and is a conflict until then.
         let deadline = ContinuousClock.now + .seconds(180)
         while true {
             do {
-                return try await body(key)
+                return try await body()
             } catch let error as APIError where error.isAbsence || error.kind == .conflict {
                 guard ContinuousClock.now < deadline else { throw error }
                 try await Task.sleep(for: .milliseconds(50))

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import ServiceClient
+import ServiceHost
 import TestSupport
 import Testing
 import Wire
@@ -74,14 +75,13 @@ extension Person {
         to networks: [String],
         until deadline: ContinuousClock.Instant
     ) async throws -> [String: Int] {
-        let key = try #require(HTTPField.Name("Idempotency-Key"))
         let data: [String: JSONValue] = [
             "text": .string(text), "networks": .array(networks.map(JSONValue.string)),
         ]
         let body = try WireJSON.encoder().encode(["data": JSONValue.object(data)])
         while true {
             do {
-                let headers: HTTPFields = [key: text, .contentType: "application/json"]
+                let headers: HTTPFields = [.idempotencyKey: text, .contentType: "application/json"]
                 let answer = try await service.send(.post, "/feed", headers: headers, body: body, timeout: .seconds(40))
                 return try Self.codes(WireJSON.decoder().decode(JSONValue.self, from: answer.body)["data"]["results"])
             } catch let error as APIError where error.isPassing {

@@ -118,9 +118,3 @@ enum Sample {
     static let html = Array("<!DOCTYPE html><script>alert(document.cookie)</script>".utf8)
     static let zip: [UInt8] = [0x50, 0x4B, 0x03, 0x04] + [UInt8](repeating: 0, count: 100)
 }
-
-extension HTTPField.Name {
-    // A name of RFC 9110's token characters alone always parses.
-    // swift-format-ignore: NeverForceUnwrap
-    static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
-}

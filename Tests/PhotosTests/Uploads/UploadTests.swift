@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import NIOCore
 import PhotosAPI
+import ServiceHost
 import TestSupport
 import Testing
 import Wire
@@ -191,7 +192,7 @@ import Wire
 
     @Test func anIdempotencyKeyHoldsForImagesToo() async throws {
         try await withUploads { scene async throws in
-            let headers: HTTPFields = [HTTPField.Name("Idempotency-Key") ?? .eTag: "k-1"]
+            let headers: HTTPFields = [.idempotencyKey: "k-1"]
             let first = try await scene.ann.upload(SampleImage.png(), headers: headers)
             let again = try await scene.ann.upload(SampleImage.png(), headers: headers)
             #expect(first.status == 200)

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import PushAPI
 import ServiceClient
+import ServiceHost
 import TestSupport
 import Testing
 import Wire
@@ -29,7 +30,7 @@ import Wire
         try await withPush { scene in
             let admin = try await scene.administrator()
             func send() async throws -> NotificationReport {
-                let headers: HTTPFields = [HTTPField.Name("Idempotency-Key")!: "k"]
+                let headers: HTTPFields = [.idempotencyKey: "k"]
                 let body = #"{"to": {"userIds": ["ann"]}, "title": "Hello"}"#
                 return try await scene.service
                     .send(.post, "/push/notifications", token: admin, body: body, headers: headers)

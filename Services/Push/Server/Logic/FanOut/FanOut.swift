@@ -62,15 +62,15 @@ final class FanOut: Service {
         let later = now.addingTimeInterval(Self.rest)
         var decided = 0
         if try await FanoutStore(db: database.reads).hasWork(at: now) {
-            decided += try await batch(
-                of: Self.notifications,
+            decided += try await decide(
+                upTo: Self.notifications,
                 { db, limit, beginning in try await self.due(at: now, on: db, limit: limit, beginning: beginning) },
                 postpone: { try await FanoutStore(db: self.database).postpone($0, until: later) }
             )
         }
         if try await HeldStore(db: database.reads).hasDue(at: now) {
-            decided += try await batch(
-                of: Self.batch,
+            decided += try await decide(
+                upTo: Self.batch,
                 { db, limit, beginning in try await Self.held(at: now, on: db, limit: limit, beginning: beginning) },
                 postpone: { try await HeldStore(db: self.database).postpone($0, until: later) }
             )
@@ -80,8 +80,8 @@ final class FanOut: Service {
 
     /// Decides about a batch; where the database refuses it, about as many one by one, until that is found which it
     /// refuses: that waits, and no other with it.
-    private func batch<Key: Sendable>(
-        of limit: Int,
+    private func decide<Key: Sendable>(
+        upTo limit: Int,
         _ read: @Sendable (PostgresTransaction, Int, (Key) -> Void) async throws -> (batch: Batch, steps: Int),
         postpone: (Key) async throws -> Void
     ) async throws -> Int {

@@ -58,6 +58,8 @@ package final class Broadcasts: Sendable {
                 }
             }
         }
+        // Whoever knows a stream by its id takes none of these for one of before the last start.
+        state.withLock { $0.last += Int(clock.now.timeIntervalSince1970) }
     }
 
     /// Those that are live.
