@@ -86,7 +86,12 @@ private final class RunningChat: Sendable {
     }
 
     func sees(_ lines: [String]) async throws {
-        try await eventually(within: .seconds(60), "\(lines)") { said == lines }
+        do {
+            try await eventually(within: .seconds(60), "\(lines)") { said == lines }
+        } catch {
+            print("shown instead: \(said)")
+            throw error
+        }
     }
 
     /// Ctrl-D, and how it ended.

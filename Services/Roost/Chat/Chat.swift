@@ -71,11 +71,12 @@ actor Chat {
 
     private func serve(_ connection: SocketIOConnection) async throws {
         let (work, wakeUp) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        self.wakeUp = wakeUp
+        self.wakeUp = nil
         record.fallBehind()
-        wakeUp.yield()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { for try await event in connection.events { try await self.hear(event, over: connection) } }
+            group.addTask {
+                for try await event in connection.events { try await self.hear(event, over: connection, wakeUp) }
+            }
             group.addTask {
                 for await _ in work { try await self.catchUp(over: connection) }
             }
@@ -84,18 +85,25 @@ actor Chat {
         }
     }
 
-    private func hear(_ event: SocketIOEvent, over connection: SocketIOConnection) async throws {
+    private func hear(
+        _ event: SocketIOEvent,
+        over connection: SocketIOConnection,
+        _ wakeUp: AsyncStream<Void>.Continuation
+    ) async throws {
         guard let json = event.arguments.first else { return }
         switch event.name {
         case "authenticate":
             let device = try ChatAnswer.decode(event.arguments, as: Device.self)
             await account.letIn()
             if device.owner.meta == nil { try await introduce(over: connection) }
+            // Only now is something said: who hears it is to know whose it is.
+            self.wakeUp = wakeUp
+            wakeUp.yield()
         case "message", "message/updated":
             let message = try WireJSON.decoder().decode(Message.self, from: json)
             guard message.chatId == conversation.id else { return }
             show(record.hear(message))
-            if record.isBehind { wakeUp?.yield() }
+            if record.isBehind { self.wakeUp?.yield() }
         case "typing", "presence": notice(event.name, json)
         default: break
         }
