@@ -140,8 +140,8 @@ extension SuiteTests {
     }
 }
 
-/// Tests of the real executables, one at a time: each has the machine's two cores for itself.
-@Suite(.serialized) enum SuiteTests {
+/// Tests of the real executables, each in a folder, on ports and with a PostgreSQL of its own.
+@Suite enum SuiteTests {
     /// `make soak`: the same tests, longer.
     static let isSoak = ProcessInfo.processInfo.environment["SOAK"] != nil
 
