@@ -120,6 +120,22 @@ import Testing
         }
     }
 
+    /// NIO takes 200 in half a minute for an attack, as they would be on a server.
+    @Test func manyRefusedStreamsAreNoAttack() async throws {
+        try await withAPNs(
+            configure: { $0.connections = 1 },
+            answering: { request in
+                [request.number <= 300 ? .reset(.refusedStream) : .accept]
+            }
+        ) { scene in
+            let replies = await scene.send(times: 400)
+
+            #expect(replies.filter { $0.outcome == .accepted }.count == 400)
+            #expect(scene.server.requests.count == 700)
+            #expect(scene.server.connections == 1)
+        }
+    }
+
     @Test func aResetStreamIsNotSentAgainAndHoldsNothingUp() async throws {
         try await withAPNs(answering: { request in
             [request.path.hasSuffix("00") ? .reset(.internalError) : .accept]

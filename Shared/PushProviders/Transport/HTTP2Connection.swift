@@ -61,9 +61,13 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
         ]
         // An answer that comes after its request was given up is no offence.
         connection.maximumRecentlyResetStreams = 10_000
+        // Each reset is the answer to a request of ours: as many as there may be requests are no attack.
+        var stream = NIOHTTP2Handler.StreamConfiguration()
+        stream.streamResetFrameRateLimit.maximumCount = 10_000
+        stream.streamResetFrameRateLimit.windowLength = .seconds(1)
         try pipeline.addHandlers(
             RecordFiller(),
-            NIOHTTP2Handler(mode: .client, connectionConfiguration: connection, streamConfiguration: .init()),
+            NIOHTTP2Handler(mode: .client, connectionConfiguration: connection, streamConfiguration: stream),
             HTTP2Connection(pool: pool, opening: opening)
         )
     }

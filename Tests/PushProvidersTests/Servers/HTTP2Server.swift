@@ -102,9 +102,12 @@ final class HTTP2Server: Sendable {
         connection.initialSettings = settings
         // What comes for the streams that a good-bye left is no offence.
         connection.maximumRecentlyResetStreams = 10_000
+        connection.maximumConnectionGlitches = 10_000
+        var stream = NIOHTTP2Handler.StreamConfiguration()
+        stream.streamErrorRateLimit.maximumCount = 10_000
         try channel.pipeline.syncOperations.addHandlers(
             NIOSSLServerHandler(context: context),
-            NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: .init()),
+            NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: stream),
             HTTP2ServerHandler(server: self, connection: number)
         )
     }

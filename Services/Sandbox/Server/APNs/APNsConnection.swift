@@ -46,8 +46,11 @@ final class APNsConnection: ChannelInboundHandler {
         ]
         // Keepalive PINGs and cancelled requests of a test are no attack.
         connection.controlFrameRateLimit.maximumCount = 10_000
+        // Nor is what was on its way when a good-bye was said.
+        connection.maximumConnectionGlitches = 10_000
         var stream = NIOHTTP2Handler.StreamConfiguration()
         stream.streamResetFrameRateLimit.maximumCount = 100_000
+        stream.streamErrorRateLimit.maximumCount = 10_000
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(
             NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: stream)
