@@ -248,6 +248,7 @@ let package = Package(
         + shared("WebAuthn", ["COSE", .crypto], excluding: ["README.md"])
         + shared("SMTP", [.nioCore, .nioPosix, .nioSSL], excluding: ["README.md"])
         + shared("TLSRecords", [.nioCore])
+        + shared("NetworkGuard", [.nioCore, .nioPosix])
         + shared("Zip", ["CZlib"], excluding: ["README.md"])
         + shared("SocketIO", [.crypto, .nioCore, .nioHTTP1, .nioPosix], excluding: ["README.md"])
         + shared("SocketIOClient", [.nioCore, .nioHTTP1, .nioPosix, .nioSSL, .nioWebSocket])
@@ -255,9 +256,8 @@ let package = Package(
         + shared(
             "PushProviders",
             [
-                "TLSRecords", .collections, .crypto, .cryptoExtras, .nioCore, .nioHPACK, .nioHTTP1, .nioHTTP2,
-                .nioPosix, .nioSSL,
-                .nioTLS,
+                "NetworkGuard", "TLSRecords", .collections, .crypto, .cryptoExtras, .nioCore, .nioHPACK, .nioHTTP1,
+                .nioHTTP2, .nioPosix, .nioSSL, .nioTLS,
             ],
             excluding: ["README.md"]
         )
@@ -280,7 +280,7 @@ let package = Package(
         + shared(
             "ServiceHost",
             [
-                "Blobs", "Credentials", "Multipart", "Postgres", "ServiceClient", "Wire",
+                "Blobs", "Credentials", "Multipart", "NetworkGuard", "Postgres", "ServiceClient", "Wire",
                 .asyncHTTPClient, .configuration, .coreMetrics, .crypto, .httpTypes, .hummingbird, .hummingbirdCore,
                 .lifecycle, .logging, .metrics, .nioCore, .nioHTTP1, .nioHTTPTypes, .nioHTTPTypesHTTP1, .nioPosix,
                 .nioSSL, .serviceContext, .systemPackage, .unixSignals,
@@ -294,7 +294,7 @@ let package = Package(
                     "COSE", "ChildProcesses", "Credentials", "Postgres", "PushAPI", "ServiceClient", "ServiceHost",
                     "WebAuthn", "Wire",
                     .asyncHTTPClient, .configuration, .crypto, .cryptoExtras, .httpTypes, .hummingbird, .jwtKit,
-                    .lifecycle, .logging, .nioCore, .nioEmbedded, .nioHTTP1, .yams,
+                    .lifecycle, .logging, .nioCore, .nioEmbedded, .nioHTTP1, .nioPosix, .yams,
                 ],
                 path: "Tests/TestSupport",
                 swiftSettings: settings
@@ -324,7 +324,7 @@ let package = Package(
         + tests(
             "PushProvidersTests",
             [
-                "PushProviders", "TestSupport",
+                "NetworkGuard", "PushProviders", "TestSupport",
                 .crypto, .cryptoExtras, .nioCore, .nioHPACK, .nioHTTP1, .nioHTTP2, .nioPosix, .nioSSL,
             ]
         )
@@ -332,9 +332,10 @@ let package = Package(
         + tests(
             "ServiceHostTests",
             [
-                "ChildProcesses", "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
-                .configuration, .coreMetrics, .crypto, .cryptoExtras, .httpTypes, .hummingbird, .hummingbirdTesting,
-                .jwtKit, .lifecycle, .logging, .nioCore, .nioEmbedded, .nioHTTP1,
+                "ChildProcesses", "Credentials", "NetworkGuard", "Postgres", "ServiceClient", "ServiceHost",
+                "TestSupport", "Wire",
+                .asyncHTTPClient, .configuration, .coreMetrics, .crypto, .cryptoExtras, .httpTypes, .hummingbird,
+                .hummingbirdTesting, .jwtKit, .lifecycle, .logging, .nioCore, .nioEmbedded, .nioHTTP1, .nioPosix,
             ]
         )
         + tests("ImagesTests", ["ChildProcesses", "ImageWork", "Images", "TestSupport", "image-worker"])
@@ -387,14 +388,16 @@ let package = Package(
         + service(
             "Push",
             calls: ["Auth"],
-            adding: ["ConversationsAPI", "PushProviders", .crypto],
+            adding: ["ConversationsAPI", "NetworkGuard", "PushProviders", .crypto],
             testing: ["SandboxServer"]
         )
         + service(
             "Photos",
             calls: ["Auth", "Conversations", "Push"],
             adding: [
-                "Blobs", "EventBus", "Images", "Multipart", "Tus", .asyncHTTPClient, .collections, .crypto, .nioHTTP1,
+                "Blobs", "EventBus", "Images", "Multipart", "NetworkGuard", "Tus", .asyncHTTPClient, .collections,
+                .crypto,
+                .nioHTTP1,
             ],
             testing: ["ChildProcesses", "image-worker"]
         )
@@ -402,7 +405,8 @@ let package = Package(
             "Social",
             calls: ["Auth", "Conversations", "Photos", "Push"],
             adding: [
-                "Blobs", "EventBus", "Multipart", "OAuth1", .asyncHTTPClient, .crypto, .nioHTTP1, .nioPosix, .nioSSL,
+                "Blobs", "EventBus", "Multipart", "NetworkGuard", "OAuth1", .asyncHTTPClient, .crypto, .nioHTTP1,
+                .nioPosix, .nioSSL,
             ],
             testing: ["SandboxServer"]
         )

@@ -163,7 +163,7 @@ extension ProcessCommand {
     /// A child that is still running after the limit is killed.
     package func run(within limit: Duration) async throws -> (status: ExitStatus, output: String) {
         let collected = Mutex<[UInt8]>([])
-        let (drained, end) = AsyncStream.makeStream(of: Never.self)
+        let (drained, end) = AsyncStream.makeStream(of: Never.self, bufferingPolicy: .bufferingNewest(1))
         var command = self
         command.output = .chunks { chunk in
             guard !chunk.isEmpty else {

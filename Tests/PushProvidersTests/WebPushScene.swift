@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import NetworkGuard
 
 @testable import PushProviders
 

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import NetworkGuard
 import Testing
 
 @testable import PushProviders

@@ -42,11 +42,11 @@ extension MemoryNetwork: WebhookConnector, StreamingConnector {
         asked.change { $0.append("unsubscribe \(account.tokens.access)") }
     }
 
-    func events(as account: NetworkAccount) async throws -> AsyncThrowingStream<NetworkEvent, any Error> {
+    func events(as account: NetworkAccount) async throws -> PulledSequence<NetworkEvent> {
         asked.change { $0.append("events \(account.tokens.access)") }
         let (stream, told) = AsyncThrowingStream<NetworkEvent, any Error>.makeStream()
         lines.change { $0[account.tokens.access] = told }
-        return stream
+        return PulledSequence(stream)
     }
 }
 

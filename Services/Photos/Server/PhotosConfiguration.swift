@@ -1,6 +1,7 @@
 import Configuration
 import Foundation
 import Images
+import NetworkGuard
 import ServiceHost
 
 /// The settings that only photos has.
@@ -36,7 +37,7 @@ struct PhotosConfiguration: Sendable {
     /// `TRUSTED_CA`: certificates of authorities that are trusted beside the machine's, PEM.
     var trustedCA: String?
     /// `ALLOWED_PRIVATE_HOSTS`: where else than at public addresses pictures of new people may be.
-    var outsideHosts = OutsideHosts()
+    var outsideHosts = AddressGuard()
 
     init() {}
 
@@ -47,7 +48,7 @@ struct PhotosConfiguration: Sendable {
         masksShouting = try configuration.flag("PHOTOS_MASK_SHOUTING")
         maskedWords = try Self.words(configuration.text("PHOTOS_MASK_WORDS", default: ""))
         trustedCA = try configuration.key("TRUSTED_CA")
-        outsideHosts = try OutsideHosts(configuration)
+        outsideHosts = try AddressGuard(configuration)
         photoLimit = try configuration.number("PHOTO_LIMIT", default: photoLimit, in: 1...(1 << 30))
         photoPixels = try configuration.number("PHOTO_PIXELS", default: photoPixels, in: 1...1_000_000_000)
         photoWorkers = try configuration.number("PHOTO_WORKERS", default: photoWorkers, in: 1...256)

@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import NetworkGuard
 import PushProviders
 import ServiceHost
 
@@ -44,7 +45,7 @@ struct PushConfiguration: Sendable {
     /// `TRUSTED_CA`: certificates of authorities that are trusted beside the machine's, PEM.
     var trustedCA: String?
     /// `ALLOWED_PRIVATE_HOSTS`: where else than at public addresses browsers' push services may be.
-    var outsideHosts = OutsideHosts()
+    var outsideHosts = AddressGuard()
 
     /// `DEVICES_MAX_USER` (50): how many devices of one user are known; one more, and the one seen longest ago goes.
     var maximumDevicesOfUser = 50
@@ -65,7 +66,7 @@ struct PushConfiguration: Sendable {
         vapidKey = try Self.vapidKey(configuration)
         vapidSubject = try Self.vapidSubject(configuration) ?? vapidSubject
         trustedCA = try configuration.key("TRUSTED_CA")
-        outsideHosts = try OutsideHosts(configuration)
+        outsideHosts = try AddressGuard(configuration)
         maximumDevicesOfUser = try configuration.number("DEVICES_MAX_USER", default: 50, in: 1...10_000)
         deviceDays = try configuration.number("DEVICE_DAYS", default: deviceDays, in: 1...36_500)
         maximumSubscriptionsOfUser = try configuration.number(

@@ -19,7 +19,10 @@ struct LineInput: Sendable {
     private let room: DispatchSemaphore
 
     init(descriptor: Int32 = STDIN_FILENO) {
-        let (stream, continuation) = AsyncStream.makeStream(of: Line.self)
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Line.self,
+            bufferingPolicy: .bufferingOldest(Self.ahead)
+        )
         // From nothing up: Dispatch ends the process where a semaphore goes with less than it began with.
         let room = DispatchSemaphore(value: 0)
         for _ in 0..<Self.ahead { room.signal() }

@@ -47,7 +47,7 @@ struct UpCommand: AsyncParsableCommand {
             logger: RoostCommand.logger()
         )
 
-        let (events, happened) = AsyncStream.makeStream(of: Event.self)
+        let (events, happened) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(64))
         let starting = Task {
             do {
                 try await start.run()

@@ -8,7 +8,7 @@ struct Signals: AsyncSequence, Sendable {
     private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
     init(_ numbers: [Int32]) {
-        let (stream, continuation) = AsyncStream.makeStream(of: Int32.self)
+        let (stream, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingNewest(16))
         self.stream = stream
         sources = numbers.map { number in
             // Ignored first, so that the default action does not come before the source.

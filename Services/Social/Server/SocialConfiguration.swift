@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import NetworkGuard
 import ServiceHost
 import SocialAPI
 
@@ -24,7 +25,7 @@ struct SocialConfiguration: Sendable {
     /// `TRUSTED_CA`: certificates of authorities that are trusted beside the machine's, PEM.
     var trustedCA: String?
     /// `ALLOWED_PRIVATE_HOSTS`: where else than at public addresses the places that users name may be.
-    var outsideHosts = OutsideHosts()
+    var outsideHosts = AddressGuard()
 
     /// Where each network is unless told otherwise.
     private static let addresses: [Network: String] = [
@@ -57,7 +58,7 @@ struct SocialConfiguration: Sendable {
         }
         rpanURL = try configuration.text("RPAN_URL").map { try configuration.url("RPAN_URL", default: $0) }
         trustedCA = try configuration.key("TRUSTED_CA")
-        outsideHosts = try OutsideHosts(configuration)
+        outsideHosts = try AddressGuard(configuration)
     }
 
     /// What each connector is made of.

@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import NIOTLS
+import NetworkGuard
 import Synchronization
 
 /// Opens connections: the look-up, TCP, TLS and the choice of HTTP's version.
@@ -47,7 +48,7 @@ struct Connector: Sendable {
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.socketOption(.so_keepalive), value: 1)
         if let guardian {
-            bootstrap = bootstrap.resolver(GuardedResolver(origin: origin, guardian: guardian, eventLoop: eventLoop))
+            bootstrap = bootstrap.resolver(GuardedResolver(guardian, eventLoop: eventLoop))
         }
         // Handlers are added to the one channel that won, where a name has several addresses that are tried side by side.
         bootstrap.connect(host: origin.host, port: origin.port).assumeIsolated().whenComplete { result in
@@ -79,7 +80,7 @@ struct Connector: Sendable {
 
     private static func failure(_ error: any Error) -> TransportFailure {
         guard let error = error as? NIOConnectionError else { return .unreachable(describe(error)) }
-        if error.dnsAError is AddressGuard.Forbidden || error.dnsAAAAError is AddressGuard.Forbidden {
+        if case .privateAddress? = (error.dnsAError ?? error.dnsAAAAError) as? AddressGuardError {
             return .forbiddenAddress
         }
         let reason = error.connectionErrors.last.map { describe($0.error) }

@@ -1,5 +1,6 @@
 public import Foundation
 import NIOCore
+public import NetworkGuard
 import Synchronization
 
 /// Sends notifications to browsers (RFC 8030), encrypted for each of them (RFC 8291) and signed by VAPID (RFC 8292).
@@ -67,9 +68,11 @@ public final class WebPushClient: PushProvider {
         guard case .web(let endpoint, let p256dh, let auth) = target else {
             return PushReply(.refused, reason: "WrongTarget")
         }
-        guard let address = HTTPAddress(endpoint), configuration.addresses.mayAsk(address.origin) else {
+        guard let address = HTTPAddress(endpoint), isEncrypted(address.origin) else {
             return PushReply(.refused, reason: "BadEndpoint")
         }
+        // A name is judged once more when its connection is opened, by the address.
+        guard mayAsk(address.origin) else { return TransportFailure.forbiddenAddress.reply }
         guard let encryption = WebPushEncryption(p256dh: p256dh, auth: auth) else {
             return PushReply(.refused, reason: "BadKeys")
         }
@@ -84,6 +87,15 @@ public final class WebPushClient: PushProvider {
         } catch {
             return PushReply(.refused, reason: "BadKeys")
         }
+    }
+
+    /// The operator's exceptions may be reached without TLS.
+    private func isEncrypted(_ origin: Origin) -> Bool {
+        origin.isSecure || configuration.addresses.allows(host: origin.host, port: origin.port)
+    }
+
+    private func mayAsk(_ origin: Origin) -> Bool {
+        configuration.addresses.mayAsk(host: origin.host, port: origin.port, isSecure: origin.isSecure)
     }
 
     private func addFields(of message: PushMessage, for origin: Origin, to request: inout OutgoingRequest) throws {

@@ -26,7 +26,9 @@ extension Task where Failure == any Error {
     /// Its value, for as long as who waits for it is not cancelled; the task itself goes on for others.
     package var valueWhileWanted: Success {
         get async throws {
-            let (values, teller) = AsyncThrowingStream<Success, any Error>.makeStream()
+            let (values, teller) = AsyncThrowingStream<Success, any Error>.makeStream(
+                bufferingPolicy: .bufferingNewest(1)
+            )
             Task<Void, Never> {
                 do {
                     teller.yield(try await value)

@@ -1,8 +1,8 @@
 package import AsyncHTTPClient
-import Foundation
-import NIOCore
+package import NIOCore
 import NIOPosix
 import NIOSSL
+package import NetworkGuard
 import ServiceLifecycle
 import Synchronization
 
@@ -32,14 +32,12 @@ package final class OutsideConnections: Service, Sendable {
 
     private struct State {
         var clients: [Place: Kept] = [:]
-        var found: [String: (lookUp: Task<String, any Error>, until: ContinuousClock.Instant)] = [:]
+        var found: [String: (lookUp: Task<[SocketAddress], any Error>, until: ContinuousClock.Instant)] = [:]
         var isOver = false
     }
 
     private let configuration: HTTPClient.Configuration
     private let state = Mutex(State())
-    /// Look-ups block, and names are anybody's: they have threads of their own.
-    private let threads = NIOThreadPool(numberOfThreads: 4)
     private let maximumPlaces = 512
 
     /// - Parameters:
@@ -60,15 +58,30 @@ package final class OutsideConnections: Service, Sendable {
         configuration.connectionPool.retryConnectionEstablishment = false
         self.configuration = configuration
         open = HTTPClient(eventLoopGroup: MultiThreadedEventLoopGroup.singleton, configuration: configuration)
-        threads.start()
     }
 
-    /// Connections to a host that a user has named.
+    /// Sends a request to a host that a user or a peer chose.
     ///
-    /// - Throws: `OutsideUnreachable` where it is nowhere, or nowhere that may be asked.
-    package func guarded(_ origin: HTTPOrigin, by hosts: OutsideHosts) async throws -> HTTPClient {
-        guard !hosts.isAllowed(host: origin.host, port: origin.port) else { return open }
-        let address = try await address(of: origin)
+    /// The connection goes to an address that the guard has judged, at every request; redirects are not followed. The
+    /// deadline is for the head of the answer and does not cut look-ups short.
+    ///
+    /// - Throws: `OutsideUnreachable` where nothing was sent, or what the HTTP client throws.
+    package func execute(
+        _ request: HTTPClientRequest,
+        guardedBy addresses: AddressGuard,
+        deadline: NIODeadline
+    ) async throws -> HTTPClientResponse {
+        guard let url = OutsideURL(request.url), addresses.mayAsk(url.origin) else {
+            throw OutsideUnreachable(reason: "the host is not a public one")
+        }
+        var request = request
+        request.url = url.text
+        return try await client(for: url.origin, addresses).execute(request, deadline: deadline)
+    }
+
+    private func client(for origin: HTTPOrigin, _ addresses: AddressGuard) async throws -> HTTPClient {
+        guard !addresses.allows(host: origin.host, port: origin.port) else { return open }
+        let address = try await address(of: origin, addresses)
         let place = Place(host: origin.host, address: address)
         let (client, dropped) = try state.withLock { state in
             guard !state.isOver else { throw OutsideUnreachable(reason: "the service is stopping") }
@@ -77,6 +90,8 @@ package final class OutsideConnections: Service, Sendable {
                 return (kept.client, [HTTPClient]())
             }
             var configuration = configuration
+            // The client looks the override up by the host as the URL has it, an IPv6 address without its brackets; an
+            // address that is not found there is connected to as it is.
             configuration.dnsOverride = [origin.host: address]
             configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 16
             let client = HTTPClient(
@@ -101,46 +116,26 @@ package final class OutsideConnections: Service, Sendable {
     /// One look-up for all who ask for a host meanwhile, and for half a minute, whatever came of it.
     ///
     /// It goes on when who asked has given up: it has a thread until it ends.
-    private func address(of origin: HTTPOrigin) async throws -> String {
-        let bare = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
+    private func address(of origin: HTTPOrigin, _ addresses: AddressGuard) async throws -> String {
         let lookUp = state.withLock { state in
             if let known = state.found[origin.host], known.until > .now { return known.lookUp }
             if state.found.count >= maximumPlaces * 4 { state.found.removeAll() }
-            let lookUp = Task { [threads] in
-                let found = try await threads.runIfActive { Self.lookUp(bare) }
-                guard let address = found.first(where: OutsideHosts.isPublic) else {
-                    throw OutsideUnreachable(reason: found.isEmpty ? "no such host" : "the host is not a public one")
-                }
-                return address.description
-            }
+            let lookUp = Task { try await addresses.addresses(of: origin.host, port: origin.port) }
             state.found[origin.host] = (lookUp, .now + .seconds(30))
             return lookUp
         }
-        return try await lookUp.valueWhileWanted
-    }
-
-    private static func lookUp(_ host: String) -> [IPAddress] {
-        var hints = addrinfo()
-        hints.ai_protocol = Int32(IPPROTO_TCP)
-        var first: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(host, nil, &hints, &first) == 0 else { return [] }
-        defer { freeaddrinfo(first) }
-        var found: [IPAddress] = []
-        var next = first
-        while let entry = next?.pointee {
-            if let address = numeric(entry) { found.append(address) }
-            next = entry.ai_next
+        do {
+            let found = try await lookUp.valueWhileWanted
+            guard let address = found.first(where: { addresses.permits($0, for: origin.host, port: origin.port) }),
+                let text = address.ipAddress
+            else { throw AddressGuardError.privateAddress }
+            return text
+        } catch let error as AddressGuardError {
+            switch error {
+            case .unknownHost: throw OutsideUnreachable(reason: "no such host")
+            case .privateAddress: throw OutsideUnreachable(reason: "the host is not a public one")
+            }
         }
-        return found
-    }
-
-    private static func numeric(_ entry: addrinfo) -> IPAddress? {
-        var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-        let length = socklen_t(text.count)
-        guard getnameinfo(entry.ai_addr, entry.ai_addrlen, &text, length, nil, 0, NI_NUMERICHOST) == 0 else {
-            return nil
-        }
-        return IPAddress(String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
     }
 
     /// Keeps the connections until the service stops, and lets requests under way end first.
@@ -156,7 +151,6 @@ package final class OutsideConnections: Service, Sendable {
             return state.clients.values.map(\.client)
         }
         for client in clients + [open] { await Self.close(client) }
-        try? await threads.shutdownGracefully()
     }
 
     /// Closed twice, or with requests under way, it says so; there is nobody left whom that would help.

@@ -48,10 +48,10 @@ final class RecordedNetwork: NetworkHTTP {
         return NetworkStream(
             status: response.status,
             headers: response.headers,
-            body: AsyncThrowingStream { source in
-                // In pieces, as they come over a network.
-                for piece in response.body.readableBytesView.chunks(of: 7) { source.yield(ByteBuffer(bytes: piece)) }
-                source.finish()
+            // In pieces, as they come over a network.
+            body: PulledSequence {
+                var pieces = response.body.readableBytesView.chunks(of: 7).makeIterator()
+                return { pieces.next().map { ByteBuffer(bytes: $0) } }
             }
         )
     }

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import NetworkGuard
 import PushAPI
 import ServiceHost
 import Wire
@@ -22,7 +23,7 @@ struct DeviceAddress: Hashable, Sendable {
     /// The address of a draft; `hosts` says where browsers' push services may be.
     ///
     /// - Throws: a 400 that names the field.
-    init(_ draft: DeviceDraft, hosts: OutsideHosts) throws {
+    init(_ draft: DeviceDraft, hosts: AddressGuard) throws {
         guard !draft.platform.isEmpty else { throw APIError.missing("platform") }
         guard let platform = DevicePlatform(rawValue: draft.platform) else {
             let message = "a platform is one of \(DevicePlatform.names)"
@@ -56,7 +57,7 @@ struct DeviceAddress: Hashable, Sendable {
         keys = nil
     }
 
-    private init(_ subscription: WebSubscription, hosts: OutsideHosts) throws {
+    private init(_ subscription: WebSubscription, hosts: AddressGuard) throws {
         platform = .web
         token = try Self.endpoint(subscription.endpoint, hosts: hosts)
         let (key, secret) = (Self.bytes(subscription.keys.p256dh), Self.bytes(subscription.keys.auth))
@@ -74,23 +75,19 @@ struct DeviceAddress: Hashable, Sendable {
         )
     }
 
-    private static func endpoint(_ text: String, hosts: OutsideHosts) throws -> String {
+    private static func endpoint(_ text: String, hosts: AddressGuard) throws -> String {
         let field = "subscription.endpoint"
         guard !text.isEmpty else { throw APIError.missing(field) }
         guard text.utf8.count <= maximumToken else {
             throw APIError.invalid(field, "an endpoint has at most \(maximumToken) bytes", code: "too_long")
         }
         let parts = URLComponents(string: text, encodingInvalidCharacters: false)
-        guard let parts, let scheme = parts.scheme?.lowercased(), let host = parts.host,
-            (1...maximumHost).contains(host.utf8.count), ["http", "https"].contains(scheme), parts.user == nil,
-            parts.password == nil, parts.fragment == nil
+        guard let parts, parts.fragment == nil, let origin = HTTPOrigin(text), origin.host.utf8.count <= maximumHost,
+            origin.isSecure || hosts.allows(host: origin.host, port: origin.port)
         else { throw APIError.invalid(field, "must be an https URL", code: "malformed_endpoint") }
-        let port = parts.port ?? (scheme == "https" ? 443 : 80)
-        guard scheme == "https" || hosts.isAllowed(host: host, port: port) else {
-            throw APIError.invalid(field, "must be an https URL", code: "malformed_endpoint")
-        }
-        guard hosts.mayBe(host: host, port: port) else {
-            throw APIError.invalid(field, "must be at a public address", code: "private_address")
+        guard hosts.mayAsk(origin) else {
+            let message = "must be at a public address, at port 443 or one from 1024"
+            throw APIError.invalid(field, message, code: "private_address")
         }
         return text
     }

@@ -1,4 +1,5 @@
 import AuthAPI
+import NetworkGuard
 import struct ConversationsAPI.DeviceBadge
 import Credentials
 import Foundation
@@ -15,7 +16,7 @@ struct Devices: Sendable {
 
     let database: PostgresPool
     let cursors: CursorSigner
-    let hosts: OutsideHosts
+    let hosts: AddressGuard
     /// How many of one user are known; the one seen longest ago is forgotten for one more.
     let maximum: Int
     let logger: Logger

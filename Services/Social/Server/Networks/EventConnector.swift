@@ -66,5 +66,5 @@ protocol StreamingConnector: Connector {
     /// What happens from now on, until the connection ends or the task is cancelled.
     ///
     /// - Throws: as reads do; the caller connects again with growing pauses.
-    func events(as account: NetworkAccount) async throws -> AsyncThrowingStream<NetworkEvent, any Error>
+    func events(as account: NetworkAccount) async throws -> PulledSequence<NetworkEvent>
 }

@@ -30,7 +30,7 @@ struct NetworkRequest: Sendable {
     ///
     /// A task that is cancelled ends it in any case.
     var timeout: Duration?
-    /// How much of an answer is read, in bytes, before it is `tooLarge`.
+    /// How much of an answer is read, in bytes, before it is `tooLarge`; 1 MiB at most from a host that a user chose.
     var maximumBody = 4_194_304
 
     init(_ method: HTTPRequest.Method, _ url: String, headers: HTTPFields = [:], body: ByteBuffer? = nil) {
@@ -50,7 +50,7 @@ struct NetworkResponse: Sendable {
 struct NetworkStream: Sendable {
     var status: Int
     var headers: HTTPFields
-    var body: AsyncThrowingStream<ByteBuffer, any Error>
+    var body: PulledSequence<ByteBuffer>
 }
 
 /// Why there is no whole answer.

@@ -4,6 +4,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NetworkGuard
 import ServiceHost
 
 /// HTTP to networks over async-http-client.
@@ -13,11 +14,13 @@ struct OutsideHTTP: NetworkHTTP {
         /// What the operator has set: those origins, wherever they are.
         case listed(Set<HTTPOrigin>)
         /// What users name: public hosts over https, and what the operator allows.
-        case given(OutsideHosts)
+        case given(AddressGuard)
     }
 
     /// A body of more than this many bytes has more time.
     private static let largeBody = 1_048_576
+    /// How many bytes of an answer are read from a host that a user chose.
+    private static let maximumGivenBody = 1_048_576
 
     let reach: Reach
     let connections: OutsideConnections
@@ -27,7 +30,7 @@ struct OutsideHTTP: NetworkHTTP {
     private func mayAsk(_ origin: HTTPOrigin) -> Bool {
         switch reach {
         case .listed(let origins): origins.contains(origin)
-        case .given(let hosts): hosts.mayBe(origin)
+        case .given(let hosts): hosts.mayAsk(origin)
         }
     }
 
@@ -36,7 +39,7 @@ struct OutsideHTTP: NetworkHTTP {
         return try await Self.telling {
             try await within(limit) {
                 let response = try await execute(request, limit)
-                let body = try await response.body.collect(upTo: request.maximumBody)
+                let body = try await response.body.collect(upTo: maximumBody(of: request))
                 return NetworkResponse(
                     status: Int(response.status.code),
                     headers: Self.fields(response.headers),
@@ -52,29 +55,37 @@ struct OutsideHTTP: NetworkHTTP {
         return NetworkStream(
             status: Int(response.status.code),
             headers: Self.fields(response.headers),
-            body: Self.pieces(of: response.body)
+            body: PulledSequence(response.body)
         )
     }
 
     private func execute(_ request: NetworkRequest, _ limit: Duration) async throws -> HTTPClientResponse {
-        guard let origin = HTTPOrigin(request.url), mayAsk(origin) else {
-            throw NetworkHTTPFailure.notSent("it is not asked at such an address")
-        }
-        let client =
-            switch reach {
-            case .listed: connections.open
-            case .given(let hosts): try await connections.guarded(origin, by: hosts)
-            }
+        guard mayAsk(request.url) else { throw NetworkHTTPFailure.notSent("it is not asked at such an address") }
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = HTTPMethod(rawValue: request.method.rawValue)
         for field in request.headers { outgoing.headers.add(name: field.name.rawName, value: field.value) }
         if let body = request.body { outgoing.body = .bytes(body) }
         let deadline = NIODeadline.now() + TimeAmount(limit)
         do {
-            return try await client.execute(outgoing, deadline: deadline)
+            return try await execute(outgoing, deadline)
         } catch let error as HTTPClientError where error == .remoteConnectionClosed && request.method.isSafe {
             // A connection that was kept and closed at the other end just now; what is only read can be asked again.
-            return try await client.execute(outgoing, deadline: deadline)
+            return try await execute(outgoing, deadline)
+        }
+    }
+
+    private func execute(_ request: HTTPClientRequest, _ deadline: NIODeadline) async throws -> HTTPClientResponse {
+        switch reach {
+        case .listed: try await connections.open.execute(request, deadline: deadline)
+        case .given(let hosts):
+            try await connections.execute(request, guardedBy: hosts, deadline: deadline)
+        }
+    }
+
+    private func maximumBody(of request: NetworkRequest) -> Int {
+        switch reach {
+        case .listed: request.maximumBody
+        case .given: min(request.maximumBody, Self.maximumGivenBody)
         }
     }
 
@@ -117,20 +128,6 @@ struct OutsideHTTP: NetworkHTTP {
             if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
         }
         return fields
-    }
-
-    private static func pieces(of body: HTTPClientResponse.Body) -> AsyncThrowingStream<ByteBuffer, any Error> {
-        AsyncThrowingStream { continuation in
-            let task = Task {
-                do {
-                    for try await piece in body { continuation.yield(piece) }
-                    continuation.finish()
-                } catch {
-                    continuation.finish(throwing: NetworkHTTPFailure.noAnswer("the stream ended"))
-                }
-            }
-            continuation.onTermination = { _ in task.cancel() }
-        }
     }
 }
 

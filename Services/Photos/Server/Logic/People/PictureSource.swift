@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Blobs
 import NIOCore
 import NIOHTTP1
+import NetworkGuard
 import ServiceHost
 import Wire
 
@@ -11,20 +12,20 @@ struct PictureSource: Sendable {
     private static let patience: TimeAmount = .seconds(10)
 
     let connections: OutsideConnections
-    let hosts: OutsideHosts
+    let hosts: AddressGuard
 
     /// Whether an address may be asked at all, as far as its spelling can tell.
-    func mayAsk(_ url: String) -> Bool { HTTPOrigin(url).map { hosts.mayBe($0) } ?? false }
+    func mayAsk(_ url: String) -> Bool { HTTPOrigin(url).map { hosts.mayAsk($0) } ?? false }
 
     /// Hands over what is there.
     ///
     /// - Throws: `notFound` where there is nothing, and will be nothing; anything else may be otherwise another time.
     func read(_ url: String, into sink: any BlobSink) async throws {
-        guard let origin = HTTPOrigin(url), hosts.mayBe(origin) else { throw Self.nothing }
-        let client = try await connections.guarded(origin, by: hosts)
+        guard mayAsk(url) else { throw Self.nothing }
         var request = HTTPClientRequest(url: url)
         request.headers.add(name: "accept", value: "image/*")
-        let response = try await client.execute(request, timeout: Self.patience)
+        let deadline = NIODeadline.now() + Self.patience
+        let response = try await connections.execute(request, guardedBy: hosts, deadline: deadline)
         let status = Int(response.status.code)
         guard status == 200 else {
             throw status >= 500 || status == 429 ? APIError.unavailable("the picture") : Self.nothing

@@ -1,5 +1,6 @@
 import AuthAPI
 import Foundation
+import NetworkGuard
 import PushProviders
 import ServiceHost
 import Wire
@@ -37,7 +38,7 @@ extension PushConfiguration {
             return try FCMClient(serviceAccount: serviceAccount, configuration: configuration)
         case .vapid(let privateKey, let subject):
             var configuration = WebPushClient.Configuration()
-            configuration.addresses = AddressGuard(allowing: outsideHosts.allowed)
+            configuration.addresses = outsideHosts
             configuration.trustedAuthorities = trustedCA
             return try WebPushClient(
                 key: try VAPIDKey(privateKey),

@@ -1,4 +1,5 @@
 import Foundation
+import NetworkGuard
 import ServiceHost
 import SocialAPI
 import Wire
@@ -10,7 +11,7 @@ struct AccountRules: Sendable {
     /// Of an instance's address, in bytes.
     private static let maximumInstance = 512
 
-    let hosts: OutsideHosts
+    let hosts: AddressGuard
     let now: @Sendable () -> Date
 
     /// The account that a draft describes.
@@ -56,8 +57,9 @@ struct AccountRules: Sendable {
         guard let origin = HTTPOrigin(text.contains("://") ? text : "https://\(text)") else {
             throw APIError.invalid(field, "an instance is given like mastodon.example")
         }
-        guard hosts.mayBe(origin) else {
-            throw APIError.invalid(field, "an instance is a public host, reached over https")
+        guard hosts.mayAsk(origin) else {
+            let message = "an instance is a public host, reached over https, at port 443 or one from 1024"
+            throw APIError.invalid(field, message)
         }
         return origin.url
     }

@@ -14,6 +14,8 @@ final class Following: Service {
     /// Pauses between two attempts, in milliseconds.
     private static let shortest = 500
     private static let longest = 60_000
+    /// A stream that lasted so long begins with the shortest pause again.
+    private static let steady: Duration = .seconds(60)
 
     private let sources: Sources
     private let journal: Journal
@@ -44,32 +46,33 @@ final class Following: Service {
                 wanted[source.key] = source
             }
         }
-        let known = Set(wanted.keys)
-        followed.withLock { followed in
-            for (key, task) in followed where !known.contains(key) {
-                task.cancel()
-                followed[key] = nil
-            }
+        let left = followed.withLock { followed in
+            let left = followed.filter { wanted[$0.key] == nil }
+            for key in left.keys { followed[key] = nil }
             for (key, source) in wanted where followed[key] == nil {
                 followed[key] = Task { await self.follow(source) }
             }
+            return left
         }
+        for task in left.values { task.cancel() }
     }
 
     private func follow(_ source: Source) async {
         guard let connector = source.connector as? any StreamingConnector else { return }
         var pause = Self.shortest
         while !Task.isCancelled {
+            let start = ContinuousClock.now
             do {
                 for try await event in try await connector.events(as: source.account) {
                     let key = WatchKey(user: source.account.owner, network: source.network, list: event.list)
                     try await journal.take(event.change, of: key)
-                    pause = Self.shortest
                 }
             } catch {
                 let reason = NetworkError(error, isWrite: false).reason
                 logger.debug("a stream of a network ended", metadata: ["reason": "\(reason)"])
             }
+            // Events alone prove nothing: an instance may end every stream after one.
+            if ContinuousClock.now - start > Self.steady { pause = Self.shortest }
             // Cancelled in its sleep it is at an end, and the condition above says so.
             try? await Task.sleep(for: .milliseconds(pause + .random(in: 0...pause / 2)))
             pause = min(pause * 2, Self.longest)

@@ -62,7 +62,8 @@ struct BlueskyConnector: Connector {
     ) async throws -> NetworkPage {
         let position = try page.position(Position.self)
         var query = fields
-        query["limit"] = page.limit(100)
+        // A page of a user's own PDS may have a megabyte.
+        query["limit"] = page.limit(50)
         query["cursor"] = position?.cursor
         let (json, budget) = try await read(method, query, account)
         guard case .array(let values)? = json[name] else {

@@ -1,37 +1,37 @@
 import Foundation
 import HTTPTypes
+import NIOCore
 import SocialAPI
 import Wire
 
 extension MastodonConnector: StreamingConnector {
     /// The user's stream as server-sent events, which go through anything that HTTP goes through.
-    func events(as account: NetworkAccount) async throws -> AsyncThrowingStream<NetworkEvent, any Error> {
+    ///
+    /// Nothing is read before the caller takes the next event, so an instance that sends faster waits in its socket.
+    func events(as account: NetworkAccount) async throws -> PulledSequence<NetworkEvent> {
         // An instance may stream elsewhere, and says so as an address of WebSockets.
         let named = account.details["streaming"].map { $0.hasPrefix("ws") ? "http\($0.dropFirst(2))" : $0 }
         let place = named ?? account.instance ?? ""
         var asking = request(.get("\(place)/api/v1/streaming/user"), account)
         asking.headers[.accept] = "text/event-stream"
         let stream = try await open(asking)
-        let (events, source) = AsyncThrowingStream<NetworkEvent, any Error>.makeStream(
-            bufferingPolicy: .bufferingOldest(1_000)
-        )
-        let reading = Task {
-            do {
-                var reader = EventStreamReader()
-                for try await bytes in stream.body {
-                    for event in try reader.feed(bytes) {
-                        guard let event = Self.event(event, of: account) else { continue }
-                        // Who is so far behind has lost some: he begins anew, and reads what he missed.
-                        if case .dropped = source.yield(event) { throw NetworkError(.transient, "events are lost") }
+        return PulledSequence { [pause] in
+            var pieces = stream.body.makeAsyncIterator()
+            var reader = EventStreamReader()
+            var pace = StreamPace()
+            var read: ArraySlice<EventStreamReader.Event> = []
+            return {
+                while true {
+                    while let next = read.popFirst() {
+                        if let event = Self.event(next, of: account) { return event }
                     }
+                    guard let piece = try await pieces.next() else { return nil }
+                    read = try reader.feed(piece)[...]
+                    let wait = pace.spend(bytes: piece.readableBytes, events: read.count, at: .now)
+                    if wait > .zero { try await pause(wait) }
                 }
-                source.finish()
-            } catch {
-                source.finish(throwing: error)
             }
         }
-        source.onTermination = { _ in reading.cancel() }
-        return events
     }
 
     private func open(_ request: NetworkRequest) async throws -> NetworkStream {

@@ -46,7 +46,7 @@ struct MastodonConnector: Connector {
 
     func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let shapes = MastodonItems(page: page)
-        return try await list("/api/v1/notifications", page, 80, account) { json in
+        return try await list("/api/v1/notifications", page, 40, account) { json in
             shapes.notification(json).map { NetworkItem($0) }
         }
     }

@@ -1,0 +1,73 @@
+import NIOCore
+import NetworkGuard
+import Testing
+
+@testable import PushProviders
+
+/// Which hosts a subscription may have push connect to.
+@Suite("Guarded push services") struct GuardedPushTests {
+    private static func configuration(_ configuration: inout WebPushClient.Configuration, port: Int) {
+        configuration.addresses = AddressGuard()
+    }
+
+    @Test(
+        "Nothing is sent to a private address, however it is spelled",
+        arguments: [
+            "localhost", "127.0.0.1", "127.1", "2130706433", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]",
+            "[::ffff:0:127.0.0.1]",
+        ]
+    )
+    func spelling(host: String) async throws {
+        try await withWebPush(isSecure: true, configure: Self.configuration) { scene in
+            let reply = await scene.send(to: "https://\(host):\(scene.port)/a")
+
+            #expect(reply == PushReply(.refused, reason: "ForbiddenAddress"))
+            #expect(scene.server.connections == 0)
+        }
+    }
+
+    @Test("A name is judged by the address that its connection goes to")
+    func name() async throws {
+        let configure: (inout WebPushClient.Configuration, Int) -> Void = { configuration, _ in
+            configuration.addresses = AddressGuard(resolve: { host, port in
+                // Public when the device was registered, say.
+                guard host == "push.example.org" else { return [] }
+                return ["127.0.0.1", "::1"].compactMap { try? SocketAddress(ipAddress: $0, port: port) }
+            })
+        }
+        try await withWebPush(isSecure: true, configure: configure) { scene in
+            let reply = await scene.send(to: "https://Push.Example.org:\(scene.port)/a")
+
+            #expect(reply == PushReply(.refused, reason: "ForbiddenAddress"))
+            #expect(scene.server.connections == 0)
+        }
+    }
+
+    @Test("Nothing is sent without encryption")
+    func encryption() async throws {
+        try await withWebPush(configure: Self.configuration) { scene in
+            let reply = await scene.send()
+
+            #expect(reply == PushReply(.refused, reason: "BadEndpoint"))
+            #expect(scene.server.connections == 0)
+        }
+    }
+
+    @Test("Nothing is sent to a port of the machine's own services")
+    func ports() async throws {
+        try await withWebPush(configure: Self.configuration) { scene in
+            for port in [22, 80, 0, 65_536] {
+                #expect(await scene.send(to: "https://push.example.org:\(port)/a").outcome == .refused)
+            }
+        }
+    }
+
+    @Test("A name that is unknown is not the subscription's fault")
+    func unknownName() async throws {
+        try await withWebPush(configure: Self.configuration) { scene in
+            let reply = await scene.send(to: "https://nobody.invalid/a")
+
+            #expect(reply == PushReply(.providerBusy, reason: "Unreachable"))
+        }
+    }
+}

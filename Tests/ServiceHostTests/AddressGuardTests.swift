@@ -1,0 +1,206 @@
+import Configuration
+import NIOCore
+import NetworkGuard
+import ServiceHost
+import TestSupport
+import Testing
+
+/// Which hosts that users and peers choose may be requested.
+@Suite("Guard against private addresses") struct AddressGuardTests {
+    // MARK: Addresses
+
+    @Test(
+        "No special-purpose IPv4 address of IANA's registry is public, and its neighbours are",
+        arguments: specialIPv4
+    )
+    func ipv4(_ range: String) throws { try check(range) }
+
+    @Test("No special-purpose IPv6 address of IANA's registry is public", arguments: specialIPv6)
+    func ipv6(_ range: String) throws { try check(range) }
+
+    @Test("Addresses drawn at random are judged as the registries say")
+    func random() throws {
+        var random = SeededGenerator(seed: 19)
+        for _ in 0..<5_000 {
+            try check(address: mapped | UInt128(UInt32.random(in: 0...(.max), using: &random)))
+            let (high, low) = (
+                UInt64.random(in: 0...(.max), using: &random), UInt64.random(in: 0...(.max), using: &random)
+            )
+            try check(address: UInt128(high) << 64 | UInt128(low))
+            // Within 2000::/3, of which an eighth of the others is.
+            try check(address: UInt128(high >> 3 | 1 << 61) << 64 | UInt128(low))
+        }
+    }
+
+    @Test(
+        "An address of a host that anybody can reach is public",
+        arguments: [
+            "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.1.1.1",
+            "169.253.1.1", "172.15.0.1", "172.32.0.1", "192.0.1.1", "192.169.0.1", "198.17.0.1", "198.20.0.1",
+            "223.255.255.255", "2001:200::1", "2001:4860:4860::8888", "2003::1", "2606:4700::1111", "2a00:1450::1",
+        ]
+    )
+    func isPublic(_ text: String) throws {
+        #expect(PublicInternet.contains(try SocketAddress(ipAddress: text, port: 443)))
+    }
+
+    @Test(
+        "An IPv6 address that carries an IPv4 address is not public, whatever it carries",
+        arguments: [
+            "::1.1.1.1", "::ffff:1.1.1.1", "::ffff:127.0.0.1", "::ffff:0:1.1.1.1", "::ffff:0:127.0.0.1",
+            "64:ff9b::101:101", "64:ff9b:1::7f00:1", "2002:101:101::1", "2002:7f00:1::", "2001:0:101:101::1",
+        ]
+    )
+    func carriesIPv4(_ text: String) throws {
+        #expect(!PublicInternet.contains(try SocketAddress(ipAddress: text, port: 443)))
+    }
+
+    /// The first and the last address of a range, and those beside it.
+    private func check(_ range: String) throws {
+        let parts = range.split(separator: "/")
+        let address = try #require(IPAddress(parts[0]))
+        let first = address.bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+        let length = try #require(Int(parts[1])) + (address.isV4 ? 96 : 0)
+        let last = length == 128 ? first : first | UInt128.max >> length
+        #expect(try !PublicInternet.contains(socketAddress(first)) && !PublicInternet.contains(socketAddress(last)))
+        for address in [first, last, first &- 1, last &+ 1] { try check(address: address) }
+    }
+
+    /// Compares with what the registries say of an address, as another parser reads them.
+    private func check(address: UInt128) throws {
+        let (registry, unicast) = (try #require(special), try #require(allocated))
+        let socket = try socketAddress(address)
+        let ip = try #require(socket.ipAddress.flatMap { IPAddress($0) })
+        // A mapped IPv4 address is read as the IPv4 address by AddressRanges.
+        let isPublic = unicast.contains(ip) && !registry.contains(ip)
+        #expect(PublicInternet.contains(socket) == isPublic, "\(ip)")
+    }
+
+    /// The address as it is connected to: IPv4 where it is mapped.
+    private func socketAddress(_ bits: UInt128) throws -> SocketAddress {
+        if bits >> 32 == mapped >> 32 {
+            let bytes = (0..<4).reversed().map { String(UInt8(truncatingIfNeeded: bits >> ($0 * 8))) }
+            return try SocketAddress(ipAddress: bytes.joined(separator: "."), port: 443)
+        }
+        let groups = (0..<8).reversed().map { String(UInt16(truncatingIfNeeded: bits >> ($0 * 16)), radix: 16) }
+        return try SocketAddress(ipAddress: groups.joined(separator: ":"), port: 443)
+    }
+
+    // MARK: Spellings
+
+    @Test(
+        "A URL of a private host is refused, however it is spelled",
+        arguments: [
+            "https://127.0.0.1", "https://2130706433", "https://0x7f000001", "https://017700000001", "https://127.1",
+            "https://0x7f.1", "https://1.0x7f", "https://0177.0.0.1", "https://127.0.0.1.", "https://1.1.1.1.",
+            "https://localhost", "https://LOCALHOST", "https://localhost.", "https://a.localhost", "https://a.LOCAL",
+            "https://metadata.google.internal", "https://router.lan", "https://nas.home.arpa", "https://intranet",
+            "https://[::1]", "https://[::]", "https://[::ffff:127.0.0.1]", "https://[::FFFF:7F00:1]",
+            "https://[::ffff:0:127.0.0.1]", "https://[64:ff9b::7f00:1]", "https://[64:ff9b:1::7f00:1]",
+            "https://[2002:7f00:1::]", "https://[2001:0:7f00:1::]", "https://[fe80::1%25eth0]",
+            "https://[2606:4700::1%25eth0]", "https://[::127.0.0.1]", "https://[fd00::1]", "https://[ff02::1]",
+            "https://169.254.169.254", "https://ex%61mple.org", "https://127.0.0.1%2e", "https://１２７.0.0.1",
+            "https://127。0。0。1", "https://u:p@example.org", "https://-", "https://..", "https://a..org",
+            "https://\(String(repeating: "a", count: 64)).org", "https://\(String(repeating: "a.", count: 130))org",
+            "http://example.org", "ftp://example.org", "//example.org", "example.org", "https://", "https:///a", "",
+        ]
+    )
+    func spelling(_ url: String) {
+        #expect(OutsideURL(url).map { AddressGuard().mayAsk($0.origin) } != true)
+    }
+
+    @Test(
+        "Only port 443 and ports from 1024 on are requested, and a port that is none traps nothing",
+        arguments: [(22, false), (25, false), (80, false), (442, false), (443, true), (444, false), (1_023, false)]
+            + [(1_024, true), (8_443, true), (65_535, true), (0, false), (65_536, false), (99_999, false), (-1, false)]
+    )
+    func port(_ port: Int, isAllowed: Bool) {
+        for host in ["example.org", "1.1.1.1", "[2606:4700::1111]"] {
+            let url = OutsideURL("https://\(host):\(port)/")
+            #expect((url.map { AddressGuard().mayAsk($0.origin) } ?? false) == isAllowed)
+            #expect(AddressGuard().mayAsk(host: host, port: port, isSecure: true) == isAllowed)
+        }
+    }
+
+    @Test(
+        "A URL is put together from its parts",
+        arguments: [
+            ("HTTPS://Example.ORG", "https://example.org/"),
+            ("https://example.org:443/a?b=c#d", "https://example.org/a?b=c"),
+            ("https://Example.org:8443/%7Ea/B?C=D%20", "https://example.org:8443/%7Ea/B?C=D%20"),
+            ("https://München.example/ä", "https://xn--mnchen-3ya.example/%C3%A4"),
+            ("https://[2606:4700::1111]/", "https://[2606:4700::1111]/"),
+        ]
+    )
+    func rebuilt(_ url: String, _ text: String) throws {
+        let rebuilt = try #require(OutsideURL(url))
+        #expect(rebuilt.text == text)
+        #expect(AddressGuard().mayAsk(rebuilt.origin))
+    }
+
+    @Test("The operator's exceptions are allowed by host and port")
+    func exceptions() throws {
+        let settings = ["ALLOWED_PRIVATE_HOSTS": " 10.0.0.7:8443 , Push.Internal:80,[fd00::1]:443"]
+        let addresses = try AddressGuard(
+            ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: settings))
+        )
+        let loopback = try SocketAddress(ipAddress: "127.0.0.1", port: 80)
+
+        #expect(addresses.mayAsk(host: "10.0.0.7", port: 8_443, isSecure: false))
+        #expect(addresses.mayAsk(host: "PUSH.internal", port: 80, isSecure: false))
+        #expect(addresses.mayAsk(host: "[fd00::1]", port: 443, isSecure: true))
+        #expect(addresses.mayAsk(host: "fd00::1", port: 443, isSecure: true))
+        #expect(addresses.permits(loopback, for: "push.internal", port: 80))
+        #expect(!addresses.permits(loopback, for: "push.internal", port: 81))
+        #expect(!addresses.mayAsk(host: "10.0.0.7", port: 443, isSecure: true))
+        #expect(!addresses.mayAsk(host: "push.internal", port: 443, isSecure: true))
+        #expect(addresses.mayAsk(host: "example.org", port: 443, isSecure: true))
+        #expect(!addresses.mayAsk(host: "example.org", port: 443, isSecure: false))
+    }
+
+    // MARK: Look-ups
+
+    @Test("Of the addresses of a name, only the public ones are used")
+    func lookUp() async throws {
+        let addresses = AddressGuard(resolve: { host, port in
+            let texts =
+                ["mixed.example": ["10.0.0.1", "1.1.1.1", "::1"], "private.example": ["127.0.0.1"]][host] ?? []
+            return texts.compactMap { try? SocketAddress(ipAddress: $0, port: port) }
+        })
+
+        let found = try await addresses.addresses(of: "mixed.example", port: 443)
+        #expect(found.map(\.ipAddress) == ["1.1.1.1"])
+        await #expect(throws: AddressGuardError.privateAddress) {
+            try await addresses.addresses(of: "private.example", port: 443)
+        }
+        await #expect(throws: AddressGuardError.unknownHost) {
+            try await addresses.addresses(of: "none.example", port: 443)
+        }
+    }
+}
+
+private let mapped: UInt128 = 0xFFFF << 32
+
+/// https://www.iana.org/assignments/iana-ipv4-special-registry, as of 2025.
+private let specialIPv4 = [
+    "0.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+    "192.0.0.0/24", "192.0.0.0/29", "192.0.0.8/32", "192.0.0.9/32", "192.0.0.10/32", "192.0.0.170/32",
+    "192.0.0.171/32", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.88.99.2/32",
+    "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+    "255.255.255.255/32",
+]
+
+/// https://www.iana.org/assignments/iana-ipv6-special-registry, as of 2025.
+///
+/// With the prefixes of RFC 7915 (SIIT) and RFC 3879 (site-local), which it does not have; `::ffff:0:0/96` has a test of
+/// its own.
+private let specialIPv6 = [
+    "::1/128", "::/128", "::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64",
+    "2001::/23", "2001::/32", "2001:1::1/128", "2001:1::2/128", "2001:1::3/128", "2001:2::/48", "2001:3::/32",
+    "2001:4:112::/48", "2001:10::/28", "2001:20::/28", "2001:30::/28", "2001:db8::/32", "2002::/16",
+    "2620:4f:8000::/48", "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
+]
+
+private let special = AddressRanges((specialIPv4 + specialIPv6 + ["224.0.0.0/4"]).joined(separator: ","))
+/// All of IPv4, and what IANA allocates of IPv6.
+private let allocated = AddressRanges("0.0.0.0/0,2000::/3")
