@@ -64,10 +64,15 @@ extension String {
 
 extension Request {
     /// Reads a body that may be left out; nil where it is.
+    ///
+    /// - Throws: `unsupportedMediaType` for a file, before it is read.
     package func decodeIfThere<Value: Decodable>(
         as type: Value.Type,
         context: some RequestContext
     ) async throws -> Value? {
+        guard !bringsFile else {
+            throw APIError(.unsupportedMediaType, "unsupported_media_type", "the body must be application/json")
+        }
         var request = self
         guard try await request.collectBody(upTo: context.maxUploadSize).readableBytes > 0 else { return nil }
         return try await request.decode(as: type, context: context)

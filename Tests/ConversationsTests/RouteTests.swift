@@ -22,4 +22,12 @@ import Testing
             }
         }
     }
+
+    @Test("The slow bodies that one user sends are bounded on every route")
+    func slowBodies() async throws {
+        let described = try PublicRoute.below("conversations", "blocks")
+        try await withConversation { scene in
+            try await scene.service.sendSlowBodies(to: described, token: scene.ann.token)
+        }
+    }
 }

@@ -24,4 +24,12 @@ import Testing
             }
         }
     }
+
+    @Test("The slow bodies that one user sends are bounded on every route")
+    func slowBodies() async throws {
+        let described = try Self.described()
+        try await withPhotos { scene in
+            try await scene.service.sendSlowBodies(to: described, token: scene.ann.token)
+        }
+    }
 }

@@ -21,4 +21,12 @@ import Testing
             }
         }
     }
+
+    @Test("The slow bodies that one user sends are bounded on every route")
+    func slowBodies() async throws {
+        let described = try PublicRoute.below(Self.words)
+        try await withPush { scene in
+            try await scene.service.sendSlowBodies(to: described, token: scene.ann.token)
+        }
+    }
 }

@@ -61,6 +61,17 @@ struct SocialConfiguration: Sendable {
         outsideHosts = try AddressGuard(configuration)
     }
 
+    /// The forms that are in memory at once: few have files of the largest size, and each network that a file goes to
+    /// takes a copy.
+    var formSlots: UploadSlots {
+        UploadSlots(
+            capacity: maximumUploads,
+            ofUser: 4,
+            bytes: max(PostForm.maximumFile + PostForm.maximumFields, maximumUploads * 12_582_912),
+            bytesOfUser: 2 * (PostForm.maximumFile + PostForm.maximumFields)
+        )
+    }
+
     /// What each connector is made of.
     func parts(_ connections: OutsideConnections, now: @escaping @Sendable () -> Date) -> [Network: ConnectorParts] {
         Dictionary(

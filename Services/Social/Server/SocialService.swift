@@ -69,7 +69,7 @@ package struct SocialService: SuiteService {
         )
         let identities = Identities()
         let rules = AccountRules(hosts: settings.outsideHosts, now: now)
-        reader = RequestReader(rules: rules, slots: UploadSlots(capacity: settings.maximumUploads, ofUser: 4))
+        reader = RequestReader(rules: rules, slots: settings.formSlots)
         let push = try settings.tellsPush ? PushClient(resources.neighbours.client("push")) : nil
         live = Live(
             settings.live,

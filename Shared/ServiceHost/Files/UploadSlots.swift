@@ -1,51 +1,69 @@
 import Synchronization
 package import Wire
 
-/// How many files are on their way at once, in all and of one sender; who comes past that is asked to wait.
+/// A bound on what is being sent at once, in requests and in bytes, of one user and in all.
 package final class UploadSlots: Sendable {
+    private struct Usage {
+        var requests = 0
+        var bytes = 0
+    }
+
     private struct State {
-        var taken = 0
-        var byUser: [User.ID: Int] = [:]
+        var all = Usage()
+        var byUser: [User.ID: Usage] = [:]
     }
 
     private let capacity: Int
     private let capacityOfUser: Int
+    private let bytes: Int
+    private let bytesOfUser: Int
     private let state = Mutex(State())
 
-    package init(capacity: Int, ofUser capacityOfUser: Int) {
+    package init(capacity: Int = .max, ofUser capacityOfUser: Int = .max, bytes: Int = .max, bytesOfUser: Int = .max) {
         self.capacity = capacity
         self.capacityOfUser = capacityOfUser
+        self.bytes = bytes
+        self.bytesOfUser = bytesOfUser
     }
 
-    package var taken: Int { state.withLock(\.taken) }
+    package var taken: Int { state.withLock(\.all.requests) }
 
-    /// Runs `body` in a slot.
+    /// Runs `body` in a slot, in which the request may hold so many bytes in memory.
+    ///
+    /// Of an unknown sender, nil, only the bounds for all apply.
     ///
     /// - Throws: `rateLimited` where the user has too many of them, `unavailable` where all are taken.
-    package func use<Value>(_ user: User.ID, _ body: () async throws -> Value) async throws -> Value {
-        try take(user)
-        defer { give(user) }
+    package func use<Value>(_ user: User.ID?, bytes: Int = 0, _ body: () async throws -> Value) async throws -> Value {
+        try take(user, bytes)
+        defer { give(user, bytes) }
         return try await body()
     }
 
-    private func take(_ user: User.ID) throws {
+    private func take(_ user: User.ID?, _ size: Int) throws {
         try state.withLock { state in
-            guard state.byUser[user, default: 0] < capacityOfUser else {
-                throw APIError(.rateLimited, "too_many_uploads", "you are sending \(capacityOfUser) files already")
+            let own = user.map { state.byUser[$0, default: Usage()] }
+            if let own, own.requests >= capacityOfUser || size > bytesOfUser - own.bytes {
+                let what = own.requests >= capacityOfUser ? "\(capacityOfUser) files" : "\(own.bytes) bytes"
+                let message = "you are sending \(what) already; wait until they are there"
+                throw APIError(.rateLimited, "too_many_uploads", message)
             }
-            guard state.taken < capacity else {
-                throw APIError(.unavailable, "busy", "too many files are being sent; try again")
+            guard state.all.requests < capacity, size <= bytes - state.all.bytes else {
+                throw APIError(.unavailable, "busy", "too much is being sent; try again")
             }
-            state.taken += 1
-            state.byUser[user, default: 0] += 1
+            state.all.requests += 1
+            state.all.bytes += size
+            guard let user, let own else { return }
+            state.byUser[user] = Usage(requests: own.requests + 1, bytes: own.bytes + size)
         }
     }
 
-    private func give(_ user: User.ID) {
+    private func give(_ user: User.ID?, _ size: Int) {
         state.withLock { state in
-            state.taken -= 1
-            let left = state.byUser[user, default: 1] - 1
-            state.byUser[user] = left == 0 ? nil : left
+            state.all.requests -= 1
+            state.all.bytes -= size
+            guard let user, let own = state.byUser[user] else { return }
+            let left = Usage(requests: own.requests - 1, bytes: own.bytes - size)
+            state.byUser[user] = left.requests > 0 ? left : nil
         }
     }
 }

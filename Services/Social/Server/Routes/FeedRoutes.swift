@@ -23,13 +23,14 @@ struct FeedRoutes {
     }
 
     func feed(request: Request, context: UserContext) async throws -> Reply<SocialAnswer> {
-        let asked = try await reader.read(request, context)
-        return Reply(try await reading.read(.feed, asked.reading, for: asked.asker))
+        try await reader.reading(request, context) { asked in
+            Reply(try await reading.read(.feed, asked.reading, for: asked.asker))
+        }
     }
 
     /// A post where there is `data`, else as GET.
     func feedOrPost(request: Request, context: UserContext) async throws -> Response {
-        try await reader.reading(request, context) { asked in
+        try await reader.reading(request, context, takesFiles: true) { asked in
             guard let data = asked.data else {
                 return try .json(await reading.read(.feed, asked.reading, for: asked.asker))
             }
@@ -39,33 +40,37 @@ struct FeedRoutes {
 
     /// A reply where there is `data`, else as GET.
     func threadsOrReply(request: Request, context: UserContext) async throws -> Response {
-        let asked = try await reader.read(request, context)
-        guard let data = asked.data else {
-            return try .json(await reading.read(.threads, asked.reading, for: asked.asker))
+        try await reader.reading(request, context) { asked in
+            guard let data = asked.data else {
+                return try .json(await reading.read(.threads, asked.reading, for: asked.asker))
+            }
+            return try .json(await writing.reply(data, for: asked.asker, key: asked.key))
         }
-        return try .json(await writing.reply(data, for: asked.asker, key: asked.key))
     }
 
     func threads(request: Request, context: UserContext) async throws -> Reply<SocialAnswer> {
-        let asked = try await reader.read(request, context)
-        return Reply(try await reading.read(.threads, asked.reading, for: asked.asker))
+        try await reader.reading(request, context) { asked in
+            Reply(try await reading.read(.threads, asked.reading, for: asked.asker))
+        }
     }
 
     func notifications(request: Request, context: UserContext) async throws -> Reply<SocialAnswer> {
-        let asked = try await reader.read(request, context)
-        guard asked.data == nil else {
-            throw APIError(.methodNotAllowed, "read_only", "notifications can only be read")
+        try await reader.reading(request, context) { asked in
+            guard asked.data == nil else {
+                throw APIError(.methodNotAllowed, "read_only", "notifications can only be read")
+            }
+            return Reply(try await reading.read(.notifications, asked.reading, for: asked.asker))
         }
-        return Reply(try await reading.read(.notifications, asked.reading, for: asked.asker))
     }
 
     /// A thread's messages where one is named, else the next threads.
     func messages(request: Request, context: UserContext) async throws -> Reply<SocialAnswer> {
-        let asked = try await reader.read(request, context)
-        guard let thread = asked.thread else {
-            return Reply(try await reading.read(.threads, asked.reading, for: asked.asker))
+        try await reader.reading(request, context) { asked in
+            guard let thread = asked.thread else {
+                return Reply(try await reading.read(.threads, asked.reading, for: asked.asker))
+            }
+            guard let network = asked.network else { throw APIError.missing("network") }
+            return Reply(try await reading.messages(of: thread, on: network, asked.reading, for: asked.asker))
         }
-        guard let network = asked.network else { throw APIError.missing("network") }
-        return Reply(try await reading.messages(of: thread, on: network, asked.reading, for: asked.asker))
     }
 }

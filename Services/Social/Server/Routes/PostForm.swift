@@ -8,8 +8,8 @@ import Wire
 /// A post that comes as a form: `meta` and `data` as JSON, and the files themselves as `photo` and `video`.
 struct PostForm {
     /// What a request may bring with it, in bytes: all that the gateway lets through.
-    private static let maximumFile = 25_165_824
-    private static let maximumFields = 1_048_576
+    static let maximumFile = 25_165_824
+    static let maximumFields = 1_048_576
 
     var request = SocialRequest()
     var photo: OutgoingMedia?
@@ -22,25 +22,34 @@ struct PostForm {
         request.headers[.contentType].flatMap { FieldParameters($0) }?.word == "multipart/form-data"
     }
 
+    /// Reads a form into memory; ``RequestReader`` bounds how many there are.
+    ///
+    /// - Parameters:
+    ///   - request: a form, by its type.
+    ///   - takesFiles: whether the route posts files; another refuses one before its bytes are read.
     /// - Throws: `invalid` for a form that cannot be read, `tooLarge` for one that holds too much.
-    init(_ request: Request) async throws {
+    init(_ request: Request, takesFiles: Bool) async throws {
         let type = request.headers[.contentType].flatMap { FieldParameters($0) }
         guard let boundary = type?["boundary"], let parser = MultipartParser(boundary: boundary) else {
             throw APIError.invalid("Content-Type", "a form has a boundary of 1 to 70 characters")
         }
         do {
-            try await read(MultipartReader(parser, UploadBody(request)))
+            try await read(MultipartReader(parser, UploadBody(request)), takesFiles: takesFiles)
         } catch let error as MultipartError {
             throw APIError(form: error)
         }
     }
 
-    private mutating func read(_ reader: MultipartReader<UploadBody>) async throws {
+    private mutating func read(_ reader: MultipartReader<UploadBody>, takesFiles: Bool) async throws {
         var reader = reader
         var room = (file: Self.maximumFile, fields: Self.maximumFields)
         var alts: [String: String] = [:]
         while let part = try await reader.nextPart() {
             let isFile = part.name == "photo" || part.name == "video"
+            guard takesFiles || !isFile else {
+                let message = "files are taken by POST /feed and POST /feed/schedule alone"
+                throw APIError(.unsupportedMediaType, "file_not_accepted", message, field: part.name)
+            }
             var content = ByteBuffer()
             while var bytes = try await reader.nextContent() {
                 if isFile { room.file -= bytes.readableBytes } else { room.fields -= bytes.readableBytes }

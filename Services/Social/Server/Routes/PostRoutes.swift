@@ -15,7 +15,7 @@ struct PostRoutes {
     }
 
     func schedule(request: Request, context: UserContext) async throws -> Reply<ScheduledPost> {
-        try await reader.reading(request, context) { asked in
+        try await reader.reading(request, context, takesFiles: true) { asked in
             guard let data = asked.data else { throw APIError.missing("data") }
             return Reply(try await writing.schedule(data, asked.files, for: asked.asker, at: asked.at))
         }

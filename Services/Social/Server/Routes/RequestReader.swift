@@ -26,8 +26,8 @@ struct RequestReader: Sendable {
     let rules: AccountRules
     let slots: UploadSlots
 
-    func read(_ request: Request, _ context: UserContext) async throws -> Asked {
-        let form = PostForm.isForm(request) ? try await PostForm(request) : nil
+    private func read(_ request: Request, _ context: UserContext, takesFiles: Bool) async throws -> Asked {
+        let form = PostForm.isForm(request) ? try await PostForm(request, takesFiles: takesFiles) : nil
         let body = if let form { form.request } else { try await Self.body(of: request, context) }
         let network = try request.query("network") ?? body.network
         let limit = try body.limit.map { try Self.checked($0) } ?? 20
@@ -61,14 +61,22 @@ struct RequestReader: Sendable {
         return asker
     }
 
-    /// Reads a request that may bring files and does what it asks for; files are held in memory, so there are few at once.
+    /// Reads a request and does what it asks for.
+    ///
+    /// A form is in memory until that is done, so there are few at once, of one user and in all; `takesFiles` says whether
+    /// it may bring files.
     func reading<Value>(
         _ request: Request,
         _ context: UserContext,
+        takesFiles: Bool = false,
         _ body: (Asked) async throws -> Value
     ) async throws -> Value {
-        guard PostForm.isForm(request) else { return try await body(read(request, context)) }
-        return try await slots.use(context.user) { try await body(read(request, context)) }
+        guard PostForm.isForm(request) else { return try await body(read(request, context, takesFiles: false)) }
+        let most = (takesFiles ? PostForm.maximumFile : 0) + PostForm.maximumFields
+        let length = request.headers[.contentLength].flatMap { Int($0) } ?? most
+        return try await slots.use(context.user, bytes: min(max(0, length), most)) {
+            try await body(read(request, context, takesFiles: takesFiles))
+        }
     }
 
     /// A body that may be left out, also of a GET.

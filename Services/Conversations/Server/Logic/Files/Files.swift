@@ -26,7 +26,7 @@ struct Files: Sendable {
     let links: FileLinks
     let slots: UploadSlots
     /// For bodies of JSON with a file in them, which are in memory as a whole: some 40 MB each.
-    let textSlots = UploadSlots(capacity: 8, ofUser: 2)
+    let textSlots = UploadSlots(capacity: 4, ofUser: 2)
     /// In bytes.
     let limit: Int64
     let logger: Logger

@@ -80,7 +80,8 @@ struct Schedule: Sendable {
         let store = PostStore(db: database)
         while true {
             let end = now().addingTimeInterval(Self.claim)
-            let due = try await store.claimDue(now: now(), until: end, limit: 8)
+            // The files of each are read back into memory.
+            let due = try await store.claimDue(now: now(), until: end, limit: 3)
             guard !due.isEmpty else { return }
             await withTaskGroup(of: Void.self) { tasks in
                 for post in due { tasks.addTask { await self.post(post) } }

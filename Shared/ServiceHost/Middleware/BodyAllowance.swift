@@ -1,0 +1,60 @@
+import HTTPTypes
+import Hummingbird
+import Wire
+
+/// Bounds the request bodies that are in memory at once, of one user and in all.
+///
+/// A body counts from its head to the end of the answer with its declared length, and with ``SuiteLimits/body`` where it
+/// declares more or none: a handler that reads more than that has slots of its own. A slow client pays with its own
+/// share, because the length counts before the first byte arrives.
+struct BodyAllowance<Context: RequestContext>: RouterMiddleware {
+    /// A smaller body is never refused for what others send.
+    private static var small: Int { 65_536 }
+
+    private let shares: UploadSlots
+    private let large: UploadSlots
+    private let user: @Sendable (Context) -> User.ID?
+
+    /// - Parameters:
+    ///   - large: the bound on all bodies that are not small.
+    ///   - maximum: bytes of all bodies of one user.
+    ///   - user: the sender; nil where nobody is known.
+    init(large: UploadSlots, ofUser maximum: Int = .max, user: @escaping @Sendable (Context) -> User.ID?) {
+        shares = UploadSlots(bytesOfUser: maximum)
+        self.large = large
+        self.user = user
+    }
+
+    func handle(
+        _ request: Request,
+        context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        let bytes = Self.bytes(of: request)
+        guard bytes > 0 else { return try await next(request, context) }
+        return try await shares.use(user(context), bytes: bytes) {
+            // A file goes to its store as it arrives, and is not in memory.
+            guard bytes > Self.small, !request.bringsFile else { return try await next(request, context) }
+            return try await large.use(nil, bytes: bytes) { try await next(request, context) }
+        }
+    }
+
+    /// How much of a body may be in memory.
+    private static func bytes(of request: Request) -> Int {
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }) {
+            return min(max(0, length), SuiteLimits.body)
+        }
+        return request.headers.contains(.transferEncoding) ? SuiteLimits.body : 0
+    }
+}
+
+extension Request {
+    /// Whether the body is a file, or a form that may hold one, by its type; routes that take one have upload slots.
+    var bringsFile: Bool {
+        guard let type = headers[.contentType]?.lowercased() else { return false }
+        return [
+            "multipart/", "image/", "video/", "audio/", "application/octet-stream", "application/offset+octet-stream",
+        ]
+        .contains { type.hasPrefix($0) }
+    }
+}

@@ -1,0 +1,128 @@
+import HTTPTypes
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// Requests that send their head and a little of a large body, and then wait: what a slow or malicious client does.
+package struct SlowUploads: Sendable {
+    /// Those that were answered before their body was there, by status.
+    package let answered: [Int: Int]
+    /// Those that are neither answered nor closed: their bodies have a place in the service's memory.
+    package let held: Int
+
+    /// Opens so many of the same request, and waits until no more than `most` are held.
+    ///
+    /// `length` is what the body declares, nil sends it in chunks; `start` are its first bytes.
+    ///
+    /// - Throws: `TestSupportError` where more are held for a minute.
+    package static func open(
+        _ method: String,
+        _ path: String,
+        at port: Int,
+        fields: [String: String],
+        length: Int?,
+        start: String,
+        count: Int,
+        holdingAtMost most: Int
+    ) async throws -> SlowUploads {
+        var head = "\(method) \(path) HTTP/1.1\r\nhost: localhost\r\n"
+        for (name, value) in fields { head += "\(name): \(value)\r\n" }
+        if let length {
+            head += "content-length: \(length)\r\n\r\n\(start)"
+        } else {
+            head += "transfer-encoding: chunked\r\n\r\n\(String(start.utf8.count, radix: 16))\r\n\(start)\r\n"
+        }
+        let answers = Answers()
+        var channels: [any Channel] = []
+        for _ in 0..<count {
+            let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(AnswerReader(answers))
+                    }
+                }
+                .connect(host: "127.0.0.1", port: port).get()
+            try await channel.writeAndFlush(ByteBuffer(string: head)).get()
+            channels.append(channel)
+        }
+        do {
+            try await eventually("held for at most \(most): \(method) \(path)") { answers.count >= count - most }
+        } catch {
+            await close(channels)
+            throw error
+        }
+        let statuses = answers.statuses.withLock { $0 }
+        await close(channels)
+        return SlowUploads(
+            answered: Dictionary(statuses.map { ($0, 1) }, uniquingKeysWith: +),
+            held: count - statuses.count
+        )
+    }
+
+    private static func close(_ channels: [any Channel]) async {
+        for channel in channels { try? await channel.close().get() }  // Closed already is closed.
+    }
+
+    private final class Answers: Sendable {
+        /// 0 where a connection ended without an answer.
+        let statuses = Mutex<[Int]>([])
+
+        var count: Int { statuses.withLock { $0.count } }
+    }
+
+    private final class AnswerReader: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let answers: Answers
+        private var text = ""
+        private var isDone = false
+
+        init(_ answers: Answers) { self.answers = answers }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            guard !isDone else { return }
+            text += String(buffer: unwrapInboundIn(data))
+            guard text.contains("\r\n") else { return }
+            let words = text.prefix { $0 != "\r\n" }.split(separator: " ")
+            finish(words.count > 1 ? Int(words[1]) ?? 0 : 0)
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            if !isDone { finish(0) }
+            context.fireChannelInactive()
+        }
+
+        private func finish(_ status: Int) {
+            isDone = true
+            answers.statuses.withLock { $0.append(status) }
+        }
+    }
+}
+
+extension TestService {
+    /// Sends slow bodies of JSON, of almost a megabyte each, to every route.
+    ///
+    /// - Parameters:
+    ///   - routes: those of the service.
+    ///   - token: of the one user who sends them all.
+    ///   - most: how many may be held of each route.
+    /// - Throws: `TestSupportError` for a route that goes on to hold more.
+    package func sendSlowBodies(to routes: [PublicRoute], token: String, holdingAtMost most: Int = 9) async throws {
+        try await served { port in
+            for route in routes.sorted(by: { $0.description < $1.description }) {
+                for length in [1_000_000, nil] {
+                    _ = try await SlowUploads.open(
+                        route.method.rawValue,
+                        route.path,
+                        at: port,
+                        fields: ["authorization": "Bearer \(token)", "content-type": "application/json"],
+                        length: length,
+                        start: "{",
+                        count: most + 3,
+                        holdingAtMost: most
+                    )
+                }
+            }
+        }
+    }
+}
