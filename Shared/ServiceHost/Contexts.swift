@@ -120,10 +120,6 @@ package struct NeighbourContext: ChildRequestContext {
 package enum SuiteLimits {
     /// The most of a JSON body that is read, in bytes: 64 kB of text, each byte escaped, and room for the rest.
     package static let body = 1_048_576
-    /// The most that bodies of over 64 kB have in memory at once, in bytes; decoded JSON takes several times as much.
-    static let bodies = 33_554_432
-    /// The same of senders without a credential.
-    static let openBodies = 8_388_608
 }
 
 /// Where a service's routes go.

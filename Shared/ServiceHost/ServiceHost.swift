@@ -103,10 +103,10 @@ package enum ServiceHost {
         HealthRoutes(database: database, verifier: verifier, metrics: metrics, drain: drain).add(to: router)
         let open = router.group()
             .add(middleware: ReadCredential(verifier: verifier, isRequired: false))
-            .add(middleware: BodyAllowance(large: UploadSlots(bytes: SuiteLimits.openBodies)) { _ in nil })
+            .add(middleware: BodyAllowance(large: UploadSlots(bytes: BodyLimits.openLarge)) { _ in nil })
         // Each file on its way counts as one body, and there is room for one more that is none.
-        let share = try (configuration.number("UPLOADS_MAX_USER", default: 8, in: 1...100_000) + 1) * SuiteLimits.body
-        let large = UploadSlots(bytes: SuiteLimits.bodies)
+        let share = try (configuration.number("UPLOADS_MAX_USER", default: 8, in: 1...100_000) + 1) * BodyLimits.one
+        let large = UploadSlots(bytes: BodyLimits.large)
         let user = router.group()
             .add(middleware: ReadCredential(verifier: verifier, isRequired: true))
             .group(context: UserContext.self)

@@ -2,9 +2,19 @@ import HTTPTypes
 import Hummingbird
 import Wire
 
+/// How much of request bodies is in memory, in bytes.
+enum BodyLimits {
+    /// The most that a handler collects of one, but where it has slots of its own.
+    static let one = 1_048_576
+    /// The most that bodies of over 64 kB have at once; decoded JSON takes several times as much.
+    static let large = 33_554_432
+    /// The same of senders without a credential.
+    static let openLarge = 8_388_608
+}
+
 /// Bounds the request bodies that are in memory at once, of one user and in all.
 ///
-/// A body counts from its head to the end of the answer with its declared length, and with ``SuiteLimits/body`` where it
+/// A body counts from its head to the end of the answer with its declared length, and with ``BodyLimits/one`` where it
 /// declares more or none: a handler that reads more than that has slots of its own. A slow client pays with its own
 /// share, because the length counts before the first byte arrives.
 struct BodyAllowance<Context: RequestContext>: RouterMiddleware {
@@ -42,9 +52,9 @@ struct BodyAllowance<Context: RequestContext>: RouterMiddleware {
     /// How much of a body may be in memory.
     private static func bytes(of request: Request) -> Int {
         if let length = request.headers[.contentLength].flatMap({ Int($0) }) {
-            return min(max(0, length), SuiteLimits.body)
+            return min(max(0, length), BodyLimits.one)
         }
-        return request.headers.contains(.transferEncoding) ? SuiteLimits.body : 0
+        return request.headers.contains(.transferEncoding) ? BodyLimits.one : 0
     }
 }
 
