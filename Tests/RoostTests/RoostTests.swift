@@ -145,6 +145,41 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
         }
     }
 
+    @Test("Auth and social encrypt with keys of their own, and the shared key of earlier releases still decrypts")
+    func encryptionKeys() throws {
+        func keys(_ given: [String: String], _ kept: [String: String]) throws -> [String?] {
+            let settings = SuiteSettings(given: given, secrets: Secrets(values: kept))
+            return try ["auth", "social", "photos"].map { name in
+                let instance = try #require(try settings.instances().first { $0.name == name })
+                let environment = try settings.environment(of: instance, databaseURL: nil)
+                #expect(environment.keys.allSatisfy { !$0.hasSuffix("_TOKEN_ENCRYPTION_KEY") })
+                return environment["TOKEN_ENCRYPTION_KEY"]
+            }
+        }
+        let own = ["AUTH_TOKEN_ENCRYPTION_KEY": "a", "SOCIAL_TOKEN_ENCRYPTION_KEY": "s"]
+        #expect(try keys([:], own) == ["a", "s", nil])
+        #expect(try keys([:], own.merging(["TOKEN_ENCRYPTION_KEY": "old"]) { $1 }) == ["a,old", "s,old", nil])
+        #expect(try keys(["TOKEN_ENCRYPTION_KEY": "old"], [:]) == ["old", "old", nil])
+        #expect(try keys(["TOKEN_ENCRYPTION_KEY": ""], own) == ["a", "s", nil])
+    }
+
+    @Test("An upgrade makes the missing keys and keeps the shared one; an operator's shared key stays the only one")
+    func upgradedKeys() throws {
+        try withFolder { folder in
+            let workspace = try Workspace(root: folder)
+            try FileManager.default.createDirectory(atPath: workspace.folder, withIntermediateDirectories: true)
+            let given = try Secrets.prepare(in: workspace, environment: ["TOKEN_ENCRYPTION_KEY": "the operator's"])
+            #expect(given.values["TOKEN_ENCRYPTION_KEY"] == "the operator's")
+            #expect(given.values["AUTH_TOKEN_ENCRYPTION_KEY"] == nil)
+
+            try EnvironmentFile(path: workspace.secretsFile).write(["TOKEN_ENCRYPTION_KEY": "old"], heading: "")
+            let upgraded = try Secrets.prepare(in: workspace, environment: [:]).values
+            #expect(upgraded["TOKEN_ENCRYPTION_KEY"] == "old")
+            let own = ["AUTH_TOKEN_ENCRYPTION_KEY", "SOCIAL_TOKEN_ENCRYPTION_KEY"].compactMap { upgraded[$0] }
+            #expect(Set(own).count == 2 && !own.contains("old"))
+        }
+    }
+
     @Test func pushHearsWhatHappensUnlessTheOperatorSaysWhoDoes() throws {
         for (given, expected) in [([:], "session.ended=push"), (["EVENT_SUBSCRIBERS": "a=b"], "a=b")] {
             let settings = try settings(given)

@@ -92,8 +92,11 @@ struct MachineChecks: Sendable {
                     )
             )
         }
-        for key in ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY"] {
-            guard let value = settings.secret(key), !value.isEmpty else {
+        let encryption = SuiteProgram.all.compactMap { program in
+            program.encryptionKey.map { ($0, settings.encryptionKeys(of: program)) }
+        }
+        for (key, value) in [("SERVICE_SECRET", settings.secret("SERVICE_SECRET"))] + encryption {
+            guard let value, !value.isEmpty else {
                 findings.append(
                     exists
                         ? .failure("\(key) is not set", "bring back \(path) from a backup, or set it")

@@ -72,6 +72,10 @@ struct SuiteProgram: Hashable, Sendable {
     /// Its user in the database; of its own name, since users belong to a whole server.
     var role: String { "roost_\(name)" }
     var passwordKey: String { "DATABASE_PASSWORD_\(name.uppercased())" }
+    /// The setting of the key that it alone encrypts with; nil for a program that encrypts nothing.
+    var encryptionKey: String? {
+        secrets.contains("TOKEN_ENCRYPTION_KEY") ? "\(name.uppercased())_TOKEN_ENCRYPTION_KEY" : nil
+    }
     /// The setting that gives it a database of its own.
     var databaseKey: String { "\(name.uppercased())_DATABASE_URL" }
 }

@@ -109,6 +109,7 @@ struct SuiteSettings: Sendable {
         for program in SuiteProgram.all {
             environment[program.databaseKey] = nil
             environment[program.passwordKey] = nil
+            if let key = program.encryptionKey { environment[key] = nil }
             if let key = program.urlKey {
                 environment[key] = addresses(of: program).joined(separator: ",")
             }
@@ -116,6 +117,7 @@ struct SuiteSettings: Sendable {
         for key in Set(SuiteProgram.all.flatMap(\.secrets)) {
             environment[key] = instance.program.secrets.contains(key) ? secret(key) : nil
         }
+        environment["TOKEN_ENCRYPTION_KEY"] = encryptionKeys(of: instance.program)
         environment["DEMO_PASSWORD"] = nil
         if instance.program.urlKey != nil { environment["TLS_KEY"] = nil }
         if instance.program == .sandbox { environment["SANDBOX_FOLDER"] = given["SANDBOX_FOLDER"] ?? ".roost/sandbox" }
@@ -139,6 +141,15 @@ struct SuiteSettings: Sendable {
 
     /// A secret by its setting's name.
     func secret(_ key: String) -> String? { given[key] ?? secrets.values[key] }
+
+    /// The keys that a program encrypts with, comma-separated; nil where there is none.
+    ///
+    /// The first is the program's own. The key that auth and social shared in earlier releases still decrypts.
+    func encryptionKeys(of program: SuiteProgram) -> String? {
+        guard let own = program.encryptionKey else { return nil }
+        let keys = [own, "TOKEN_ENCRYPTION_KEY"].compactMap(secret).filter { !$0.isEmpty }
+        return keys.isEmpty ? nil : keys.joined(separator: ",")
+    }
 
     /// Where the gateway answers to this machine.
     func gatewayURL() throws -> String {

@@ -15,9 +15,10 @@ struct Secrets: Sendable {
     /// Reads the secrets and makes those that are missing; what the operator has set wins and is not kept.
     static func prepare(in workspace: Workspace, environment: [String: String]) throws -> Secrets {
         let known = try known(in: workspace).values
-        let given = environment.filter { names.contains($0.key) && !$0.value.isEmpty }
+        let given = environment.filter { (names + [sharedKey]).contains($0.key) && !$0.value.isEmpty }
         let hasData = FileManager.default.fileExists(atPath: "\(workspace.postgres)/data")
-        if known["TOKEN_ENCRYPTION_KEY"] == nil, hasData, given["TOKEN_ENCRYPTION_KEY"] == nil {
+        let hasKeys = (encryptionKeys + [sharedKey]).contains { known[$0] != nil || given[$0] != nil }
+        if !hasKeys, hasData {
             throw Workspace.Problem(
                 """
                 \(workspace.secretsFile) is gone, and what is encrypted in \(workspace.postgres) cannot be read without it.
@@ -27,6 +28,8 @@ struct Secrets: Sendable {
         }
         var values = known
         for name in names where values[name] == nil && given[name] == nil {
+            // An operator who sets the shared key keeps that one: nothing is encrypted with a key that they do not have.
+            if encryptionKeys.contains(name), given[sharedKey] != nil { continue }
             values[name] = random(name)
         }
         if values != known { try keep(values, in: workspace) }
@@ -57,8 +60,11 @@ struct Secrets: Sendable {
         Secrets(values: Dictionary(uniqueKeysWithValues: names.map { ($0, random($0)) }))
     }
 
+    /// The key that auth and social shared in earlier releases; it still decrypts where it is set.
+    private static let sharedKey = "TOKEN_ENCRYPTION_KEY"
+    private static let encryptionKeys = SuiteProgram.all.compactMap(\.encryptionKey)
     private static let names =
-        ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY", "VAPID_PRIVATE_KEY"]
+        ["SERVICE_SECRET", "VAPID_PRIVATE_KEY"] + encryptionKeys
         + SuiteProgram.all.filter(\.hasDatabase).map(\.passwordKey)
 
     /// A password in hex, which a URL takes as it is; a key of P-256 in base64url; anything else in base64.
