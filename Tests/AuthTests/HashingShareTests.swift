@@ -52,6 +52,14 @@ import Wire
         }
     }
 
+    private final class Flag: Sendable {
+        private let value = Mutex(false)
+
+        var isSet: Bool { value.withLock { $0 } }
+
+        func set() { value.withLock { $0 = true } }
+    }
+
     /// Adds jobs one after another, so that their order in the queue is known.
     private func add(
         _ names: [String],
@@ -63,12 +71,12 @@ import Wire
         for name in names {
             let before = queue.threads.waiting
             let job = queue.job(name, from: address, account: account)
-            let isDone = Mutex(false)
+            let isDone = Flag()
             Task {
                 _ = await job.result
-                isDone.withLock { $0 = true }
+                isDone.set()
             }
-            try await eventually { queue.threads.waiting > before || isDone.withLock { $0 } }
+            try await eventually { queue.threads.waiting > before || isDone.isSet }
             jobs.append(job)
         }
         return jobs
@@ -134,11 +142,11 @@ import Wire
         let settings = ["HASHING_THREADS": "1", "LOGINS_PER_MINUTE": "0"]
         try await withAuth(settings: settings) { auth in
             for name in ["eve", "victim"] { _ = try await auth.register(name) }
-            let isOver = Mutex(false)
+            let isOver = Flag()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for _ in 0..<90 {
                     tasks.addTask {
-                        while !isOver.withLock({ $0 }) { _ = try await auth.login("eve", address: "198.51.100.1") }
+                        while !isOver.isSet { _ = try await auth.login("eve", address: "198.51.100.1") }
                     }
                 }
                 var succeeded = 0
@@ -146,7 +154,7 @@ import Wire
                     let answer = try await auth.login("victim", address: "203.0.113.7")
                     succeeded += answer.status == 200 ? 1 : 0
                 }
-                isOver.withLock { $0 = true }
+                isOver.set()
                 try await tasks.waitForAll()
                 #expect(succeeded >= 18)
             }
