@@ -16,11 +16,10 @@ COPY . .
 ARG PROGRAMS="auth conversations photos push social image-worker gateway roost sandbox"
 # As `make programs` has them: docs/decisions/0007.
 ARG FLAGS="-Xswiftc -enforce-exclusivity=unchecked"
-# The caches make the next build as quick as one outside of a container. ONLY_TESTS=none leaves the tests out.
+# The caches make the next build as quick as one outside of a container.
 RUN --mount=type=cache,target=/roost/.build,sharing=locked \
     --mount=type=cache,target=/root/.cache/org.swift.swiftpm,sharing=locked \
-    export ONLY_TESTS=none \
-    && for program in $PROGRAMS; do swift build --configuration release $FLAGS --product $program || exit 1; done \
+    PROGRAMS_ONLY=1 swift build --configuration release $FLAGS \
     && mkdir -p /image/usr/local/bin \
     && for program in $PROGRAMS; do strip --output-file=/image/usr/local/bin/$program .build/release/$program || exit 1; done
 

@@ -410,6 +410,12 @@ let package = Package(
         + sandbox()
 )
 
+// `PROGRAMS_ONLY=1 swift build` builds what a deployment runs, and neither tests nor the programs of bench/.
+if asked("PROGRAMS_ONLY") {
+    let others = ["TestSupport", "socketio-echo", "socket-load", "push-load", "image-load"]
+    package.targets.removeAll { $0.type == .test || others.contains($0.name) }
+}
+
 // `ONLY_TESTS=AuthTests swift build --product RoostPackageTests` builds one test target with what it needs.
 if let only = Context.environment["ONLY_TESTS"] {
     package.targets.removeAll { $0.type == .test && $0.name != only }
