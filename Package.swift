@@ -341,7 +341,10 @@ let package = Package(
         + tests("LocalPostgresTests", ["ChildProcesses", "LocalPostgres", .logging])
         + tests(
             "RoostTests",
-            ["Blobs", "ChildProcesses", "ConversationsAPI", "PushAPI", "SocialAPI", "TestSupport", "Wire", "roost"]
+            [
+                "Blobs", "ChildProcesses", "ConversationsAPI", "Credentials", "PushAPI", "SocialAPI", "TestSupport",
+                "Wire", "roost",
+            ]
         )
         + tests(
             "SuiteTests",

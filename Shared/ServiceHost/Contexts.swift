@@ -97,19 +97,12 @@ package struct ServerContext: ChildRequestContext, IdentifiedContext {
 package struct NeighbourContext: ChildRequestContext {
     package var coreContext: CoreRequestContextStorage
     package let requestID: String
-    /// The name of the service that asks; set by `RequireNeighbour`.
+    /// The name of the service that asks; set by `ReadServiceToken`.
     package var caller = ""
 
     package init(context: SuiteContext) throws {
         coreContext = context.coreContext
         requestID = context.requestID
-    }
-
-    /// - Throws: `forbidden` for another service.
-    package func requireOperator() throws {
-        guard caller == "roost" else {
-            throw APIError(.forbidden, "operator_only", "this is done by the operator's command")
-        }
     }
 
     package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
@@ -130,8 +123,28 @@ package struct SuiteRoutes {
     package let user: any RouterMethods<UserContext>
     /// For an application's own server and for administrators; anybody else gets 403.
     package let server: any RouterMethods<ServerContext>
-    /// Below `/internal`, for other services.
-    package let neighbour: any RouterMethods<NeighbourContext>
-    /// For other services too, at paths that a standard names; anybody else gets 403.
-    package let service: any RouterMethods<NeighbourContext>
+    let internalRoutes: RouterGroup<NeighbourContext>
+    let standardRoutes: RouterGroup<NeighbourContext>
+
+    /// Routes below `/internal` for the listed callers; every other caller gets 403.
+    package func internalRoutes(from callers: Set<InternalCaller>) -> any RouterMethods<NeighbourContext> {
+        internalRoutes.group().add(middleware: RequireCaller(callers: callers))
+    }
+
+    /// Routes for the listed callers at a path that a standard names; every other caller gets 403.
+    package func standardRoutes(from callers: Set<InternalCaller>) -> any RouterMethods<NeighbourContext> {
+        standardRoutes.group().add(middleware: RequireCaller(callers: callers))
+    }
+}
+
+/// A process that calls internal routes.
+package enum InternalCaller: String, CaseIterable, Sendable {
+    case auth, conversations, gateway, photos, push, social
+    /// The command `roost`, with the operator's key.
+    case operatorCommand = "roost"
+}
+
+extension Set<InternalCaller> {
+    /// The five services behind the gateway.
+    package static var services: Self { [.auth, .conversations, .photos, .push, .social] }
 }

@@ -72,6 +72,6 @@ struct EchoService: SuiteService {
         routes.server.post("orders") { _, context in
             Word(word: "\(context.application)\(context.isAdmin ? " by an administrator" : "")")
         }
-        routes.neighbour.get("caller") { _, context in Word(word: context.caller) }
+        routes.internalRoutes(from: [.push]).get("caller") { _, context in Word(word: context.caller) }
     }
 }

@@ -114,7 +114,10 @@ private struct WipingService: SuiteService {
             try await database.first("SELECT FROM names WHERE name = \(erasure.user.user)", as: { _ in true }) == nil
         }
         self.erasures = erasures
-        consumer = EventConsumer(database: database, logger: logger).on(PersonLeft.self) { left, event, db in
+        consumer = EventConsumer(database: database, logger: logger).on(PersonLeft.self, from: [.auth]) {
+            left,
+            event,
+            db in
             let user = User.ID(application: "roost", user: left.user)
             try await erasures.begin(user, left.departure, at: event.at, in: db)
         }

@@ -134,7 +134,7 @@ package struct ConversationsService: SuiteService {
             isGone: departures.isGone
         )
         news = EventConsumer(database: resources.database, logger: resources.logger, now: resources.now)
-            .on(UserDeleted.self) { deleted, event, db in
+            .on(UserDeleted.self, from: [.auth]) { deleted, event, db in
                 try await departures.begin(deleted, event, in: db)
                 try await erasures.begin(deleted.user, deleted.departure, at: event.at, in: db)
             }

@@ -1,4 +1,5 @@
 import ChildProcesses
+import Credentials
 import Foundation
 import Glibc
 import LocalPostgres
@@ -92,7 +93,9 @@ struct MachineChecks: Sendable {
                     )
             )
         }
-        for key in ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY"] {
+        let holdsAllKeys = (settings.given["SERVICE_PUBLIC_KEYS"] ?? "").isEmpty
+        let serviceKeys = (holdsAllKeys ? ServiceKeys.names : ["roost"]).map(ServiceKeys.setting)
+        for key in serviceKeys + ["TOKEN_ENCRYPTION_KEY"] {
             guard let value = settings.secret(key), !value.isEmpty else {
                 findings.append(
                     exists

@@ -1,4 +1,5 @@
 import ChildProcesses
+import Credentials
 import Foundation
 
 /// The settings of a run: the environment, then `.env`, then what `roost` itself has made.
@@ -116,6 +117,12 @@ struct SuiteSettings: Sendable {
         for key in Set(SuiteProgram.all.flatMap(\.secrets)) {
             environment[key] = instance.program.secrets.contains(key) ? secret(key) : nil
         }
+        for name in ServiceKeys.names { environment[ServiceKeys.setting(of: name)] = nil }
+        environment["SERVICE_SECRET"] = nil
+        if let key = instance.program.serviceKeyKey {
+            environment["SERVICE_KEY"] = secret(key)
+            environment["SERVICE_PUBLIC_KEYS"] = try servicePublicKeys()
+        }
         environment["DEMO_PASSWORD"] = nil
         if instance.program.urlKey != nil { environment["TLS_KEY"] = nil }
         if instance.program == .sandbox { environment["SANDBOX_FOLDER"] = given["SANDBOX_FOLDER"] ?? ".roost/sandbox" }
@@ -136,6 +143,18 @@ struct SuiteSettings: Sendable {
         "device.noticed=push",
         "user.changed=photos", "user.blocked=photos", "user.unblocked=photos", "broadcast.live=push",
     ].joined(separator: ",")
+
+    /// The public keys by which the processes recognise each other, as a process is given them.
+    func servicePublicKeys() throws -> String {
+        if let keys = given["SERVICE_PUBLIC_KEYS"], !keys.isEmpty { return keys }
+        let names = ServiceKeys.names.compactMap { name in secret(ServiceKeys.setting(of: name)).map { (name, $0) } }
+        let keys = Dictionary(uniqueKeysWithValues: names).filter { !$0.value.isEmpty }
+        do {
+            return try ServiceKeys.publicKeys(of: keys)
+        } catch {
+            throw Workspace.Problem("A service key in .env or .roost/secrets.env is malformed: \(error)")
+        }
+    }
 
     /// A secret by its setting's name.
     func secret(_ key: String) -> String? { given[key] ?? secrets.values[key] }

@@ -1,3 +1,4 @@
+import Credentials
 import Crypto
 import Foundation
 import Wire
@@ -26,7 +27,10 @@ struct Secrets: Sendable {
             )
         }
         var values = known
+        // Where the operator distributes public keys, the private ones are not kept here.
+        let hasKeys = environment["SERVICE_PUBLIC_KEYS"]?.isEmpty == false
         for name in names where values[name] == nil && given[name] == nil {
+            if hasKeys, name.hasSuffix(ServiceKeys.settingSuffix) { continue }
             values[name] = random(name)
         }
         if values != known { try keep(values, in: workspace) }
@@ -58,11 +62,12 @@ struct Secrets: Sendable {
     }
 
     private static let names =
-        ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY", "VAPID_PRIVATE_KEY"]
+        ["TOKEN_ENCRYPTION_KEY", "VAPID_PRIVATE_KEY"] + ServiceKeys.names.map(ServiceKeys.setting)
         + SuiteProgram.all.filter(\.hasDatabase).map(\.passwordKey)
 
     /// A password in hex, which a URL takes as it is; a key of P-256 in base64url; anything else in base64.
     private static func random(_ name: String) -> String {
+        if name.hasSuffix(ServiceKeys.settingSuffix) { return ServiceKeys.generate() }
         if name == "VAPID_PRIVATE_KEY" { return Base64URL.encode(P256.Signing.PrivateKey().rawRepresentation) }
         let key = randomKey()
         return name.hasPrefix("DATABASE_PASSWORD")

@@ -41,7 +41,7 @@ struct PipelineScene: Sendable {
             database: database.pool,
             providers: provider,
             settings: settings,
-            cursors: CursorSigner(secret: "cursors"),
+            cursors: CursorSigner(secrets: ["cursors"]),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             now: clock.read
         )
