@@ -24,6 +24,8 @@ public final class Socket: @unchecked Sendable {
 
     // On the connection's loop alone.
     var rooms: [RoomOnLoop] = []
+    /// A callback has disconnected it: what its client said meanwhile is not passed on.
+    private var isEnding = false
     private var seenSerial: UInt64 = 0
     private var seenBytes = 0
     private var awaited: AwaitedAnswers?
@@ -101,8 +103,11 @@ public final class Socket: @unchecked Sendable {
     ///
     /// - Parameter close: whether the whole connection ends, with all its namespaces.
     public func disconnect(close: Bool = false) {
-        // The callback that decides about it may refuse it so; then it is never connected.
-        if eventLoop.inEventLoop, !isConnected { state.store(2, ordering: .releasing) }
+        if eventLoop.inEventLoop {
+            isEnding = true
+            // The callback that decides about it may refuse it so; then it is never connected.
+            if !isConnected { state.store(2, ordering: .releasing) }
+        }
         connection.loop.perform { self.disconnectNow(close: close) }
     }
 
@@ -200,7 +205,7 @@ extension Socket {
     }
 
     func received(_ event: String, _ arguments: SocketArguments, _ leases: [PayloadLease], id: UInt64?) {
-        guard let body = handlers.events[event] ?? handlers.anyOther else { return }
+        guard !isEnding, let body = handlers.events[event] ?? handlers.anyOther else { return }
         let acknowledgement = id.map { SocketAcknowledgement(socket: self, id: $0) }
         body(self, SocketEvent(name: event, arguments: arguments, acknowledgement: acknowledgement, leases: leases))
     }
