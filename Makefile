@@ -18,7 +18,7 @@ ifdef CI
 export WARNINGS_AS_ERRORS := 1
 endif
 
-.PHONY: up test recorded vectors clients build lint format bench soak doctor check-monitoring compose programs dependencies
+.PHONY: up test recorded vectors clients build lint format bench soak storm doctor check-monitoring compose programs dependencies
 
 up: programs ; exec .build/release/roost up
 
@@ -33,6 +33,9 @@ format: ; $(SWIFT_FORMAT) format --in-place --recursive $(SOURCES)
 bench: programs
 	swift build -c release $(FLAGS_release)
 	bench/run $(ARGUMENTS)
+
+# Clients that are killed, over and over: `make storm STORM_SECONDS=600`.
+storm: ; $(MAKE) bench ARGUMENTS=storms
 
 # One at a time: what is felt within a second has the machine's cores for itself.
 soak: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 1

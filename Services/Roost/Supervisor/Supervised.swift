@@ -103,11 +103,12 @@ final class Supervised: Sendable {
 
     @discardableResult
     private func beginStopping() -> ChildProcess? {
-        state.withLock { state in
+        let (child, pause) = state.withLock { state in
             state.isStopping = true
-            state.pause?.cancel()
-            return state.child
+            return (state.child, state.pause)
         }
+        pause?.cancel()
+        return child
     }
 
     private func adopt(_ child: ChildProcess) {

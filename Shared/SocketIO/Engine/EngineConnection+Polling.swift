@@ -67,21 +67,22 @@ extension EngineConnection {
         }
     }
 
-    /// Goes on with a body, unless the client has to wait.
+    /// Takes the next packet of a body, unless the client has to wait.
     func continuePost() {
-        defer { lease = nil }
-        while holds == 0, isOpen, polling?.post != nil {
-            do {
-                if let packet = try polling?.post?.reader.next() {
-                    lease = polling?.post?.lease
-                    receive(packet)
-                } else {
-                    polling?.post?.exchange.answer(.ok)
-                    polling?.post = nil
-                }
-            } catch {
-                closeNow(.parseError)
+        guard holds == 0, isOpen, polling?.post != nil else { return }
+        do {
+            if let packet = try polling?.post?.reader.next() {
+                lease = polling?.post?.lease
+                receive(packet)
+                lease = nil
+                // Behind what the callback asked for: it may hold back the next packet, or close the connection.
+                loop.perform { self.continuePost() }
+            } else {
+                polling?.post?.exchange.answer(.ok)
+                polling?.post = nil
             }
+        } catch {
+            closeNow(.parseError)
         }
     }
 
