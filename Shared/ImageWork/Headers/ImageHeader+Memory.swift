@@ -1,6 +1,8 @@
 extension ImageHeader {
     /// What any image takes, in bytes: stacks, rows on their way from one size to the next, and what is written.
     private static let base = 100_000_000
+    /// What sequential JPEGs and most PNGs need, in bytes; given before the header is known.
+    package static let usualMemory = 110_000_000
     /// How many rows of a PNG are kept at most until the smaller picture has one of its own.
     private static let mostRows = 600
 
@@ -10,7 +12,7 @@ extension ImageHeader {
     ///
     /// - Parameter animationPixels: the most that all its frames have together once they are fitted.
     /// - Returns: bytes.
-    func memory(animationPixels: Int) -> Int {
+    package func memory(animationPixels: Int) -> Int {
         let rows = type == .png && bytesHeldPerPixel == 0 ? min(height, Self.mostRows) * width * 3 : 0
         let moving = frames > 1 ? animationPixels * 5 : 0
         return Self.base + width * height * bytesHeldPerPixel + rows + moving

@@ -1,21 +1,26 @@
 /// PNG: chunks, each with its length and name (PNG, third edition, section 5).
 enum PNGHeader {
     private static let metadata: Set = ["eXIf", "tEXt", "zTXt", "iTXt", "tIME"]
+    /// Encoders write the pixels in chunks of 8 kB or more.
+    private static let mostChunks = 100_000
 
-    static func read(_ file: inout FileBytes) throws(ImageError) -> ImageHeader {
+    static func read(_ file: inout FileBytes) throws(ImageRefusal) -> ImageHeader {
         var header = ImageHeader(type: .png)
         guard let width = file.bigEndian(16, 4), let height = file.bigEndian(20, 4) else { throw .truncated }
         guard file.bigEndian(8, 4) == 13, file.text(12, 4) == "IHDR", width < 1 << 31, height < 1 << 31 else {
-            throw .broken(reason: "does not say how large it is")
+            throw .unknownSize
         }
         (header.width, header.height) = (width, height)
         var pixel = try pixel(&file)
         var position = 8
         var hasPixels = false
+        var chunks = 0
         while true {
             guard let length = file.bigEndian(position, 4), let name = file.text(position + 4, 4),
                 position + 12 + length <= file.count
             else { throw .truncated }
+            chunks += 1
+            guard chunks <= mostChunks else { throw .tooManyParts }
             position += 12 + length
             switch name {
             case "IDAT": hasPixels = true
@@ -30,7 +35,7 @@ enum PNGHeader {
         }
     }
 
-    private static func pixel(_ file: inout FileBytes) throws(ImageError) -> Pixel {
+    private static func pixel(_ file: inout FileBytes) throws(ImageRefusal) -> Pixel {
         guard let depth = file.byte(24), let colours = file.byte(25), let interlace = file.byte(28) else {
             throw .truncated
         }

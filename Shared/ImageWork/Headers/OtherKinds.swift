@@ -23,7 +23,7 @@ enum OtherKinds {
     ///
     /// What telephones put behind the image (a short film, a second picture) is nothing of that kind and is let through; the
     /// pictures that are made have none of it.
-    static func refuseSecondNature(_ file: inout FileBytes, imageEnd: Int) throws(ImageError) {
+    static func refuseSecondNature(_ file: inout FileBytes, imageEnd: Int) throws(ImageRefusal) {
         let head = file.bytes(0, upTo: 1_024)
         // Readers of PDF look for its signature within the first 1,024 bytes.
         if contains(head, "%PDF-") { throw .unsupported(reason: "is a PDF document as well as an image") }

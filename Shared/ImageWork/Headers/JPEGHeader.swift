@@ -4,11 +4,13 @@ enum JPEGHeader {
     ///
     /// Encoders make about ten, and each costs the decoder a walk through the whole image.
     private static let mostScans = 100
+    /// A colour profile may take 255 segments, and a large EXIF block some more.
+    private static let mostSegments = 10_000
 
-    static func read(_ file: inout FileBytes) throws(ImageError) -> ImageHeader {
+    static func read(_ file: inout FileBytes) throws(ImageRefusal) -> ImageHeader {
         var header = ImageHeader(type: .jpeg)
         var position = 2
-        var scans = 0
+        var (segments, scans) = (0, 0)
         var frame = Frame()
         while true {
             let marker = try marker(&file, &position)
@@ -21,6 +23,8 @@ enum JPEGHeader {
             case 0x00, 0xD8: throw .broken(reason: "has a picture that begins within another")
             default: break
             }
+            segments += 1
+            guard segments <= mostSegments else { throw .tooManyParts }
             guard let length = file.bigEndian(position, 2), length >= 2, position + length <= file.count else {
                 throw .truncated
             }
@@ -43,9 +47,9 @@ enum JPEGHeader {
     }
 
     /// Reads a marker, before which there may be any number of FF, and moves behind it.
-    private static func marker(_ file: inout FileBytes, _ position: inout Int) throws(ImageError) -> UInt8 {
+    private static func marker(_ file: inout FileBytes, _ position: inout Int) throws(ImageRefusal) -> UInt8 {
         guard let first = file.byte(position) else { throw .truncated }
-        guard first == 0xFF else { throw .broken(reason: "is damaged between the parts that it is made of") }
+        guard first == 0xFF else { throw .misplacedPart }
         while let byte = file.byte(position) {
             position += 1
             if byte != 0xFF { return byte }
@@ -58,7 +62,7 @@ enum JPEGHeader {
         at position: Int,
         marker: UInt8,
         _ header: inout ImageHeader
-    ) throws(ImageError) -> Frame {
+    ) throws(ImageRefusal) -> Frame {
         guard header.width == 0 else { throw .broken(reason: "says twice how large it is") }
         guard let precision = file.byte(position + 2), let height = file.bigEndian(position + 3, 2),
             let width = file.bigEndian(position + 5, 2), let components = file.byte(position + 7)
@@ -69,7 +73,7 @@ enum JPEGHeader {
                 reason: "is a JPEG of a rare kind: lossless, hierarchical, or not of eight bits a colour"
             )
         }
-        guard width > 0, height > 0 else { throw .broken(reason: "does not say how large it is") }
+        guard width > 0, height > 0 else { throw .unknownSize }
         (header.width, header.height) = (width, height)
         var frame = Frame(components: components, isProgressive: marker == 0xC2 || marker == 0xCA)
         for component in 0..<Int(components) {
@@ -96,7 +100,7 @@ enum JPEGHeader {
     }
 
     /// Coded pixels end at a marker; FF 00 is a byte of theirs, and restarts (D0 to D7) lie among them.
-    private static func endOfScan(_ file: inout FileBytes, from start: Int) throws(ImageError) -> Int {
+    private static func endOfScan(_ file: inout FileBytes, from start: Int) throws(ImageRefusal) -> Int {
         var position = start
         while let next = file.position(of: 0xFF, from: position) {
             guard let marker = file.byte(next + 1) else { throw .truncated }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// A file's bytes by their position, read a window at a time: what is looked at is never all in memory.
-struct FileBytes: ~Copyable {
+struct FileBytes {
     private static let windowLength = 65_536
 
     let count: Int
@@ -9,21 +9,13 @@ struct FileBytes: ~Copyable {
     private var window: [UInt8] = []
     private var windowStart = 0
 
-    init(path: String) throws(ImageError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            throw .failed(reason: "the file to prepare cannot be opened: \(String(cString: strerror(errno)))")
-        }
+    /// Reads from a descriptor, which the caller closes.
+    init(_ descriptor: Int32) {
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            close(descriptor)
-            throw .failed(reason: "the file to prepare is no regular file")
-        }
         self.descriptor = descriptor
-        count = Int(status.st_size)
+        // A file whose size is unknown is read as an empty one.
+        count = fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
-
-    deinit { close(descriptor) }
 
     /// Nil beyond the end.
     mutating func byte(_ position: Int) -> UInt8? {

@@ -2,26 +2,32 @@
 enum GIFHeader {
     /// Extensions that say how a GIF moves: how often, in the words of the browsers that first asked.
     private static let loops = ["NETSCAPE2.0", "ANIMEXTS1.0"]
+    /// Each frame has one, and a few say how the GIF moves.
+    private static let mostExtensions = 10_000
 
-    static func read(_ file: inout FileBytes, limits: ImageLimits) throws(ImageError) -> ImageHeader {
+    static func read(_ file: inout FileBytes, mostFrames: Int) throws(ImageRefusal) -> ImageHeader {
         guard let width = file.littleEndian(6, 2), let height = file.littleEndian(8, 2), let flags = file.byte(10)
         else {
             throw .truncated
         }
         var header = ImageHeader(type: .gif, width: width, height: height, frames: 0, bytesHeldPerPixel: 10)
         var position = 13 + paletteLength(flags)
+        var extensions = 0
         while true {
             switch file.byte(position) {
             case 0x2C: try readFrame(&file, &position, &header)
-            case 0x21: try readExtension(&file, &position, &header)
+            case 0x21:
+                extensions += 1
+                guard extensions <= mostExtensions else { throw .tooManyParts }
+                try readExtension(&file, &position, &header)
             case 0x3B:
                 guard header.frames > 0 else { throw .broken(reason: "has no picture in it") }
                 header.end = position + 1
                 return header
             case nil: throw .truncated
-            default: throw .broken(reason: "is damaged between the parts that it is made of")
+            default: throw .misplacedPart
             }
-            guard header.frames <= limits.frames else { throw .tooManyFrames(limit: limits.frames) }
+            guard header.frames <= mostFrames else { throw .tooManyFrames }
         }
     }
 
@@ -29,7 +35,7 @@ enum GIFHeader {
         _ file: inout FileBytes,
         _ position: inout Int,
         _ header: inout ImageHeader
-    ) throws(ImageError) {
+    ) throws(ImageRefusal) {
         guard let left = file.littleEndian(position + 1, 2), let top = file.littleEndian(position + 3, 2),
             let width = file.littleEndian(position + 5, 2), let height = file.littleEndian(position + 7, 2),
             let flags = file.byte(position + 9)
@@ -46,7 +52,7 @@ enum GIFHeader {
         _ file: inout FileBytes,
         _ position: inout Int,
         _ header: inout ImageHeader
-    ) throws(ImageError) {
+    ) throws(ImageRefusal) {
         switch file.byte(position + 1) {
         case 0xF9: break
         case 0xFF: header.hasMetadata = header.hasMetadata || !loops.contains(file.text(position + 3, 11) ?? "")
@@ -57,7 +63,7 @@ enum GIFHeader {
     }
 
     /// Data comes in blocks of at most 255 bytes, the last of which is empty.
-    private static func skipBlocks(_ file: inout FileBytes, _ position: inout Int) throws(ImageError) {
+    private static func skipBlocks(_ file: inout FileBytes, _ position: inout Int) throws(ImageRefusal) {
         while let length = file.byte(position) {
             position += 1 + Int(length)
             if length == 0 { return }
