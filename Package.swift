@@ -338,6 +338,14 @@ let package = Package(
             ]
         )
         + tests("ImagesTests", ["ChildProcesses", "ImageWork", "Images", "TestSupport", "image-worker"])
+        + tests(
+            "FuzzTests",
+            [
+                "Blobs", "COSE", "ConversationsServer", "Credentials", "ImageWork", "Multipart", "OAuth1",
+                "PhotosServer", "SMTP", "ServiceHost", "SocialServer", "SocketIO", "SocketIOClient", "TestSupport",
+                "Tus", "WebAuthn", "Wire", "Zip", .nioCore,
+            ]
+        )
         + tests("LocalPostgresTests", ["ChildProcesses", "LocalPostgres", .logging])
         + tests(
             "RoostTests",
@@ -410,7 +418,8 @@ let package = Package(
         + sandbox()
 )
 
-// `ONLY_TESTS=AuthTests swift build --product RoostPackageTests` builds one test target with what it needs.
-if let only = Context.environment["ONLY_TESTS"] {
-    package.targets.removeAll { $0.type == .test && $0.name != only }
+// `ONLY_TESTS=AuthTests swift build --product RoostPackageTests` builds one test target, or several between commas, with
+// what they need.
+if let only = Context.environment["ONLY_TESTS"]?.split(separator: ",") {
+    package.targets.removeAll { $0.type == .test && !only.contains(Substring($0.name)) }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ImageWork
@@ -93,43 +94,5 @@ import Testing
                 #expect(rendering.sample.count == rendering.sampleWidth * rendering.sampleHeight * 3)
             }
         }
-    }
-}
-
-/// Damage, the same each time.
-struct Mutator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-
-    mutating func mutate(_ original: [UInt8]) -> [UInt8] {
-        var bytes = original
-        for _ in 0..<Int.random(in: 1...8, using: &self) where bytes.count > 16 {
-            // Half of the damage is where the structure is.
-            let end = Bool.random(using: &self) ? min(bytes.count, 600) : bytes.count
-            let at = Int.random(in: 0..<end, using: &self)
-            let length = min(Int.random(in: 1...64, using: &self), bytes.count - at)
-            switch Int.random(in: 0..<6, using: &self) {
-            case 0: bytes[at] ^= 1 << UInt8.random(in: 0..<8, using: &self)
-            case 1: bytes[at] = [0x00, 0xFF, 0x7F, 0x80].randomElement(using: &self) ?? 0
-            case 2: bytes.removeSubrange(at..<at + length)
-            case 3: bytes.insert(contentsOf: Array(bytes[at..<at + length]), at: at)
-            case 4: bytes.removeLast(min(length * 20, bytes.count / 2))
-            default:
-                for index in at..<at + length {
-                    bytes[index] = UInt8.random(in: 0...255, using: &self)
-                }
-            }
-        }
-        return bytes
     }
 }
