@@ -5,6 +5,7 @@ import NIOCore
 @testable import OAuth1
 @testable import SMTP
 @testable import ServiceHost
+@testable import SocketIO
 @testable import Tus
 @testable import WebAuthn
 
@@ -55,6 +56,11 @@ extension FuzzTarget {
             precondition(range.lowerBound >= 0 && range.upperBound <= size && !range.isEmpty)
         }
         precondition(TraceParent(text).text.utf8.count == 55)
+        if let address = IPAddress(text) {
+            precondition(IPAddress(address.description) == address, "an address is written as another")
+            _ = AddressRanges(text)?.contains(address)
+        }
+        _ = SocketQuery(text[...])["token"]
     }
 
     static let cbor = FuzzTarget("cbor") { bytes in

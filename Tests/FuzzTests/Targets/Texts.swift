@@ -1,4 +1,5 @@
 @testable import ConversationsServer
+@testable import Credentials
 import NIOCore
 @testable import PhotosServer
 @testable import SocialServer
@@ -30,8 +31,11 @@ extension FuzzTarget {
     }
 
     static let timestamp = FuzzTarget("timestamp") { bytes in
-        guard let date = Timestamp.date(from: String(decoding: bytes, as: UTF8.self)) else { return }
-        _ = Timestamp.string(from: date)
+        let text = String(decoding: bytes, as: UTF8.self)
+        for date in [Timestamp.date(from: text), ISO8601Time.date(from: text), NetworkTime.date(text)] {
+            guard let date = date.flatMap(NetworkTime.plausible) else { continue }
+            precondition(Timestamp.date(from: Timestamp.string(from: date)) != nil, "a time is written as none")
+        }
     }
 
     /// A post of a network.
