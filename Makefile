@@ -3,6 +3,7 @@ SHELL := /bin/bash -euo pipefail
 CONFIGURATION ?= debug
 SWIFT_FORMAT ?= $(or $(shell command -v swift-format),swift format)
 SOURCES := Package.swift Services Shared Tests bench/SocketLoad bench/PushLoad bench/ImageLoad
+SOURCES += Fuzz/Package.swift Fuzz/Main $(wildcard Fuzz/Sources/*/StandIns.swift)
 BUILT = .build/$(CONFIGURATION)
 # docs/decisions/0007: the same for what runs and for its tests, so that dependencies are built once for both.
 FLAGS_release := -Xswiftc -enforce-exclusivity=unchecked
@@ -18,7 +19,7 @@ ifdef CI
 export WARNINGS_AS_ERRORS := 1
 endif
 
-.PHONY: up test recorded vectors clients build lint format bench soak storm doctor check-monitoring compose programs dependencies
+.PHONY: up test fuzz sanitize recorded vectors clients build lint format bench soak storm doctor check-monitoring compose programs dependencies
 
 up: programs ; exec .build/release/roost up
 
@@ -49,6 +50,13 @@ recorded: build
 vectors: build
 	test -d "$(WYCHEPROOF)/testvectors_v1"
 	$(TEST) --filter '\.WycheproofTests'
+
+# Each parser of outside bytes under libFuzzer, for SECONDS in all or, with TARGET, that one; `make test` replays the corpus.
+SECONDS ?= 60
+fuzz: dependencies ; scripts/fuzz $(SECONDS) $(TARGET)
+
+# The unit tests of Shared/ under thread sanitizer and address sanitizer; TESTS chooses some: TESTS=WireTests.
+sanitize: dependencies clients ; scripts/sanitize $(TESTS)
 
 doctor: programs ; .build/release/roost doctor
 

@@ -343,6 +343,14 @@ let package = Package(
             ]
         )
         + tests("ImagesTests", ["ChildProcesses", "ImageWork", "Images", "TestSupport", "image-worker"])
+        + tests(
+            "FuzzTests",
+            [
+                "Blobs", "COSE", "ConversationsServer", "Credentials", "ImageWork", "Multipart", "OAuth1",
+                "PhotosServer", "SMTP", "ServiceHost", "SocialServer", "SocketIO", "SocketIOClient", "TestSupport",
+                "Tus", "WebAuthn", "Wire", "Zip", .nioCore,
+            ]
+        )
         + tests("LocalPostgresTests", ["ChildProcesses", "LocalPostgres", .logging])
         + tests(
             "RoostTests",

@@ -93,7 +93,8 @@ enum DraftRules {
 
     /// One emoji as Unicode has them (UTS #51): a symbol, a flag, a keycap, or several joined to one.
     static func emoji(_ text: String) throws -> String {
-        let text = text.precomposedStringWithCanonicalMapping
+        // The length first: normalising a long text may take the square of it.
+        let text = text.utf8.count <= 256 ? text.precomposedStringWithCanonicalMapping : ""
         guard text.utf8.count <= 64, text.count == 1, let character = text.first, character.isOneEmoji else {
             throw APIError.invalid("emoji", "\"emoji\" must be one emoji")
         }
