@@ -300,7 +300,7 @@ let package = Package(
                 swiftSettings: settings
             )
         ]
-        + tests("WireTests", ["Wire"])
+        + tests("WireTests", ["TestSupport", "Wire"])
         + tests("BlobsTests", ["Blobs", "ChildProcesses", "TestSupport", .nioCore])
         + tests("MultipartTests", ["Multipart", .nioCore])
         + tests("OAuth1Tests", ["OAuth1"])

@@ -66,7 +66,7 @@ package struct ServiceTokens: Sendable {
         let refusal = APIError(.forbidden, "invalid_service_token", "a service token for this service is needed")
         guard let jws = CompactJWS(token, maximumLength: 1_024), jws.algorithm == "HS256", jws.type == Self.type,
             HMAC<SHA256>.isValidAuthenticationCode(jws.signature, authenticating: jws.signingInput, using: key),
-            let claims = try? JSONDecoder().decode(Claims.self, from: jws.payload)  // signed, yet not ours: refused
+            let claims = try? WireJSON.decoder().decode(Claims.self, from: jws.payload)  // signed, but not ours
         else { throw refusal }
         let current = Int64(now().timeIntervalSince1970)
         guard claims.aud == name, claims.exp > current - Self.leeway, claims.iat <= current + Self.leeway,
