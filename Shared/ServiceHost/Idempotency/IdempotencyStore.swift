@@ -52,7 +52,7 @@ struct IdempotencyStore: Sendable {
                     SELECT count(*) FROM idempotency_keys
                     WHERE application_id = \(entry.user.application) AND user_id = \(entry.user.user)
                         AND begun_at >= \(oldest)
-                ) < \(entry.maximumKeys)::int
+                ) < \(entry.maximumKeys)::bigint
                 OR EXISTS (
                     SELECT FROM idempotency_keys
                     WHERE application_id = \(entry.user.application) AND user_id = \(entry.user.user)
