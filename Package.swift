@@ -302,7 +302,7 @@ let package = Package(
             )
         ]
         + tests("LocksTests", ["Locks"])
-        + tests("WireTests", ["Wire"])
+        + tests("WireTests", ["TestSupport", "Wire"])
         + tests("BlobsTests", ["Blobs", "ChildProcesses", "TestSupport", .nioCore])
         + tests("MultipartTests", ["Multipart", .nioCore])
         + tests("OAuth1Tests", ["OAuth1"])

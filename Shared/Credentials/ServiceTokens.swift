@@ -90,7 +90,7 @@ package struct ServiceTokens: Sendable {
         guard let jws = CompactJWS(token, maximumLength: 1_024), jws.algorithm == "EdDSA", jws.type == Self.type,
             let known = jws.keyID.flatMap({ keys.publicKeys[$0] }),
             known.key.isValidSignature(jws.signature, for: jws.signingInput),
-            let claims = try? JSONDecoder().decode(Claims.self, from: jws.payload),  // the error below says it all
+            let claims = try? WireJSON.decoder().decode(Claims.self, from: jws.payload),  // the error below says it all
             claims.iss == known.issuer, claims.aud == name
         else { throw Self.invalid }
         let (validity, overflows) = claims.exp.subtractingReportingOverflow(claims.iat)

@@ -19,9 +19,9 @@ package struct SuiteContext: RequestContext, RemoteAddressRequestContext {
         remoteAddress = source.channel.remoteAddress
     }
 
-    package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
+    package var requestDecoder: WireRequestDecoder { WireRequestDecoder(limits: .open) }
     package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
-    package var maxUploadSize: Int { SuiteLimits.body }
+    package var maxUploadSize: Int { JSONLimits.open.bytes }
 }
 
 /// The context of routes that somebody known asks at.
@@ -58,9 +58,9 @@ package struct UserContext: ChildRequestContext, IdentifiedContext {
         guard identity.isAdmin else { throw APIError(.forbidden, "admin_only", "this is for administrators alone") }
     }
 
-    package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
+    package var requestDecoder: WireRequestDecoder { WireRequestDecoder(limits: .body) }
     package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
-    package var maxUploadSize: Int { SuiteLimits.body }
+    package var maxUploadSize: Int { JSONLimits.body.bytes }
 }
 
 /// The context of routes for an application's own server, and for the suite's administrators.
@@ -88,9 +88,9 @@ package struct ServerContext: ChildRequestContext, IdentifiedContext {
 
     package var isAdmin: Bool { identity.isAdmin }
 
-    package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
+    package var requestDecoder: WireRequestDecoder { WireRequestDecoder(limits: .body) }
     package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
-    package var maxUploadSize: Int { SuiteLimits.body }
+    package var maxUploadSize: Int { JSONLimits.body.bytes }
 }
 
 /// The context of `/internal` routes: another service asks.
@@ -105,14 +105,9 @@ package struct NeighbourContext: ChildRequestContext {
         requestID = context.requestID
     }
 
-    package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
+    package var requestDecoder: WireRequestDecoder { WireRequestDecoder(limits: .neighbour) }
     package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
-    package var maxUploadSize: Int { SuiteLimits.body }
-}
-
-package enum SuiteLimits {
-    /// The most of a JSON body that is read, in bytes: 64 kB of text, each byte escaped, and room for the rest.
-    package static let body = 1_048_576
+    package var maxUploadSize: Int { JSONLimits.neighbour.bytes }
 }
 
 /// Where a service's routes go.

@@ -183,7 +183,7 @@ import Wire
                 #expect(answer.status == status)
             }
             #expect(try await post(#"{"word":7}"#, "application/json").problem?.field == "word")
-            let large = String(repeating: "x", count: SuiteLimits.body)
+            let large = String(repeating: "x", count: JSONLimits.body.bytes)
             #expect(try await post(#"{"word":"\#(large)"}"#, "application/json").status == 413)
         }
     }

@@ -57,7 +57,8 @@ extension EngineConnection {
                 exchange.answer(.error(.badRequest))
                 return closeNow(.parseError)
             }
-            let reader = PollingPayloadReader(body, revision: revision, isBinary: isBinary)
+            let packets = core.configuration.limits.packets
+            let reader = PollingPayloadReader(body, revision: revision, isBinary: isBinary, packets: packets)
             polling?.post = PollingTransport.Post(exchange: exchange, reader: reader, lease: lease)
             continuePost()
         case .streaming:

@@ -68,6 +68,7 @@ struct IncomingPacket {
                 text: text,
                 start: index,
                 depth: limits.depth,
+                values: limits.values,
                 attachments: isBinary ? attachments : nil
             )
             switch type {
@@ -113,10 +114,11 @@ struct IncomingPacket {
         let text: ByteBuffer
         let start: Int
         let depth: Int
+        let values: Int
         let attachments: Int?
 
         private var scanner: JSONScanner {
-            JSONScanner(bytes, from: start, depth: depth, attachments: attachments)
+            JSONScanner(bytes, from: start, depth: depth, values: values, attachments: attachments)
         }
 
         private func slice(_ range: Range<Int>) -> ByteBuffer {

@@ -94,7 +94,9 @@ struct MessageRow {
             clientMessageId: clientMessageID.flatMap { ClientMessageID.isOurs($0) ? nil : $0 },
             editedAt: editedAt,
             deletedAt: deletedAt,
-            reactions: try reactions.map { try WireJSON.decode([String: [String]].self, from: Array($0.utf8)) } ?? [:],
+            reactions: try reactions.map {
+                try WireJSON.decoder().decode([String: [String]].self, from: $0.utf8)
+            } ?? [:],
             replyTo: replyTo.map { Message.ID(conversation, seq: $0) }
         )
     }
