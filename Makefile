@@ -18,7 +18,7 @@ ifdef CI
 export WARNINGS_AS_ERRORS := 1
 endif
 
-.PHONY: up test recorded vectors clients build lint format bench soak doctor check-monitoring compose programs dependencies
+.PHONY: up test recorded vectors clients build lint format bench crashes soak doctor check-monitoring compose programs dependencies
 
 up: programs ; exec .build/release/roost up
 
@@ -33,6 +33,9 @@ format: ; $(SWIFT_FORMAT) format --in-place --recursive $(SOURCES)
 bench: programs
 	for program in $(BENCHED); do swift build -c release $(FLAGS_release) --product $$program; done
 	bench/run $(ARGUMENTS)
+
+# Each service traps ten times under load: how soon requests are answered again, and that nothing acknowledged is lost.
+crashes: programs ; python3 -m bench.crashes $(ARGUMENTS)
 
 # One at a time: what is felt within a second has the machine's cores for itself.
 soak: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 1
