@@ -48,6 +48,8 @@ LABEL org.opencontainers.image.title="Roost" \
       org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.version="$VERSION"
 COPY --from=build /image/ /
+# The programs are stripped and there is no backtracer: a trap prints its message, and the process ends at once.
+ENV SWIFT_BACKTRACE=enable=no
 # Inside of a container nobody but its network hears what listens on all addresses.
 ENV PATH=/usr/local/bin HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0
 USER 65532:65532

@@ -19,7 +19,8 @@ ifdef CI
 export WARNINGS_AS_ERRORS := 1
 endif
 
-.PHONY: up test fuzz sanitize recorded vectors clients build lint format bench soak storm doctor check-monitoring compose programs dependencies
+.PHONY: up test fuzz sanitize recorded vectors clients build lint format bench storm crashes soak doctor
+.PHONY: check-monitoring compose programs dependencies
 
 up: programs ; exec .build/release/roost up
 
@@ -37,6 +38,9 @@ bench: programs
 
 # Clients that are killed, over and over: `make storm STORM_SECONDS=600`.
 storm: ; $(MAKE) bench ARGUMENTS=storms
+
+# Each service traps ten times under load: how soon requests are answered again, and that nothing acknowledged is lost.
+crashes: programs ; python3 -m bench.crashes $(ARGUMENTS)
 
 # One at a time: what is felt within a second has the machine's cores for itself.
 soak: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 1

@@ -24,14 +24,15 @@ package enum GatewayHost {
                 logger: boot.logger
             )
             let reload = ReloadOnHangup([toAuth, gateway], logger: boot.logger, reading: boot.readSettings)
-            guard configuration.managementPort > 0 else { return [credentials, reload, gateway] }
+            let watchdog = Watchdog("gateway", watching: gateway.watchdogSubjects)
+            guard configuration.managementPort > 0 else { return [credentials, reload, gateway, watchdog] }
             let listener = MetricsListener(
                 host: configuration.managementHost,
                 port: configuration.managementPort,
                 metrics: boot.metrics,
                 isReady: { gateway.isReady }
             )
-            return [credentials, listener, reload, gateway]
+            return [credentials, listener, reload, gateway, watchdog]
         }
     }
 }

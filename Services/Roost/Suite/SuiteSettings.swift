@@ -91,6 +91,13 @@ struct SuiteSettings: Sendable {
         try given["MANAGEMENT_PORT"].map { try Self.port($0, of: "MANAGEMENT_PORT", from: 0) } ?? 9_090
     }
 
+    /// Where an instance says that it is alive: the gateway on its management port, which no flood of clients fills.
+    func healthURL(of instance: SuiteInstance) throws -> String? {
+        let port = try managementPort()
+        guard instance.program.urlKey == nil, port > 0 else { return instance.readinessURL }
+        return "http://127.0.0.1:\(port)"
+    }
+
     /// The management port of a gateway that speaks TLS; nil where it does not.
     private func securePort() throws -> Int? {
         guard given["TLS_CERTIFICATE"]?.isEmpty == false else {
@@ -133,8 +140,17 @@ struct SuiteSettings: Sendable {
         environment["PUBLIC_URL"] = try given["PUBLIC_URL"] ?? gatewayURL()
         environment["SUPERVISED"] = "1"
         environment["DRAIN_TIMEOUT"] = "\(drainTimeout)"
+        environment["SWIFT_BACKTRACE"] = given["SWIFT_BACKTRACE"] ?? Self.backtrace
         return environment
     }
+
+    /// What a process does when it traps, where the operator says nothing else: it prints addresses, and ends.
+    ///
+    /// Names and lines of an executable of 150 MB take 7 s to find, `symbolicate=fast` or not, in which the port stays
+    /// open and answers nobody; without them the process ends within 0.3 s. docs/operations.md tells how to get them
+    /// from the addresses later.
+    private static let backtrace =
+        "enable=yes,interactive=no,color=no,threads=crashed,registers=none,images=mentioned,symbolicate=off,timeout=3s"
 
     /// Who is told of what happens, where the operator says nothing else.
     private static let subscribers = [

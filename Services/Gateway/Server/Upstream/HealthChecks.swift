@@ -44,7 +44,7 @@ final class HealthChecks: Sendable {
             state.fleets.flatMap(\.instances).filter { state.underway.insert(ObjectIdentifier($0)).inserted }
         }
         for health in due {
-            ReadyProbe.ask(health.instance, patience: patience, on: eventLoop).whenSuccess { verdict in
+            ReadyProbe.ask(health, patience: patience, on: eventLoop).whenSuccess { verdict in
                 self.take(verdict, of: health)
             }
         }
