@@ -48,7 +48,7 @@ class Suite:
         return self.stack.__exit__(*exception)
 
     def start_auth(self):
-        return self._start("auth", {"LOGIN_FAILURES": "0", "LOGIN_FAILURES_ADDRESS": "0"})
+        return self._start("auth", {"LOGIN_FAILURES": "0", "LOGIN_FAILURES_ADDRESS": "0", "LOGINS_PER_MINUTE": "0"})
 
     def start_conversations(self, **settings):
         return self._start("conversations", settings)

@@ -59,6 +59,11 @@ struct MailStore {
         try await db.run("UPDATE mails SET due_at = \(date) WHERE mail_id = \(id)")
     }
 
+    /// Withdraws the mails of a kind that wait for an account.
+    func delete(_ kind: Mail.Kind, of account: UUID) async throws {
+        try await db.run("DELETE FROM mails WHERE user_id = \(account) AND kind = \(kind.rawValue)")
+    }
+
     func delete(_ id: UUID) async throws {
         try await db.run("DELETE FROM mails WHERE mail_id = \(id)")
     }

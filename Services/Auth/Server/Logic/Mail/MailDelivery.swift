@@ -88,18 +88,21 @@ struct MailDelivery: Sendable {
         switch mail.kind {
         case .recover:
             guard let owner, let id = UUID(uuidString: owner.userId), let address = owner.email else { return nil }
-            let link = try await self.link(.reset, of: id, to: address, at: settings.resetURL)
+            let link = try await self.link(.reset, in: mail, of: id, to: address, at: settings.resetURL)
             return (address, Letters.Occasion(kind: .recover, username: owner.username, link: link))
         case .verify:
             guard let id = mail.account else { return nil }
             guard let owner else {
-                // No name, to an address that may be anybody's: a name can be somebody's advertisement.
-                let link = try await self.link(.verify, of: id, to: mail.address, at: settings.verifyURL)
-                return (mail.address, Letters.Occasion(kind: .verify, username: nil, link: link))
+                guard let asking = try await store.find(id) else { return nil }
+                let link = try await self.link(.verify, in: mail, of: id, to: mail.address, at: settings.verifyURL)
+                // The greeting has no name: the address may be anybody's.
+                let name = asking.username
+                return (mail.address, Letters.Occasion(kind: .verify, unverifiedUsername: name, link: link))
             }
             guard owner.userId != id.wire, let address = owner.email else { return nil }
             return (address, Letters.Occasion(kind: .verify, username: owner.username, isTaken: true))
-        case .passwordChanged, .emailChanged, .secondFactorOn, .secondFactorOff, .passkeyAdded, .deviceNoticed:
+        case .passwordChanged, .emailChanged, .secondFactorOn, .secondFactorOff, .passkeyAdded, .identityLinked,
+            .deviceNoticed:
             guard let id = mail.account, let account = try await store.find(id) else { return nil }
             return (mail.address, Letters.Occasion(kind: mail.kind, username: account.username))
         }
@@ -107,6 +110,7 @@ struct MailDelivery: Sendable {
 
     private func link(
         _ purpose: MailLink.Purpose,
+        in mail: Mail,
         of account: UUID,
         to address: String,
         at page: String
@@ -114,6 +118,7 @@ struct MailDelivery: Sendable {
         let token = MailToken.random()
         try await MailLinkStore(db: database).insert(
             MailLink(purpose: purpose, account: account, address: address),
+            in: mail.id,
             hash: token.hash,
             until: now().addingTimeInterval(purpose.lifetime)
         )
