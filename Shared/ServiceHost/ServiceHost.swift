@@ -81,6 +81,12 @@ package enum ServiceHost {
             now: now
         )
         let subscribers = try EventSubscribers(configuration, types: Service.events, neighbours: neighbours)
+        let setAside = SetAside(
+            Service.setAsideKinds + (Service.events.isEmpty ? [] : [.event]),
+            database: database,
+            logger: logger,
+            now: now
+        )
         let service = try await Service(
             resources: ServiceResources(
                 database: database,
@@ -89,6 +95,7 @@ package enum ServiceHost {
                 cursors: CursorSigner(secret: secret),
                 links: LinkSigner(secret: secret),
                 events: EventOutbox(subscribers: subscribers, now: now),
+                setAside: setAside,
                 logger: logger,
                 publicURL: publicURL,
                 now: now
@@ -116,9 +123,9 @@ package enum ServiceHost {
         let standard = router.group()
             .group(context: NeighbourContext.self)
             .add(middleware: RequireNeighbour(tokens: tokens))
-        service.addRoutes(
-            to: SuiteRoutes(open: open, user: user, server: server, neighbour: neighbour, service: standard)
-        )
+        let places = SuiteRoutes(open: open, user: user, server: server, neighbour: neighbour, service: standard)
+        service.addRoutes(to: places)
+        SetAsideRoutes(setAside: setAside).add(to: places)
         // As they were added: the responder is built with a HEAD beside each GET.
         let routes = router.routes
         methods.set(routes)
@@ -131,14 +138,14 @@ package enum ServiceHost {
             verifier: verifier,
             drain: drain,
             gate: service.gate ?? service.shortcut.map { ConnectionGate($0, notes: notes, logger: logger) },
-            background: service.background + [sweep]
-                + EventRelay.all(to: subscribers, database: database, logger: logger, now: now)
+            background: service.background + [sweep, setAside.background]
+                + EventRelay.all(to: subscribers, database: database, setAside: setAside, logger: logger, now: now)
         )
     }
 
-    /// All migrations of a service, the host's own first.
+    /// All migrations of a service, the host's own among them.
     package static func migrations(of type: (some SuiteService).Type) -> [Migration] {
-        IdempotencyStore.migrations + type.migrations
+        IdempotencyStore.migrations + type.migrations + [SetAside.migration]
     }
 }
 
