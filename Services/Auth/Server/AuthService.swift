@@ -33,6 +33,7 @@ package struct AuthService: SuiteService {
     package static let events: Set = [
         DeviceRegistered.type, SessionEnded.type, UserChanged.type, UserDeleted.type, DeviceNoticed.type,
     ]
+    package static let setAsideKinds: [SetAsideKind] = [.mail, .departure]
 
     private let configuration: AuthConfiguration
     private let resources: ServiceResources
@@ -83,6 +84,7 @@ package struct AuthService: SuiteService {
         let mailing = try Mailing(
             MailConfiguration(configuration, publicURL: resources.publicURL),
             database: database,
+            setAside: resources.setAside,
             logger: logger,
             now: now
         )
@@ -118,6 +120,7 @@ package struct AuthService: SuiteService {
             database: database,
             events: resources.events,
             settling: settings.departureSettling,
+            setAside: resources.setAside,
             logger: logger,
             now: now
         )
