@@ -81,6 +81,12 @@ package enum ServiceHost {
             now: now
         )
         let subscribers = try EventSubscribers(configuration, types: Service.events, neighbours: neighbours)
+        let setAside = SetAside(
+            Service.setAsideKinds + (Service.events.isEmpty ? [] : [.event]),
+            database: database,
+            logger: logger,
+            now: now
+        )
         let service = try await Service(
             resources: ServiceResources(
                 database: database,
@@ -89,6 +95,7 @@ package enum ServiceHost {
                 cursors: CursorSigner(secrets: secrets),
                 links: LinkSigner(secrets: secrets),
                 events: EventOutbox(subscribers: subscribers, now: now),
+                setAside: setAside,
                 logger: logger,
                 publicURL: publicURL,
                 now: now
@@ -116,15 +123,15 @@ package enum ServiceHost {
         let standardRoutes = router.group()
             .group(context: NeighbourContext.self)
             .add(middleware: ReadServiceToken(tokens: tokens))
-        service.addRoutes(
-            to: SuiteRoutes(
-                open: open,
-                user: user,
-                server: server,
-                internalRoutes: internalRoutes,
-                standardRoutes: standardRoutes
-            )
+        let groups = SuiteRoutes(
+            open: open,
+            user: user,
+            server: server,
+            internalRoutes: internalRoutes,
+            standardRoutes: standardRoutes
         )
+        service.addRoutes(to: groups)
+        SetAsideRoutes(setAside: setAside).add(to: groups)
         // As they were added: the responder is built with a HEAD beside each GET.
         let routes = router.routes
         methods.set(routes)
@@ -137,14 +144,14 @@ package enum ServiceHost {
             verifier: verifier,
             drain: drain,
             gate: service.gate ?? service.shortcut.map { ConnectionGate($0, notes: notes, logger: logger) },
-            background: service.background + [sweep]
-                + EventRelay.all(to: subscribers, database: database, logger: logger, now: now)
+            background: service.background + [sweep, setAside.background]
+                + EventRelay.all(to: subscribers, database: database, setAside: setAside, logger: logger, now: now)
         )
     }
 
-    /// All migrations of a service, the host's own first.
+    /// All migrations of a service, the host's own among them.
     package static func migrations(of type: (some SuiteService).Type) -> [Migration] {
-        IdempotencyStore.migrations + type.migrations
+        IdempotencyStore.migrations + type.migrations + [SetAside.migration]
     }
 }
 

@@ -39,6 +39,7 @@ struct Instance: Sendable {
             bus: bus,
             rooms: rooms,
             links: links,
+            setAside: SetAside([.message], database: pool, logger: StoreScene.logger, now: { Date() }),
             logger: StoreScene.logger,
             hasEnded: ended.contains,
             instance: name

@@ -42,6 +42,7 @@ struct PipelineScene: Sendable {
             providers: provider,
             settings: settings,
             cursors: CursorSigner(secrets: ["cursors"]),
+            setAside: database.setAside(PushService.setAsideKinds, now: clock.read),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             now: clock.read
         )
