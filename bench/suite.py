@@ -101,6 +101,7 @@ class Suite:
             "RATE_USER": "0",
             "RATE_ADDRESS": "0",
             "RATE_REGISTER": "0",
+            "CONNECTION_LIMIT_ADDRESS": "0",
             **(settings or {}),
         }
         self.neighbours[f"{name.upper()}_URL"] = url

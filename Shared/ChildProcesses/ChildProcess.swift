@@ -71,14 +71,14 @@ package final class ChildProcess: Sendable {
 
     /// Hands a few bytes to the process, whose command has a `fed` input, without waiting; says whether it took them all.
     ///
-    /// What is not read adds up to some hundred kilobytes, and then no more is taken.
-    package func send(_ bytes: [UInt8]) -> Bool {
+    /// What is not read adds up to some hundred kilobytes, and then no more is taken. With the first byte the process receives
+    /// at most 8 descriptors as its own.
+    package func send(_ bytes: [UInt8], descriptors: [Int32] = []) -> Bool {
         state.withLock { state in
             guard let input = state.input else {
                 return false
             }
-            let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-            return Glibc.send(input, bytes, bytes.count, flags) == bytes.count
+            return cspawn_send(input, bytes, bytes.count, descriptors, descriptors.count) == bytes.count
         }
     }
 

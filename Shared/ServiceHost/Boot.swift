@@ -2,6 +2,7 @@ package import Configuration
 import Foundation
 package import Logging
 import Metrics
+import NIOPosix
 package import ServiceLifecycle
 import Synchronization
 import SystemPackage
@@ -39,8 +40,15 @@ package struct Boot: Sendable {
                 logger: Logger(label: name),
                 metrics: metrics
             )
+            ProcessHistory().export()
             let lifeline = try configuration.flag("SUPERVISED") ? Lifeline() : nil
-            let services = try await services(boot)
+            var services = try await services(boot)
+            if !services.isEmpty {
+                let group = MultiThreadedEventLoopGroup.singleton
+                let subjects = Watchdog.Subject.loops("event loop", of: group) + [.cooperativePool]
+                // The last one, so that it is the first to stop: it gives nothing to an event loop that was shut down.
+                services.append(Watchdog(name, watching: subjects))
+            }
             var group = ServiceGroupConfiguration(
                 services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) },
                 gracefulShutdownSignals: [.sigterm, .sigint],

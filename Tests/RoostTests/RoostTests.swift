@@ -131,7 +131,9 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
 
         for instance in try settings.instances() {
             let environment = try settings.environment(of: instance, databaseURL: "postgres://\(instance.name)")
-            #expect((environment["SERVICE_SECRET"] != nil) == (instance.name != "sandbox"))
+            #expect(environment["SERVICE_SECRET"] == nil)
+            #expect((environment["SERVICE_KEY"] != nil) == (instance.name != "sandbox"))
+            #expect(!environment.keys.contains { $0.hasSuffix("_SERVICE_KEY") })
             #expect((environment["TOKEN_ENCRYPTION_KEY"] != nil) == ["auth", "social"].contains(instance.name))
             #expect((environment["REDDIT_CLIENT_SECRET"] != nil) == (instance.name == "social"))
             #expect(environment["DEMO_PASSWORD"] == nil)

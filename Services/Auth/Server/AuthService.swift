@@ -34,6 +34,7 @@ package struct AuthService: SuiteService {
     package static let events: Set = [
         DeviceRegistered.type, SessionEnded.type, UserChanged.type, UserDeleted.type, DeviceNoticed.type,
     ]
+    package static let setAsideKinds: [SetAsideKind] = [.mail, .departure]
 
     private let configuration: AuthConfiguration
     private let resources: ServiceResources
@@ -85,6 +86,7 @@ package struct AuthService: SuiteService {
         let mailing = try Mailing(
             MailConfiguration(configuration, publicURL: resources.publicURL),
             database: database,
+            setAside: resources.setAside,
             logger: logger,
             now: now
         )
@@ -120,6 +122,7 @@ package struct AuthService: SuiteService {
             database: database,
             events: resources.events,
             settling: settings.departureSettling,
+            setAside: resources.setAside,
             logger: logger,
             now: now
         )

@@ -1,4 +1,5 @@
 import ChildProcesses
+import Credentials
 import Foundation
 import Glibc
 import LocalPostgres
@@ -92,10 +93,12 @@ struct MachineChecks: Sendable {
                     )
             )
         }
+        let holdsAllKeys = (settings.given["SERVICE_PUBLIC_KEYS"] ?? "").isEmpty
+        let serviceKeys = (holdsAllKeys ? ServiceKeys.names : ["roost"]).map(ServiceKeys.setting)
         let encryption = SuiteProgram.all.compactMap { program in
             program.encryptionKey.map { ($0, settings.encryptionKeys(of: program)) }
         }
-        for (key, value) in [("SERVICE_SECRET", settings.secret("SERVICE_SECRET"))] + encryption {
+        for (key, value) in serviceKeys.map({ ($0, settings.secret($0)) }) + encryption {
             guard let value, !value.isEmpty else {
                 findings.append(
                     exists

@@ -63,15 +63,15 @@ final class Console: Sendable {
     }
 }
 
-/// A log of bounded size: at 16 MB it becomes `<path>.1`, and a new one is begun.
+/// A log of bounded size: at its limit, 16 MB, it becomes `<path>.1`, and a new one is begun.
 final class LogFile: Sendable {
-    private static let limit = 16 << 20
-
     private let path: String
+    private let limit: Int
     private let state = Mutex<(descriptor: Int32, size: Int)>((-1, 0))
 
-    init(path: String) {
+    init(path: String, limit: Int = 16 << 20) {
         self.path = path
+        self.limit = limit
     }
 
     deinit {
@@ -84,7 +84,7 @@ final class LogFile: Sendable {
 
     func append(_ bytes: [UInt8]) {
         state.withLock { state in
-            if state.descriptor >= 0, state.size > Self.limit {
+            if state.descriptor >= 0, state.size > limit {
                 close(state.descriptor)
                 rename(path, path + ".1")
                 state.descriptor = -1

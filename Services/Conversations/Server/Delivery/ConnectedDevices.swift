@@ -78,7 +78,8 @@ final class ConnectedDevices: Sendable {
         }
         guard !wasHeld else { return }
         doorbell.publish(.started)
-        state.withLock { $0.changed.formUnion(connections.devices) }
+        let devices = connections.devices
+        state.withLock { $0.changed.formUnion(devices) }
         signal.yield()
     }
 

@@ -5,7 +5,7 @@ import Wire
 
 /// Who is connected to this instance, and which conversations that opens here.
 ///
-/// The lock of this registry is never held while a room's is asked for; a room may ask for it.
+/// This registry's lock is never held while a room's is taken; a room may take it while it holds its own.
 final class Connections: Sendable {
     private struct State {
         var rooms: [Conversation.ID: Room] = [:]
@@ -101,9 +101,11 @@ final class Connections: Sendable {
 
     /// The conversation's room, opened with `make` if need be; with the change that was heard of before it was.
     func open(_ conversation: Conversation.ID, _ make: () -> Room) -> (room: Room, heard: Int64?) {
-        state.withLock { state in
+        if let room = room(conversation) { return (room, nil) }
+        let room = make()
+        return state.withLock { state in
+            // Another thread may have opened it meanwhile.
             if let room = state.rooms[conversation] { return (room, nil) }
-            let room = make()
             state.rooms[conversation] = room
             roomGauge.record(state.rooms.count)
             guard let heard = state.heard else { return (room, Room.look) }

@@ -21,14 +21,29 @@ struct MailDelivery: Sendable {
     let client: SMTPClient
     let from: MailAddress
     let settings: MailConfiguration
+    let setAside: SetAside
     let logger: Logger
     let now: @Sendable () -> Date
 
     /// Sends one mail, if there is any.
+    ///
+    /// A mail that cannot be read, or fails for a reason other than the mail server, is retried later and delays no other.
     func round() async throws -> HandOvers.Outcome {
         let begin = now()
-        let claimed = try await MailStore(db: database).claim(at: begin, until: begin.addingTimeInterval(Self.lease))
-        guard let mail = claimed else { return .nothing }
+        let (mails, unreadable) = try await MailStore(db: database)
+            .claim(at: begin, until: begin.addingTimeInterval(Self.lease))
+        try await setAside.failed(unreadable, of: .mail)
+        guard let mail = mails.first else { return unreadable.isEmpty ? .nothing : .done }
+        do {
+            return try await send(mail, at: begin)
+        } catch {
+            guard let failed = FailedRow([mail.id.uuidString], error) else { throw error }
+            try await setAside.failed([failed], of: .mail)
+            return .done
+        }
+    }
+
+    private func send(_ mail: Mail, at begin: Date) async throws -> HandOvers.Outcome {
         guard begin.timeIntervalSince(mail.createdAt) < Self.patience else { return try await drop(mail, "too_old") }
         guard let message = try await message(of: mail) else { return try await drop(mail, "nobody") }
         do {

@@ -45,15 +45,15 @@ final class Following: Service {
             }
         }
         let known = Set(wanted.keys)
-        followed.withLock { followed in
-            for (key, task) in followed where !known.contains(key) {
-                task.cancel()
-                followed[key] = nil
-            }
+        let ended = followed.withLock { followed in
+            let ended = followed.filter { !known.contains($0.key) }
+            for key in ended.keys { followed[key] = nil }
             for (key, source) in wanted where followed[key] == nil {
                 followed[key] = Task { await self.follow(source) }
             }
+            return ended.values
         }
+        for task in ended { task.cancel() }
     }
 
     private func follow(_ source: Source) async {

@@ -75,8 +75,8 @@ final class SocialStream: StreamEventSource {
         guard first.place == place + 1 else { return [move(to: last.place, "reload")] }
         self.place.withLock { $0 = last.place }
         if changes.count == Self.window { listener.wake(.news) }
-        return try changes.map { placed in
-            let change = placed.change
+        return try changes.compactMap { placed in
+            guard let change = placed.change else { return nil }
             let told = Told(list: change.list, network: change.id.network, id: change.id, item: change.item)
             return try StreamEvent(id: Self.id(placed.place), name: change.kind.rawValue, value: told)
         }
