@@ -46,7 +46,7 @@ public struct Lock<Value: ~Copyable>: ~Copyable {
 extension Lock: @unchecked Sendable where Value: ~Copyable {}
 #endif
 
-/// What holds for all locks of a process.
+/// The locks that the calling thread holds.
 public enum Locks {
     /// Ends a debug build's process where the thread holds a lock, since what it is about to do may call back.
     ///

@@ -77,7 +77,7 @@ final class Schedule: @unchecked Sendable {
     private func any<Element>(of elements: [Element]) -> Element? { elements.randomElement(using: &random) }
 }
 
-// What happens.
+// The steps of a history.
 extension Schedule {
     private func act() {
         switch number(below: 20) {
@@ -130,7 +130,7 @@ extension Schedule {
         send(text, from: member)
     }
 
-    /// A packet from the client, sometimes two in one read.
+    /// A packet from the client; one that polls posts another one behind it.
     private func send(_ text: String, from member: Member) {
         if let (channel, loop) = member.channel {
             receive([text], on: channel, loop)
@@ -255,7 +255,7 @@ extension Schedule {
     }
 }
 
-// What must hold.
+// The invariants.
 extension Schedule {
     private func check() {
         for (index, member) in members.enumerated() {
@@ -293,7 +293,7 @@ extension Schedule {
         if count > 0 { problems.append("\(count) closed connections are still known") }
     }
 
-    /// What came over the WebSocket; or what waits for a client that polls.
+    /// Takes the numbers that came over the WebSocket, or that wait for a client that polls.
     private func collect(_ member: Member) {
         var texts: [String] = []
         if let channel = member.channel?.channel {

@@ -18,7 +18,7 @@ from bench.table import Row
 SECONDS = int(os.environ.get("STORM_SECONDS", "20"))
 USERS, SOCKETS, CHATS = 10, 500, 20
 MESSAGES_PER_SECOND = 20
-# What one storm takes of the machine's cores is felt by every request; a loop that stands still is felt for ever.
+# Every request feels the processor time of a storm; a loop that stands still never answers.
 LONGEST_MS = 1_000
 GROWTH_PERCENT = 15
 

@@ -127,7 +127,7 @@ import Wire
         }
         for socket in rooms.members.withLock({ $0 }) {
             var seen = socket.seen.withLock { $0 }
-            // What the socket knew when it joined comes first, as a negative number.
+            // The change at which the socket joined comes first, as a negative number.
             let known = socket === first ? 0 : -seen.removeFirst()
             #expect(seen == Array((known + 1)..<(last + 1)))
         }
