@@ -1,9 +1,9 @@
 """`python3 -m bench.crashes`: each service of a running suite traps again and again under load.
 
-Prints how long it takes until the process is gone and until a request is answered again, the longest that a request had
-to wait meanwhile, and whether everything that was acknowledged is there. The trap is a real one: an instruction that does
-not exist, written over the function in which every event loop waits. So it needs the right to write to the memory of a
-process of one's own (`/proc/<pid>/mem`), on x86-64.
+Prints how long it takes until the process is gone and until a request is answered again, the longest that a request
+had to wait meanwhile, and whether everything that was acknowledged is there. The trap is a real one: an instruction
+that does not exist, written over the function in which every event loop waits. So it needs the right to write to the
+memory of a process of one's own (`/proc/<pid>/mem`), on x86-64.
 """
 
 import argparse
@@ -87,7 +87,7 @@ def _run(arguments, home):
 
 
 def _crash(home, url, jwt, name, path):
-    """Seconds until the process is gone, until a request is answered again, and of the request that took the longest."""
+    """Seconds until the process is gone, until a request is answered again, and of the longest request meanwhile."""
     pid = _process(home, name)
     while time.time() - os.stat(f"/proc/{pid}").st_ctime < TRIAL or not _answer(url, path, jwt):
         time.sleep(0.1)

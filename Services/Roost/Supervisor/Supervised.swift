@@ -98,7 +98,7 @@ final class Supervised: Sendable {
         var backoff = Backoff()
         while !state.withLock(\.isStopping) {
             let began = ContinuousClock.now
-            var end: String
+            let end: String
             var reason: String
             do {
                 let child = try await charge.launch(ends)
@@ -109,7 +109,8 @@ final class Supervised: Sendable {
                 end = "ended with \(reason)"
                 notes.began(name, nil)
             } catch {
-                reason = "\(error)"
+                // What went wrong may name paths; this is shown to everybody.
+                reason = "could not be started"
                 end = "could not be started: \(error)"
             }
             let (ended, ran) = (Date(), ContinuousClock.now - began)
