@@ -28,7 +28,7 @@ test: lint build clients ; scripts/test-phases $(TEST)
 
 build: dependencies ; swift build -c $(CONFIGURATION) $(FLAGS_$(CONFIGURATION)) --build-tests --explicit-target-dependency-import-check error
 
-lint: ; $(SWIFT_FORMAT) lint --strict --recursive $(SOURCES) && scripts/check-imports && scripts/check-settings
+lint: ; $(SWIFT_FORMAT) lint --strict --recursive $(SOURCES) && scripts/check-imports && scripts/check-locks && scripts/check-settings
 
 format: ; $(SWIFT_FORMAT) format --in-place --recursive $(SOURCES)
 

@@ -129,7 +129,7 @@ func service(
         .testTarget(
             name: "\(name)Tests",
             dependencies: neighbourAPIs + extra + testing + [
-                api, server, "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
+                api, server, "Credentials", "Locks", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
                 .configuration, .httpTypes, .hummingbird, .hummingbirdTesting, .lifecycle, .logging, .nioCore,
             ],
             path: "Tests/\(name)Tests",

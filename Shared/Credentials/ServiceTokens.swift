@@ -1,6 +1,6 @@
 import Crypto
 package import Foundation
-import Synchronization
+import Locks
 import Wire
 
 /// The tokens by which services authenticate to each other: EdDSA, valid for at most 60 seconds, for one audience.
@@ -37,7 +37,7 @@ package struct ServiceTokens: Sendable {
     }
 
     private final class Cache: Sendable {
-        let issued = Mutex<[String: Issued]>([:])
+        let issued = Lock<[String: Issued]>([:])
         let verified = RecentValues<Claims>(capacity: ServiceTokens.remembered)
     }
 

@@ -1,10 +1,10 @@
 package import Configuration
 import Foundation
+import Locks
 package import Logging
 import Metrics
 import NIOPosix
 package import ServiceLifecycle
-import Synchronization
 import SystemPackage
 import UnixSignals
 
@@ -95,7 +95,7 @@ package struct Boot: Sendable {
 ///
 /// Before there is anything to shut down, the end of it ends the process.
 private final class Lifeline: Sendable {
-    private let end = Mutex<(@Sendable () -> Void)?>(nil)
+    private let end = Lock<(@Sendable () -> Void)?>(nil)
 
     init() {
         let thread = Thread {

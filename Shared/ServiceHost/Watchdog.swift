@@ -1,4 +1,5 @@
 import Foundation
+import Locks
 package import NIOCore
 package import ServiceLifecycle
 import Synchronization
@@ -41,7 +42,7 @@ package final class Watchdog: Service {
         let subject: Subject
         let isWaiting = Atomic<Bool>(false)
         /// The thread's alone.
-        let silentTurns = Mutex(0)
+        let silentTurns = Lock(0)
 
         init(_ subject: Subject) {
             self.subject = subject

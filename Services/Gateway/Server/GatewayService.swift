@@ -1,11 +1,11 @@
 package import Credentials
+import Locks
 package import Logging
 import Metrics
 import NIOCore
 import NIOPosix
 package import ServiceHost
 import ServiceLifecycle
-import Synchronization
 import Wire
 
 /// The way in: listens for clients and carries their requests to the services.
@@ -13,12 +13,12 @@ import Wire
 /// Run it as a service, with the verifier it is given beside it; or `start()` it and `stop()` it.
 package final class GatewayService: Service {
     /// What newcomers get; event loops take up another one by one.
-    private let current: Mutex<Edge>
+    private let current: Lock<Edge>
     private let checks = HealthChecks()
     private let group: MultiThreadedEventLoopGroup
     private let loops: [ObjectIdentifier: EdgeLoop]
-    let listener = Mutex<(any Channel)?>(nil)
-    private let isStopped = Mutex(false)
+    let listener = Lock<(any Channel)?>(nil)
+    private let isStopped = Lock(false)
 
     /// A gateway of which `document` says which routes there are.
     package init(
@@ -40,7 +40,7 @@ package final class GatewayService: Service {
         for eventLoop in group.makeIterator() {
             loops[ObjectIdentifier(eventLoop)] = EdgeLoop(eventLoop: eventLoop, edge: edge)
         }
-        current = Mutex(edge)
+        current = Lock(edge)
         self.group = group
         self.loops = loops
     }

@@ -1,7 +1,7 @@
 import ChildProcesses
 import Foundation
 import Glibc
-import Synchronization
+import Locks
 import Wire
 
 /// One process that is kept running until it is told to stop.
@@ -81,7 +81,7 @@ final class Supervised: Sendable {
     private let console: Console
     private let notes: ProcessNotes
     private let journal: ExitJournal
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(_ charge: Charge, console: Console, notes: ProcessNotes, journal: ExitJournal) {
         self.charge = charge

@@ -1,6 +1,7 @@
 import ChildProcesses
 import Foundation
 import ImageWork
+import Locks
 import Synchronization
 
 /// One process that decodes, and the talk with it: one order, one answer.
@@ -119,7 +120,7 @@ private final class Talk: Sendable {
         var noise = ""
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// What it said that was no answer, for a log: the system's words on why it does not start.
     var noise: String { state.withLock { $0.noise } }

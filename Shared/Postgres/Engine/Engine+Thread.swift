@@ -1,6 +1,6 @@
 import CLibpq
 import DequeModule
-import Synchronization
+import Locks
 
 // The thread.
 extension Engine {

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 package import Wire
 
 /// How many files are on their way at once, in all and of one sender; who comes past that is asked to wait.
@@ -10,7 +10,7 @@ package final class UploadSlots: Sendable {
 
     private let capacity: Int
     private let capacityOfUser: Int
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     package init(capacity: Int, ofUser capacityOfUser: Int) {
         self.capacity = capacity

@@ -3,8 +3,8 @@ import Crypto
 import Foundation
 package import HTTPTypes
 import Hummingbird
+import Locks
 import NIOCore
-import Synchronization
 import Wire
 
 /// Honours `Idempotency-Key`: the same key and body from the same user within 24 h gives the first answer.

@@ -1,7 +1,7 @@
 package import Foundation
 import Hummingbird
+import Locks
 package import Postgres
-import Synchronization
 import Wire
 
 /// The request under way, where it came with an `Idempotency-Key`: for those who make something of it.
@@ -20,12 +20,12 @@ package final class IdempotentRequest: Sendable {
 
     private let ownToken: UUID
     /// Whether the request may run again and finds what it has made.
-    let isRepeatable = Mutex(false)
+    let isRepeatable = Lock(false)
     /// Whether the request changed nothing, so that its response is not kept.
-    let isRead = Mutex(false)
+    let isRead = Lock(false)
     let entry: IdempotencyStore.Entry
     /// What `keep` has written.
-    let kept = Mutex<[UInt8]?>(nil)
+    let kept = Lock<[UInt8]?>(nil)
 
     init(token: UUID, entry: IdempotencyStore.Entry) {
         ownToken = token

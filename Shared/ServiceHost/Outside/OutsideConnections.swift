@@ -1,10 +1,10 @@
 package import AsyncHTTPClient
 import Foundation
+import Locks
 import NIOCore
 import NIOPosix
 import NIOSSL
 import ServiceLifecycle
-import Synchronization
 
 /// Why somebody outside was not asked: nothing was sent.
 package struct OutsideUnreachable: Error {
@@ -37,7 +37,7 @@ package final class OutsideConnections: Service, Sendable {
     }
 
     private let configuration: HTTPClient.Configuration
-    private let state = Mutex(State())
+    private let state = Lock(State())
     /// Look-ups block, and names are anybody's: they have threads of their own.
     private let threads = NIOThreadPool(numberOfThreads: 4)
     private let maximumPlaces = 512

@@ -1,9 +1,9 @@
 package import Foundation
+import Locks
 package import Logging
 import Metrics
 package import Postgres
 import ServiceLifecycle
-import Synchronization
 package import Wire
 
 /// Keeps a row that cannot be read or processed from stopping the other rows of its worker.
@@ -97,7 +97,7 @@ package struct SetAside: Sendable {
         _ body: @Sendable (Row, PostgresTransaction) async throws -> Void
     ) async throws {
         while true {
-            let found = Mutex<Row?>(nil)
+            let found = Lock<Row?>(nil)
             do {
                 try await database.transaction { db in
                     let row = try await next(db)

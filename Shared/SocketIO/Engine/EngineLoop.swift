@@ -19,7 +19,7 @@ final class EngineLoop: @unchecked Sendable {
 
     let eventLoop: any EventLoop
     let wheel: TimerWheel
-    private let mail = Mutex(Mail())
+    private let mail = Lock(Mail())
     private let hasMail = Atomic(false)
     /// Letters taken from the mail, and those sent by the loop's own thread while it was busy.
     private var unread = CircularBuffer<Letter>(initialCapacity: 0)

@@ -19,7 +19,7 @@ public final class Socket: @unchecked Sendable {
     public let connection: EngineConnection
 
     let handlers: NamespaceHandlers
-    private let shared = Mutex(Shared())
+    private let shared = Lock(Shared())
     private let state = Atomic<UInt8>(0)
 
     // On the connection's loop alone.

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
+import Locks
 import ServiceHost
-import Synchronization
 import Wire
 
 /// A few threads of their own for work that takes a core for long, so that no event loop ever waits for it.
@@ -112,7 +112,7 @@ extension HashingThreads {
         }
 
         private let maximumWaiting: Int
-        private let state = Mutex(State())
+        private let state = Lock(State())
         /// Signalled once per job, and once by each thread that ends for the next one.
         private let signal = DispatchSemaphore(value: 0)
 

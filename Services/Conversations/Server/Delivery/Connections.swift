@@ -1,6 +1,6 @@
 import ConversationsAPI
+import Locks
 import Metrics
-import Synchronization
 import Wire
 
 /// Who is connected to this instance, and which conversations that opens here.
@@ -22,7 +22,7 @@ final class Connections: Sendable {
     /// How many conversations are remembered while somebody is attached; past it, each that is opened is looked at.
     private static let heardCapacity = 10_000
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let connectionGauge = Gauge(label: "roost_conversations_connections")
     private let roomGauge = Gauge(label: "roost_conversations_open_rooms")
 
@@ -136,7 +136,7 @@ final class Connections: Sendable {
     var conversations: [Conversation.ID] { state.withLock { Array($0.rooms.keys) } }
 
     /// So many of the open rooms at most; with where the last time ended, all of them in turn.
-    func openRooms(limit: Int, from start: borrowing Mutex<Int>) -> [Room] {
+    func openRooms(limit: Int, from start: borrowing Lock<Int>) -> [Room] {
         let rooms = state.withLock { $0.rooms }
         guard rooms.count > limit else { return Array(rooms.values) }
         let first = start.withLock { start in

@@ -1,11 +1,11 @@
 import ConversationsAPI
 import EventBus
+import Locks
 import Logging
 import Metrics
 import Postgres
 import ServiceHost
 import ServiceLifecycle
-import Synchronization
 import Wire
 
 /// Tells whoever is connected to this instance what happens in his conversations: each event once, in order, without a
@@ -29,7 +29,7 @@ final class Delivery: Service {
     let hasEnded: @Sendable (_ session: String) -> Bool
     let typing = Throttle<Typing>(pause: .seconds(3))
     let arrivals = RecentArrivals()
-    let sweepStart = Mutex(0)
+    let sweepStart = Lock(0)
     let late = Counter(label: "roost_conversations_swept_rooms_total")
     let missed = Counter(label: "roost_conversations_doorbells_missed_total")
 

@@ -1,5 +1,6 @@
 import ConversationsAPI
 import DequeModule
+import Locks
 import Logging
 import Metrics
 import ServiceHost
@@ -29,7 +30,7 @@ final class DeliveryQueue: Sendable {
     private let connections: Connections
     private let setAside: SetAside
     private let logger: Logger
-    private let state = Mutex(State())
+    private let state = Lock(State())
     let readings = Atomic<Int>(0)
     private let told = Counter(label: "roost_conversations_told_events_total")
     private let reads = Counter(label: "roost_conversations_delivery_reads_total")

@@ -1,6 +1,6 @@
 import ConversationsAPI
+import Locks
 import NIOCore
-import Synchronization
 import Wire
 
 /// What has been encoded and is to be told now.

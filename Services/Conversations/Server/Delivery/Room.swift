@@ -1,6 +1,6 @@
 import ConversationsAPI
 import DequeModule
-import Synchronization
+import Locks
 import Wire
 
 /// A conversation that somebody connected here is in: how far it has been told, and to whom.
@@ -74,13 +74,13 @@ final class Room: Sendable {
 
     let conversation: Conversation.ID
     let application: String
-    let state: Mutex<State>
+    let state: Lock<State>
 
     /// A room that has told everything up to a change, the messages up to a `seq` among it.
     init(_ conversation: Conversation.ID, of application: String, change: Int64, seq: Int64) {
         self.conversation = conversation
         self.application = application
-        state = Mutex(State(change: change, seq: seq))
+        state = Lock(State(change: change, seq: seq))
     }
 
     var change: Int64 { state.withLock { $0.change } }

@@ -1,5 +1,5 @@
+import Locks
 import Metrics
-import Synchronization
 
 /// The open client connections of all event loops, in total and by address (IPv6: by /64).
 final class ClientConnections: Sendable {
@@ -8,7 +8,7 @@ final class ClientConnections: Sendable {
         var byAddress: [UInt64: Int] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let gauge = Gauge(label: "roost_gateway_connections")
     private let refusals = Counter(label: "roost_gateway_connections_refused_total", dimensions: [("limit", "total")])
     private let addressRefusals = Counter(

@@ -1,6 +1,6 @@
+import Locks
 import NIOCore
 import NIOPosix
-import Synchronization
 
 /// Asks every instance again and again whether it is ready; each on its own, so that one which hangs delays no other.
 final class HealthChecks: Sendable {
@@ -12,7 +12,7 @@ final class HealthChecks: Sendable {
     }
 
     private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Checks the instances of `edge` from now on, at once and then as often as its settings say.
     func follow(_ edge: Edge) {

@@ -1,3 +1,4 @@
+import Locks
 import Metrics
 import NIOCore
 import NIOHTTP1
@@ -87,14 +88,14 @@ final class InstanceHealth: Sendable {
     let instance: UpstreamInstance
     let rules: HealthRules
     let meters: InstanceMeters
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let attention = Atomic<UInt8>(0)
-    private let past = Mutex<InstanceHistory?>(nil)
+    private let past = Lock<InstanceHistory?>(nil)
 
     init(instance: UpstreamInstance, service: String, rules: HealthRules) {
         self.instance = instance
         self.rules = rules
-        state = Mutex(State(rules: rules))
+        state = Lock(State(rules: rules))
         meters = InstanceMeters(service: service, instance: instance)
         meters.show(Standing())
     }

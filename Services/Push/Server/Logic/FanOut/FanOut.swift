@@ -1,10 +1,10 @@
 import Foundation
+import Locks
 import Logging
 import Postgres
 import PushAPI
 import ServiceHost
 import ServiceLifecycle
-import Synchronization
 import Wire
 
 /// Decides whom notifications are for, a batch of people at a time, and puts what is to be sent into the queue.
@@ -99,7 +99,7 @@ final class FanOut: Service {
         }
         var decided = 0
         for _ in 0..<limit {
-            let begun = Mutex<[String]?>(nil)
+            let begun = Lock<[String]?>(nil)
             do {
                 let steps = try await write(kind) { db in
                     try await read(db, 1) { key in begun.withLock { $0 = key } }

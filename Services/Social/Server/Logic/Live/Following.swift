@@ -1,8 +1,8 @@
+import Locks
 import Logging
 import ServiceHost
 import ServiceLifecycle
 import SocialAPI
-import Synchronization
 import Wire
 
 /// Holds a connection open to networks that tell by themselves, for each account of somebody who listens here.
@@ -20,7 +20,7 @@ final class Following: Service {
     private let listeners: StreamListeners
     private let logger: Logger
     /// By the account's key.
-    private let followed = Mutex<[String: Task<Void, Never>]>([:])
+    private let followed = Lock<[String: Task<Void, Never>]>([:])
 
     init(sources: Sources, journal: Journal, listeners: StreamListeners, logger: Logger) {
         self.sources = sources
