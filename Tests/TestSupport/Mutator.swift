@@ -32,6 +32,6 @@ package struct Mutator {
         let at = Int.random(in: 0..<original.count, using: &dice)
         let piece = original[at...].prefix(Int.random(in: 1...16, using: &dice))
         let times = (length - original.count) / piece.count
-        return original[..<at] + Array(repeating: piece, count: times).joined() + original[at...]
+        return Array(original[..<at]) + Array(repeating: piece, count: times).joined() + original[at...]
     }
 }
