@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `make fuzz` looks for with libFuzzer, in a short and deterministic form.
-@Suite("Parsers of outside bytes") struct FuzzTests {
+@Suite("Parsers of outside bytes", .serialized) struct FuzzTests {
     static let targets = FuzzTarget.all + [.busMessage]
     private static let corpus = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Fuzz/Corpus")
