@@ -38,7 +38,12 @@ package enum NameFolding {
         var folded = String.UnicodeScalarView()
         for scalar in text.precomposedStringWithCompatibilityMapping.unicodeScalars
         where !scalar.properties.isDefaultIgnorableCodePoint {
-            folded.append(contentsOf: caseFolding(of: scalar))
+            // Most letters of the world have no case, and mapping one takes microseconds.
+            if scalar.properties.changesWhenUppercased || scalar.properties.changesWhenLowercased {
+                folded.append(contentsOf: caseFolding(of: scalar))
+            } else {
+                folded.append(scalar)
+            }
         }
         return String(folded).precomposedStringWithCompatibilityMapping
     }
