@@ -3,6 +3,7 @@ import Postgres
 import PushAPI
 import Testing
 import TestSupport
+import Wire
 
 @testable import PushServer
 
