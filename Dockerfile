@@ -16,11 +16,10 @@ COPY . .
 ARG PROGRAMS="auth conversations photos push social image-worker gateway roost sandbox"
 # As `make programs` has them: docs/decisions/0007.
 ARG FLAGS="-Xswiftc -enforce-exclusivity=unchecked"
-# The caches make the next build as quick as one outside of a container. ONLY_TESTS=none leaves the tests out.
+# The caches make the next build as quick as one outside of a container.
 RUN --mount=type=cache,target=/roost/.build,sharing=locked \
     --mount=type=cache,target=/root/.cache/org.swift.swiftpm,sharing=locked \
-    export ONLY_TESTS=none \
-    && for program in $PROGRAMS; do swift build --configuration release $FLAGS --product $program || exit 1; done \
+    PROGRAMS_ONLY=1 swift build --configuration release $FLAGS \
     && mkdir -p /image/usr/local/bin \
     && for program in $PROGRAMS; do strip --output-file=/image/usr/local/bin/$program .build/release/$program || exit 1; done
 
@@ -49,6 +48,8 @@ LABEL org.opencontainers.image.title="Roost" \
       org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.version="$VERSION"
 COPY --from=build /image/ /
+# The programs are stripped and there is no backtracer: a trap prints its message, and the process ends at once.
+ENV SWIFT_BACKTRACE=enable=no
 # Inside of a container nobody but its network hears what listens on all addresses.
 ENV PATH=/usr/local/bin HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0
 USER 65532:65532

@@ -2,12 +2,13 @@
 SHELL := /bin/bash -euo pipefail
 CONFIGURATION ?= debug
 SWIFT_FORMAT ?= $(or $(shell command -v swift-format),swift format)
-PROGRAMS := roost auth conversations photos push social image-worker gateway sandbox
-BENCHED := socketio-echo socket-load push-load image-load
 SOURCES := Package.swift Services Shared Tests bench/SocketLoad bench/PushLoad bench/ImageLoad
+SOURCES += Fuzz/Package.swift Fuzz/Main $(wildcard Fuzz/Sources/*/StandIns.swift)
 BUILT = .build/$(CONFIGURATION)
 # docs/decisions/0007: the same for what runs and for its tests, so that dependencies are built once for both.
 FLAGS_release := -Xswiftc -enforce-exclusivity=unchecked
+# An index store is of use to editors alone, and takes 45 % of the compiler's time in a debug build.
+FLAGS_debug := --disable-index-store
 TEST = $(BUILT)/roost with-postgres -- swift test -c $(CONFIGURATION) $(FLAGS_$(CONFIGURATION)) --skip-build
 # Of hundreds of tests at once each would wait for all the others, and what holds limits in time would measure that.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
@@ -18,7 +19,8 @@ ifdef CI
 export WARNINGS_AS_ERRORS := 1
 endif
 
-.PHONY: up test recorded vectors clients build lint format bench soak doctor check-monitoring compose programs dependencies
+.PHONY: up test fuzz sanitize recorded vectors clients build lint format bench storm crashes soak doctor
+.PHONY: check-monitoring compose programs dependencies
 
 up: programs ; exec .build/release/roost up
 
@@ -26,13 +28,19 @@ test: lint build clients ; scripts/test-phases $(TEST)
 
 build: dependencies ; swift build -c $(CONFIGURATION) $(FLAGS_$(CONFIGURATION)) --build-tests --explicit-target-dependency-import-check error
 
-lint: ; $(SWIFT_FORMAT) lint --strict --recursive $(SOURCES) && scripts/check-imports && scripts/check-streams && scripts/check-settings
+lint: ; $(SWIFT_FORMAT) lint --strict --recursive $(SOURCES) && scripts/check-imports && scripts/check-locks && scripts/check-streams && scripts/check-settings
 
 format: ; $(SWIFT_FORMAT) format --in-place --recursive $(SOURCES)
 
 bench: programs
-	for program in $(BENCHED); do swift build -c release $(FLAGS_release) --product $$program; done
+	swift build -c release $(FLAGS_release)
 	bench/run $(ARGUMENTS)
+
+# Clients that are killed, over and over: `make storm STORM_SECONDS=600`.
+storm: ; $(MAKE) bench ARGUMENTS=storms
+
+# Each service traps ten times under load: how soon requests are answered again, and that nothing acknowledged is lost.
+crashes: programs ; python3 -m bench.crashes $(ARGUMENTS)
 
 # One at a time: what is felt within a second has the machine's cores for itself.
 soak: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 1
@@ -47,6 +55,13 @@ vectors: build
 	test -d "$(WYCHEPROOF)/testvectors_v1"
 	$(TEST) --filter '\.WycheproofTests'
 
+# Each parser of outside bytes under libFuzzer, for SECONDS in all or, with TARGET, that one; `make test` replays the corpus.
+SECONDS ?= 60
+fuzz: dependencies ; scripts/fuzz $(SECONDS) $(TARGET)
+
+# The unit tests of Shared/ under thread sanitizer and address sanitizer; TESTS chooses some: TESTS=WireTests.
+sanitize: dependencies clients ; scripts/sanitize $(TESTS)
+
 doctor: programs ; .build/release/roost doctor
 
 check-monitoring: dependencies ; scripts/check-monitoring
@@ -54,7 +69,8 @@ check-monitoring: dependencies ; scripts/check-monitoring
 # Tries docker-compose.yml for real; COMPOSE says with what, if not `docker compose` or podman-compose.
 compose: ; scripts/try-compose
 
-programs: dependencies ; for program in $(PROGRAMS); do swift build -c release $(FLAGS_release) --product $$program; done
+# One build for all programs: each further `swift build` would plan the package again, some ten seconds.
+programs: dependencies ; PROGRAMS_ONLY=1 swift build -c release $(FLAGS_release)
 
 # The Socket.IO and tus clients that tests connect with, what judges pushes, a store of files that speaks S3, a browser.
 clients: ; scripts/install-dependencies browser && scripts/python-clients

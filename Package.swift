@@ -79,7 +79,7 @@ func images() -> [Target] {
         + [.target(name: "CVips", dependencies: ["CLibvips"], path: "Shared/CVips", linkerSettings: linkedToGLib)]
         + shared("ImageWork", [])
         + executable("image-worker", path: "Shared/ImageWorker", ["CVips", "ImageWork"])
-        + shared("Images", ["ChildProcesses", "ImageWork", .collections], excluding: ["README.md"])
+        + shared("Images", ["ChildProcesses", "ImageWork", "Locks", .collections], excluding: ["README.md"])
 }
 
 let linkedToGLib: [LinkerSetting] = ["gobject-2.0", "gmodule-2.0", "glib-2.0"].map { .linkedLibrary($0) }
@@ -113,7 +113,7 @@ func service(
         .target(
             name: "\(name)Server",
             dependencies: neighbourAPIs + extra + [
-                api, "Credentials", "Postgres", "ServiceClient", "ServiceHost", "Wire",
+                api, "Credentials", "Locks", "Postgres", "ServiceClient", "ServiceHost", "Wire",
                 .configuration, .httpTypes, .hummingbird, .lifecycle, .logging, .metrics, .nioCore,
             ],
             path: "Services/\(name)/Server",
@@ -129,7 +129,7 @@ func service(
         .testTarget(
             name: "\(name)Tests",
             dependencies: neighbourAPIs + extra + testing + [
-                api, server, "Credentials", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
+                api, server, "Credentials", "Locks", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
                 .configuration, .httpTypes, .hummingbird, .hummingbirdTesting, .lifecycle, .logging, .nioCore,
             ],
             path: "Tests/\(name)Tests",
@@ -144,7 +144,7 @@ func service(
 /// none, since nobody in the suite calls it, and no store.
 func gateway() -> [Target] {
     let dependencies: [Target.Dependency] = [
-        "CZlib", "Credentials", "ServiceClient", "ServiceHost", "TLSRecords", "Wire",
+        "CZlib", "Credentials", "Locks", "ServiceClient", "ServiceHost", "TLSRecords", "Wire",
         .configuration, .crypto, .lifecycle, .logging, .metrics, .nioCore, .nioHPACK, .nioHTTP1, .nioHTTP2, .nioPosix,
         .nioSSL, .nioTLS, .unixSignals, .yams,
     ]
@@ -177,7 +177,7 @@ func gateway() -> [Target] {
 /// In production nothing of it runs.
 func sandbox() -> [Target] {
     let dependencies: [Target.Dependency] = [
-        "Credentials", "Multipart", "ServiceHost", "TLSRecords", "Wire",
+        "Credentials", "Locks", "Multipart", "ServiceHost", "TLSRecords", "Wire",
         .asyncHTTPClient, .collections, .configuration, .crypto, .cryptoExtras, .lifecycle, .logging, .nioCore,
         .nioHPACK, .nioHTTP1, .nioHTTP2, .nioPosix, .nioSSL, .nioTLS, .nioWebSocket, .swiftASN1, .x509,
     ]
@@ -239,6 +239,7 @@ let package = Package(
         + system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev")
         + system("CNATS", pkgConfig: "libnats", apt: "libnats-dev")
         + system("CLibpq", pkgConfig: "libpq", apt: "libpq-dev")
+        + shared("Locks", [])
         + shared("Wire", [])
         + shared("Blobs", [.asyncHTTPClient, .crypto, .nioCore, .nioHTTP1, .nioPosix, .nioSSL])
         + shared("Multipart", [.nioCore])
@@ -250,21 +251,21 @@ let package = Package(
         + shared("TLSRecords", [.nioCore])
         + shared("NetworkGuard", [.nioCore, .nioPosix])
         + shared("Zip", ["CZlib"], excluding: ["README.md"])
-        + shared("SocketIO", [.crypto, .nioCore, .nioHTTP1, .nioPosix], excluding: ["README.md"])
-        + shared("SocketIOClient", [.nioCore, .nioHTTP1, .nioPosix, .nioSSL, .nioWebSocket])
-        + shared("Postgres", ["CLibpq", .collections, .crypto, .lifecycle, .logging, .metrics])
+        + shared("SocketIO", ["Locks", .crypto, .nioCore, .nioHTTP1, .nioPosix], excluding: ["README.md"])
+        + shared("SocketIOClient", ["Locks", .nioCore, .nioHTTP1, .nioPosix, .nioSSL, .nioWebSocket])
+        + shared("Postgres", ["CLibpq", "Locks", .collections, .crypto, .lifecycle, .logging, .metrics])
         + shared(
             "PushProviders",
             [
-                "NetworkGuard", "TLSRecords", .collections, .crypto, .cryptoExtras, .nioCore, .nioHPACK, .nioHTTP1,
-                .nioHTTP2, .nioPosix, .nioSSL, .nioTLS,
+                "Locks", "NetworkGuard", "TLSRecords", .collections, .crypto, .cryptoExtras, .nioCore, .nioHPACK,
+                .nioHTTP1, .nioHTTP2, .nioPosix, .nioSSL, .nioTLS,
             ],
             excluding: ["README.md"]
         )
-        + shared("EventBus", ["CNATS", "Postgres", .collections, .logging, .metrics])
+        + shared("EventBus", ["CNATS", "Locks", "Postgres", .collections, .logging, .metrics])
         + [.systemLibrary(name: "CSpawn", path: "Shared/CSpawn")]
-        + shared("ChildProcesses", ["CSpawn"])
-        + shared("LocalPostgres", ["ChildProcesses", .logging])
+        + shared("ChildProcesses", ["CSpawn", "Locks"])
+        + shared("LocalPostgres", ["ChildProcesses", "Locks", .logging])
         + images()
         + shared(
             "ServiceClient",
@@ -273,14 +274,14 @@ let package = Package(
         + shared(
             "Credentials",
             [
-                "ServiceClient", "Wire",
+                "Locks", "ServiceClient", "Wire",
                 .collections, .crypto, .cryptoExtras, .httpTypes, .jwtKit, .lifecycle, .logging, .metrics,
             ]
         )
         + shared(
             "ServiceHost",
             [
-                "Blobs", "Credentials", "Multipart", "NetworkGuard", "Postgres", "ServiceClient", "Wire",
+                "Blobs", "Credentials", "Locks", "Multipart", "NetworkGuard", "Postgres", "ServiceClient", "Wire",
                 .asyncHTTPClient, .configuration, .coreMetrics, .crypto, .httpTypes, .hummingbird, .hummingbirdCore,
                 .lifecycle, .logging, .metrics, .nioCore, .nioHTTP1, .nioHTTPTypes, .nioHTTPTypesHTTP1, .nioPosix,
                 .nioSSL, .serviceContext, .systemPackage, .unixSignals,
@@ -300,7 +301,8 @@ let package = Package(
                 swiftSettings: settings
             )
         ]
-        + tests("WireTests", ["Wire"])
+        + tests("LocksTests", ["Locks"])
+        + tests("WireTests", ["TestSupport", "Wire"])
         + tests("BlobsTests", ["Blobs", "ChildProcesses", "TestSupport", .nioCore])
         + tests("MultipartTests", ["Multipart", .nioCore])
         + tests("OAuth1Tests", ["OAuth1"])
@@ -319,7 +321,10 @@ let package = Package(
         + tests("EventBusTests", ["ChildProcesses", "EventBus", "Postgres", "TestSupport", .logging])
         + tests(
             "SocketIOTests",
-            ["ChildProcesses", "SocketIO", "TestSupport", "socketio-echo", .nioCore, .nioHTTP1, .nioPosix]
+            [
+                "ChildProcesses", "SocketIO", "TestSupport", "socketio-echo", .nioCore, .nioEmbedded, .nioHTTP1,
+                .nioPosix,
+            ]
         )
         + tests(
             "PushProvidersTests",
@@ -339,10 +344,21 @@ let package = Package(
             ]
         )
         + tests("ImagesTests", ["ChildProcesses", "ImageWork", "Images", "TestSupport", "image-worker"])
+        + tests(
+            "FuzzTests",
+            [
+                "Blobs", "COSE", "ConversationsServer", "Credentials", "ImageWork", "Multipart", "OAuth1",
+                "PhotosServer", "SMTP", "ServiceHost", "SocialServer", "SocketIO", "SocketIOClient", "TestSupport",
+                "Tus", "WebAuthn", "Wire", "Zip", .nioCore,
+            ]
+        )
         + tests("LocalPostgresTests", ["ChildProcesses", "LocalPostgres", .logging])
         + tests(
             "RoostTests",
-            ["Blobs", "ChildProcesses", "ConversationsAPI", "PushAPI", "SocialAPI", "TestSupport", "Wire", "roost"]
+            [
+                "Blobs", "ChildProcesses", "ConversationsAPI", "Credentials", "PushAPI", "SocialAPI", "TestSupport",
+                "Wire", "roost",
+            ]
         )
         + tests(
             "SuiteTests",
@@ -364,8 +380,8 @@ let package = Package(
             "roost",
             path: "Services/Roost",
             [
-                "AuthAPI", "Blobs", "ChildProcesses", "ConversationsAPI", "Credentials", "LocalPostgres", "Postgres",
-                "PushAPI", "ServiceClient", "SocialAPI", "SocketIOClient", "Wire",
+                "AuthAPI", "Blobs", "ChildProcesses", "ConversationsAPI", "Credentials", "LocalPostgres", "Locks",
+                "Postgres", "PushAPI", "ServiceClient", "SocialAPI", "SocketIOClient", "Wire",
                 .argumentParser, .asyncHTTPClient, .crypto, .httpTypes, .logging, .nioCore, .nioSSL,
             ]
         )
@@ -414,7 +430,14 @@ let package = Package(
         + sandbox()
 )
 
-// `ONLY_TESTS=AuthTests swift build --product RoostPackageTests` builds one test target with what it needs.
-if let only = Context.environment["ONLY_TESTS"] {
-    package.targets.removeAll { $0.type == .test && $0.name != only }
+// `PROGRAMS_ONLY=1 swift build` builds what a deployment runs, and neither tests nor the programs of bench/.
+if asked("PROGRAMS_ONLY") {
+    let others = ["TestSupport", "socketio-echo", "socket-load", "push-load", "image-load"]
+    package.targets.removeAll { $0.type == .test || others.contains($0.name) }
+}
+
+// `ONLY_TESTS=AuthTests swift build --product RoostPackageTests` builds one test target, or several between commas, with
+// what they need.
+if let only = Context.environment["ONLY_TESTS"]?.split(separator: ",") {
+    package.targets.removeAll { $0.type == .test && !only.contains(Substring($0.name)) }
 }

@@ -20,6 +20,7 @@ KINDS = [
     "tls",
     "connections",
     "sockets",
+    "storms",
     "sends",
     "history",
     "search",

@@ -1,4 +1,4 @@
-"""What services show each other: a token of a minute, made of the secret that all of them have."""
+"""The tokens by which services authenticate to each other, for benches that call internal routes."""
 
 import base64
 import hashlib
@@ -6,16 +6,20 @@ import hmac
 import json
 import time
 
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 
 def service_token(secret, name, callee):
-    """As Shared/Credentials/ServiceTokens.swift makes them: HS256 by a key that HKDF (RFC 5869) derives."""
+    """As Shared/Credentials makes them from a shared SERVICE_SECRET: EdDSA, by a seed that HKDF (RFC 5869) derives."""
     extracted = hmac.digest(bytes(32), secret.encode(), hashlib.sha256)
-    key = hmac.digest(extracted, b"roost service token" + b"\x01", hashlib.sha256)
+    seed = hmac.digest(extracted, f"roost service key {name}".encode() + b"\x01", hashlib.sha256)
+    key = Ed25519PrivateKey.from_private_bytes(seed)
+    public = key.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     now = int(time.time())
-    header = _part({"alg": "HS256", "typ": "roost-service+jwt"})
+    header = _part({"alg": "EdDSA", "kid": _encoded(hashlib.sha256(public).digest()[:9]), "typ": "roost-service+jwt"})
     claims = _part({"iss": name, "aud": callee, "iat": now, "exp": now + 60})
-    signature = hmac.digest(key, f"{header}.{claims}".encode(), hashlib.sha256)
-    return f"{header}.{claims}.{_encoded(signature)}"
+    return f"{header}.{claims}.{_encoded(key.sign(f'{header}.{claims}'.encode()))}"
 
 
 def _part(value):

@@ -48,7 +48,7 @@ class Suite:
         return self.stack.__exit__(*exception)
 
     def start_auth(self):
-        return self._start("auth", {"LOGIN_FAILURES": "0", "LOGIN_FAILURES_ADDRESS": "0"})
+        return self._start("auth", {"LOGIN_FAILURES": "0", "LOGIN_FAILURES_ADDRESS": "0", "LOGINS_PER_MINUTE": "0"})
 
     def start_conversations(self, **settings):
         return self._start("conversations", settings)
@@ -101,6 +101,7 @@ class Suite:
             "RATE_USER": "0",
             "RATE_ADDRESS": "0",
             "RATE_REGISTER": "0",
+            "CONNECTION_LIMIT_ADDRESS": "0",
             **(settings or {}),
         }
         self.neighbours[f"{name.upper()}_URL"] = url

@@ -78,7 +78,10 @@ public struct CBORDecoder {
     ) throws -> [Element] {
         // Each takes a byte at least.
         guard count <= UInt64(rest.count) else { throw Malformed() }
-        return try (0..<Int(count)).map { _ in try read(&self) }
+        // Not by map(), which reserves room for all of them: an element has some 40 bytes, at each of six levels.
+        var elements: [Element] = []
+        for _ in 0..<Int(count) { elements.append(try read(&self)) }
+        return elements
     }
 
     /// What stands behind the first byte: a number, a length or a count.

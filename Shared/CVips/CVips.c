@@ -49,7 +49,7 @@ char *cvips_take_error(void) {
     return error;
 }
 
-cvips_source *cvips_open_file(const char *path) { return vips_source_new_from_file(path); }
+cvips_source *cvips_open_bytes(const void *bytes, size_t count) { return vips_source_new_from_memory(bytes, count); }
 void cvips_close(cvips_source *source) { g_object_unref(source); }
 void cvips_release(cvips_image *image) { g_object_unref(image); }
 void cvips_trim(void) { malloc_trim(0); }

@@ -1,7 +1,7 @@
 import CSpawn
 import Foundation
 import Glibc
-import Synchronization
+import Locks
 
 /// A process that this one has started.
 ///
@@ -20,12 +20,12 @@ package final class ChildProcess: Sendable {
     package let pid: Int32
     /// What tells the process from a later one with the same id; `nil` if it was dead before it could be looked at.
     package let identity: ProcessIdentity?
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     private init(pid: Int32, input: Int32?) {
         self.pid = pid
         identity = ProcessIdentity(pid: pid)
-        state = Mutex(State(input: input))
+        state = Lock(State(input: input))
     }
 
     /// Starts a process; throws if its executable cannot be run.
@@ -71,14 +71,14 @@ package final class ChildProcess: Sendable {
 
     /// Hands a few bytes to the process, whose command has a `fed` input, without waiting; says whether it took them all.
     ///
-    /// What is not read adds up to some hundred kilobytes, and then no more is taken.
-    package func send(_ bytes: [UInt8]) -> Bool {
+    /// What is not read adds up to some hundred kilobytes, and then no more is taken. With the first byte the process receives
+    /// at most 8 descriptors as its own.
+    package func send(_ bytes: [UInt8], descriptors: [Int32] = []) -> Bool {
         state.withLock { state in
             guard let input = state.input else {
                 return false
             }
-            let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-            return Glibc.send(input, bytes, bytes.count, flags) == bytes.count
+            return cspawn_send(input, bytes, bytes.count, descriptors, descriptors.count) == bytes.count
         }
     }
 
@@ -162,7 +162,7 @@ extension ProcessCommand {
     ///
     /// A child that is still running after the limit is killed.
     package func run(within limit: Duration) async throws -> (status: ExitStatus, output: String) {
-        let collected = Mutex<[UInt8]>([])
+        let collected = Lock<[UInt8]>([])
         let (drained, end) = AsyncStream.makeStream(of: Never.self, bufferingPolicy: .bufferingNewest(1))
         var command = self
         command.output = .chunks { chunk in

@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
-import Synchronization
+import Locks
 
 /// A TCP port of 127.0.0.1.
 package struct LoopbackPort: Hashable, Sendable {
     package let number: Int
 
     /// What this process has given away: whoever was given one may not listen there yet.
-    private static let given = Mutex<Set<Int>>([])
+    private static let given = Lock<Set<Int>>([])
 
     package init(_ number: Int) {
         self.number = number

@@ -37,7 +37,7 @@ package struct CompactJWS {
         // Whatever is wrong with them, a header or payload that cannot be read makes no token.
         guard (try? JSONGuard.check(header)) != nil, (try? JSONGuard.check(payload)) != nil,
             let names = Self.names(in: header), names.count == Set(names).count, Self.refused.isDisjoint(with: names),
-            let fields = try? JSONDecoder().decode(Header.self, from: header)
+            let fields = try? WireJSON.decoder().decode(Header.self, from: header)
         else { return nil }
         algorithm = fields.alg
         type = fields.typ
@@ -50,7 +50,7 @@ package struct CompactJWS {
 
     /// The names of the header's fields as written, each time they are; nil where it is not a flat object.
     private static func names(in header: Data) -> [String]? {
-        guard let object = try? JSONDecoder().decode([String: JSONValue].self, from: header) else { return nil }
+        guard let object = try? WireJSON.decoder().decode([String: JSONValue].self, from: header) else { return nil }
         // A name that stands twice is one key here: counted by what the text holds beyond it.
         let text = String(decoding: header, as: UTF8.self)
         return object.keys.flatMap { name in

@@ -1,9 +1,9 @@
 package import Foundation
 import JWTKit
+import Locks
 package import Logging
 import Metrics
 import ServiceLifecycle
-import Synchronization
 import Wire
 
 /// Says whom a credential stands for: the one strict verifier that the gateway and every service use.
@@ -33,7 +33,7 @@ package final class CredentialVerifier: Sendable, Service {
     private let applications: Set<String>
     private let logger: Logger
     private let now: @Sendable () -> Date
-    private let keys = Mutex(Keys())
+    private let keys = Lock(Keys())
     private let verified: RecentValues<Identity>
     private let sessions: SessionVerifier
     private let servers: ServerVerifier

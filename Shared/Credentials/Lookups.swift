@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Locks
 import Wire
 
 /// Asks auth about sessions or keys, many at a time: what is wanted while a question is on its way goes with the next, and
@@ -24,7 +24,7 @@ final class Lookups<Found: Sendable>: Sendable {
     }
 
     private let source: Source
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(batch: Int, source: @escaping Source) {
         self.batch = batch

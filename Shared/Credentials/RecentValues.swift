@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// What was found out about texts before; bounded.
 ///
@@ -10,7 +10,7 @@ final class RecentValues<Value: Sendable>: Sendable {
         var old: [String: Value] = [:]
     }
 
-    private let generations = Mutex(Generations())
+    private let generations = Lock(Generations())
     private let capacity: Int
 
     init(capacity: Int) {

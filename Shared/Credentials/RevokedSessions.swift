@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Locks
 
 /// The sessions whose tokens no longer count, each kept until its last token has expired.
 final class RevokedSessions: Sendable {
@@ -9,7 +9,7 @@ final class RevokedSessions: Sendable {
         var observers: [@Sendable (String) -> Void] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func contains(_ session: String) -> Bool {
         state.withLock { $0.until[session] != nil }

@@ -1,20 +1,26 @@
 import Crypto
 package import Foundation
-import Synchronization
+import Locks
 import Wire
 
-/// Tokens by which services know each other: HS256 with the suite's secret, at most 60 s, made out to one callee.
+/// The tokens by which services authenticate to each other: EdDSA, valid for at most 60 seconds, for one audience.
+///
+/// Signing and verifying an Ed25519 token costs some 100 µs, so a token is used for several calls, and a verified one is
+/// remembered.
 package struct ServiceTokens: Sendable {
-    /// How long a token counts, in seconds.
+    /// How long a token is valid, in seconds.
     package static let lifetime: Int64 = 60
-    /// A shorter secret is refused, in bytes.
-    package static let minimumSecretLength = 32
     private static let type = "roost-service+jwt"
     /// How far the callee's clock may be behind, in seconds.
     private static let leeway: Int64 = 5
+    /// How long a token is used for further calls, in seconds; it is then valid for at least 40 seconds more.
+    private static let reuse: Int64 = 20
+    /// The number of verified tokens that are remembered: several for each process that may call.
+    private static let remembered = 256
 
     private struct Header: Encodable {
-        var alg = "HS256"
+        var alg = "EdDSA"
+        var kid: String
         var typ = ServiceTokens.type
     }
 
@@ -25,53 +31,81 @@ package struct ServiceTokens: Sendable {
         var exp: Int64
     }
 
-    /// The service that holds these: the issuer of what it makes, the audience of what it takes.
-    package let name: String
-    private let key: SymmetricKey
+    private struct Issued {
+        let token: String
+        let at: Int64
+    }
+
+    private final class Cache: Sendable {
+        let issued = Lock<[String: Issued]>([:])
+        let verified = RecentValues<Claims>(capacity: ServiceTokens.remembered)
+    }
+
+    private let keys: ServiceKeys
+    private let cache = Cache()
     private let now: @Sendable () -> Date
 
-    /// - Throws: an `APIError` that says the secret is too short.
-    package init(secret: String, name: String, now: @escaping @Sendable () -> Date = { Date() }) throws {
-        guard secret.utf8.count >= Self.minimumSecretLength else {
-            throw APIError(
-                .internal,
-                "weak_secret",
-                "SERVICE_SECRET must have at least \(Self.minimumSecretLength) bytes"
-            )
-        }
-        self.name = name
-        // A key of its own for each use of the secret.
-        key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: Data(secret.utf8)),
-            info: Data("roost service token".utf8),
-            outputByteCount: 32
-        )
+    /// The service that holds these: the issuer of the tokens that it makes, the audience of those that it accepts.
+    package var name: String { keys.name }
+
+    package init(keys: ServiceKeys, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.keys = keys
         self.now = now
     }
 
-    package func token(for callee: String) throws -> String {
-        let issued = Int64(now().timeIntervalSince1970)
-        let header = try WireJSON.encoder(sortedKeys: true).encode(Header())
-        let claims = Claims(iss: name, aud: callee, iat: issued, exp: issued + Self.lifetime)
-        let payload = try WireJSON.encoder(sortedKeys: true).encode(claims)
-        let input = "\(Base64URL.encode(header)).\(Base64URL.encode(payload))"
-        let signature = HMAC<SHA256>.authenticationCode(for: Data(input.utf8), using: key)
-        return "\(input).\(Base64URL.encode(Data(signature)))"
+    /// Tokens by keys that are derived from a shared secret.
+    ///
+    /// - Throws: an `APIError` when the secret is too short.
+    package init(secret: String, name: String, now: @escaping @Sendable () -> Date = { Date() }) throws {
+        self.init(keys: try ServiceKeys(secret: secret, name: name), now: now)
     }
 
-    /// The service that a token was made by.
+    /// A token for calls to `callee`.
+    package func token(for callee: String) throws -> String {
+        let current = seconds
+        let known = cache.issued.withLock { $0[callee] }
+        if let known, known.at <= current, current < known.at + Self.reuse { return known.token }
+        let encoder = WireJSON.encoder(sortedKeys: true)
+        let header = try encoder.encode(Header(kid: keys.signingKeyID))
+        let claims = Claims(iss: name, aud: callee, iat: current, exp: current + Self.lifetime)
+        let input = "\(Base64URL.encode(header)).\(Base64URL.encode(try encoder.encode(claims)))"
+        let signature = try keys.signingKey.signature(for: Data(input.utf8))
+        let token = "\(input).\(Base64URL.encode(signature))"
+        cache.issued.withLock { $0[callee] = Issued(token: token, at: current) }
+        return token
+    }
+
+    /// The service that made a token.
     ///
-    /// - Throws: `APIError` of kind `forbidden` for any token that is not a current one made out to this service.
+    /// - Throws: `APIError` of kind `forbidden` for a token that is not valid now, or that is for another service.
     package func caller(of token: some StringProtocol) throws -> String {
-        let refusal = APIError(.forbidden, "invalid_service_token", "a service token for this service is needed")
-        guard let jws = CompactJWS(token, maximumLength: 1_024), jws.algorithm == "HS256", jws.type == Self.type,
-            HMAC<SHA256>.isValidAuthenticationCode(jws.signature, authenticating: jws.signingInput, using: key),
-            let claims = try? JSONDecoder().decode(Claims.self, from: jws.payload)  // signed, yet not ours: refused
-        else { throw refusal }
-        let current = Int64(now().timeIntervalSince1970)
-        guard claims.aud == name, claims.exp > current - Self.leeway, claims.iat <= current + Self.leeway,
-            claims.exp - claims.iat <= Self.lifetime
-        else { throw refusal }
+        let text = String(token)
+        let claims = try cache.verified[text] ?? verifiedClaims(of: text)
+        let current = seconds
+        guard claims.exp > current - Self.leeway, claims.iat <= current + Self.leeway else { throw Self.invalid }
         return claims.iss
+    }
+
+    private func verifiedClaims(of token: String) throws -> Claims {
+        guard let jws = CompactJWS(token, maximumLength: 1_024), jws.algorithm == "EdDSA", jws.type == Self.type,
+            let known = jws.keyID.flatMap({ keys.publicKeys[$0] }),
+            known.key.isValidSignature(jws.signature, for: jws.signingInput),
+            let claims = try? WireJSON.decoder().decode(Claims.self, from: jws.payload),  // the error below says it all
+            claims.iss == known.issuer, claims.aud == name
+        else { throw Self.invalid }
+        let (validity, overflows) = claims.exp.subtractingReportingOverflow(claims.iat)
+        guard !overflows, 1...Self.lifetime ~= validity else { throw Self.invalid }
+        cache.verified.insert(claims, for: token)
+        return claims
+    }
+
+    private var seconds: Int64 { Int64(now().timeIntervalSince1970) }
+
+    private static var invalid: APIError {
+        APIError(
+            .forbidden,
+            "invalid_service_token",
+            "This route needs a current token of a service, for this service."
+        )
     }
 }

@@ -1,8 +1,8 @@
-import Synchronization
+import Locks
 
 /// Lets all who want the same value at the same time share one making of it.
 final class SingleFlight<Value: Sendable>: Sendable {
-    private let current = Mutex<Task<Value, any Error>?>(nil)
+    private let current = Lock<Task<Value, any Error>?>(nil)
 
     func value(_ make: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let task = current.withLock { current in

@@ -1,7 +1,7 @@
 import CNATS
+import Locks
 import Logging
 import Metrics
-import Synchronization
 
 /// What libnats tells from threads of its own, and to whom it is handed on.
 final class NATSEvents: Sendable {
@@ -12,7 +12,7 @@ final class NATSEvents: Sendable {
         var isFinished = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let metrics: EventBusMetrics
     private let logger: Logger
 
@@ -88,7 +88,7 @@ final class NATSEvents: Sendable {
 final class NATSListener: Sendable {
     let topics: [String: String]
     private let continuation: AsyncStream<EventSubscription.Heard>.Continuation
-    private let hasMissed = Mutex(false)
+    private let hasMissed = Lock(false)
 
     init(topics: [String: String], continuation: AsyncStream<EventSubscription.Heard>.Continuation) {
         self.topics = topics

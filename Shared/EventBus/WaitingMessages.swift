@@ -1,5 +1,5 @@
+import Locks
 import Metrics
-import Synchronization
 
 /// Messages that wait to be sent, folded into as few payloads as may be.
 ///
@@ -23,7 +23,7 @@ final class WaitingMessages: Sendable {
 
     private let sender: String
     private let metrics: EventBusMetrics
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(sender: String, metrics: EventBusMetrics) {
         self.sender = sender

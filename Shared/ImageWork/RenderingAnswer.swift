@@ -1,28 +1,34 @@
 /// What a worker says: once that it is ready, then one answer for each order.
+///
+/// Whatever reads a stranger's file may say anything, so every value is checked when it is decoded.
 package enum RenderingAnswer: Equatable, Sendable {
-    case ready
+    /// The worker takes orders; with the names of what the kernel did not confine it by.
+    case ready(missing: [String])
     case made(Rendering)
-    /// The file has more pixels than the order allows.
-    case tooManyPixels
-    /// The file cannot be read; why, in the decoder's words.
-    case broken(String)
-    /// The system has no reader for this format.
-    case unreadable
+    /// The file takes more memory than the order gives, and no more than it allows to ask for; in bytes.
+    case needs(memory: Int)
+    case refused(ImageRefusal)
     /// What was made could not be written: the number of the system's error.
     case notWritten(Int32)
 
     package var encoded: [UInt8] {
         var fields = Fields()
         switch self {
-        case .ready: fields.append("ready")
+        case .ready(let missing):
+            fields.append("ready")
+            for name in missing {
+                fields.append(name)
+            }
         case .made(let rendering):
             fields.append("made")
             rendering.append(to: &fields)
-        case .tooManyPixels: fields.append("tooManyPixels")
-        case .broken(let reason):
-            fields.append("broken")
+        case .needs(let memory):
+            fields.append("needs")
+            fields.append(memory)
+        case .refused(let refusal):
+            let (kind, reason) = refusal.parts
+            fields.append(kind)
             fields.append(reason)
-        case .unreadable: fields.append("unreadable")
         case .notWritten(let number):
             fields.append("notWritten")
             fields.append(Int(number))
@@ -33,22 +39,64 @@ package enum RenderingAnswer: Equatable, Sendable {
     /// Nil where the bytes are not an answer's.
     package init?(encoded: [UInt8]) {
         var fields = Fields(encoded)
-        switch fields.nextText() {
-        case "ready": self = .ready
+        guard let kind = fields.nextText() else { return nil }
+        switch kind {
+        case "ready":
+            var missing: [String] = []
+            while !fields.isAtEnd {
+                guard missing.count < 4, let name = fields.nextReason() else { return nil }
+                missing.append(name)
+            }
+            self = .ready(missing: missing)
         case "made":
             guard let rendering = Rendering(&fields) else { return nil }
             self = .made(rendering)
-        case "tooManyPixels": self = .tooManyPixels
-        case "broken":
-            guard let reason = fields.nextText() else { return nil }
-            self = .broken(reason)
-        case "unreadable": self = .unreadable
+        case "needs":
+            guard let memory = fields.nextNumber() else { return nil }
+            self = .needs(memory: memory)
         case "notWritten":
             guard let number = fields.nextNumber().flatMap({ Int32(exactly: $0) }) else { return nil }
             self = .notWritten(number)
-        default: return nil
+        default:
+            guard let reason = fields.nextReason(), let refusal = ImageRefusal(kind: kind, reason: reason) else {
+                return nil
+            }
+            self = .refused(refusal)
         }
         guard fields.isAtEnd else { return nil }
+    }
+}
+
+extension ImageRefusal {
+    fileprivate var parts: (kind: String, reason: String) {
+        switch self {
+        case .unsupported(let reason): ("unsupported", reason)
+        case .tooManyPixels: ("tooManyPixels", "")
+        case .tooManyFrames: ("tooManyFrames", "")
+        case .broken(let reason): ("broken", reason)
+        }
+    }
+
+    fileprivate init?(kind: String, reason: String) {
+        switch kind {
+        case "unsupported": self = .unsupported(reason: reason)
+        case "tooManyPixels": self = .tooManyPixels
+        case "tooManyFrames": self = .tooManyFrames
+        case "broken": self = .broken(reason: reason)
+        default: return nil
+        }
+    }
+}
+
+extension Fields {
+    /// A number of pixels that two of can be multiplied.
+    fileprivate mutating func nextSide() -> Int? { nextNumber().flatMap { (1..<1 << 31).contains($0) ? $0 : nil } }
+
+    /// A short text of printable ASCII: it is shown to users.
+    fileprivate mutating func nextReason() -> String? {
+        guard let text = nextText(), text.utf8.count <= 300, text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
+        else { return nil }
+        return text
     }
 }
 
@@ -66,6 +114,10 @@ package struct Rendering: Equatable, Sendable {
         }
     }
 
+    /// What the file is, by its bytes.
+    package var type: PictureFormat
+    /// Whether more than one frame was kept.
+    package var isAnimated: Bool
     /// The file's own size in pixels, turned the right way up.
     package var width: Int
     package var height: Int
@@ -77,6 +129,8 @@ package struct Rendering: Equatable, Sendable {
     package var sample: [UInt8]
 
     package init(
+        type: PictureFormat,
+        isAnimated: Bool,
         width: Int,
         height: Int,
         full: Picture,
@@ -85,6 +139,8 @@ package struct Rendering: Equatable, Sendable {
         sampleHeight: Int,
         sample: [UInt8]
     ) {
+        self.type = type
+        self.isAnimated = isAnimated
         self.width = width
         self.height = height
         self.full = full
@@ -95,6 +151,8 @@ package struct Rendering: Equatable, Sendable {
     }
 
     fileprivate func append(to fields: inout Fields) {
+        fields.append(type.rawValue)
+        fields.append(isAnimated ? 1 : 0)
         fields.append(width)
         fields.append(height)
         for picture in [full, thumbnail] {
@@ -108,13 +166,16 @@ package struct Rendering: Equatable, Sendable {
     }
 
     fileprivate init?(_ fields: inout Fields) {
-        guard let width = fields.nextNumber(), let height = fields.nextNumber(), let full = Picture(&fields),
+        guard let type = fields.nextText().flatMap(PictureFormat.init), let isAnimated = fields.nextNumber(),
+            let width = fields.nextSide(), let height = fields.nextSide(), let full = Picture(&fields),
             let thumbnail = Picture(&fields), let sampleWidth = fields.nextNumber(),
-            let sampleHeight = fields.nextNumber(), let sample = fields.next(), width > 0, height > 0,
+            let sampleHeight = fields.nextNumber(), let sample = fields.next(),
             (1...64).contains(sampleWidth), (1...64).contains(sampleHeight),
             sample.count == sampleWidth * sampleHeight * 3
         else { return nil }
         self.init(
+            type: type,
+            isAnimated: isAnimated != 0,
             width: width,
             height: height,
             full: full,
@@ -128,8 +189,8 @@ package struct Rendering: Equatable, Sendable {
 
 extension Rendering.Picture {
     fileprivate init?(_ fields: inout Fields) {
-        guard let format = fields.nextText().flatMap(PictureFormat.init), let width = fields.nextNumber(),
-            let height = fields.nextNumber(), width > 0, height > 0
+        guard let format = fields.nextText().flatMap(PictureFormat.init), let width = fields.nextSide(),
+            let height = fields.nextSide()
         else { return nil }
         self.init(format: format, width: width, height: height)
     }

@@ -3,18 +3,18 @@ package enum PictureFormat: String, Sendable, CaseIterable {
     case jpeg, png, gif, webp, heic
 }
 
-/// What a worker is asked to make of one file.
+/// What a worker makes of one file.
+///
+/// Three descriptors travel with it: the file, and the empty files for the full picture and the thumbnail. A worker opens
+/// nothing itself.
 package struct RenderingOrder: Equatable, Sendable {
-    /// Paths; the worker writes the last two.
-    package var source: String
-    package var full: String
-    package var thumbnail: String
-    /// What the file is, by its bytes: no other reader is given a try.
-    package var format: PictureFormat
-    /// Whether it is more than one frame that is to be kept moving.
-    package var isAnimated: Bool
-    /// The most that one frame may have.
-    package var maximumPixels: Int
+    /// How many descriptors travel with an order.
+    package static let descriptors = 3
+
+    /// The most pixels that one frame may have.
+    package var mostPixels: Int
+    /// The most frames that a moving image may have.
+    package var mostFrames: Int
     /// Sides of the squares that the full picture and the thumbnail are fitted into, in pixels.
     package var fullSide: Int
     package var thumbnailSide: Int
@@ -28,14 +28,12 @@ package struct RenderingOrder: Equatable, Sendable {
     package var processorSeconds: Int
     /// How much memory of its own the worker may have meanwhile, in bytes.
     package var memory: Int
+    /// The most that the worker may ask for in place of `memory`, in bytes.
+    package var mostMemory: Int
 
     package init(
-        source: String,
-        full: String,
-        thumbnail: String,
-        format: PictureFormat,
-        isAnimated: Bool,
-        maximumPixels: Int,
+        mostPixels: Int,
+        mostFrames: Int,
         fullSide: Int,
         thumbnailSide: Int,
         animationPixels: Int,
@@ -43,14 +41,11 @@ package struct RenderingOrder: Equatable, Sendable {
         thumbnailQuality: Int,
         isProgressive: Bool,
         processorSeconds: Int,
-        memory: Int
+        memory: Int,
+        mostMemory: Int
     ) {
-        self.source = source
-        self.full = full
-        self.thumbnail = thumbnail
-        self.format = format
-        self.isAnimated = isAnimated
-        self.maximumPixels = maximumPixels
+        self.mostPixels = mostPixels
+        self.mostFrames = mostFrames
         self.fullSide = fullSide
         self.thumbnailSide = thumbnailSide
         self.animationPixels = animationPixels
@@ -59,16 +54,14 @@ package struct RenderingOrder: Equatable, Sendable {
         self.isProgressive = isProgressive
         self.processorSeconds = processorSeconds
         self.memory = memory
+        self.mostMemory = mostMemory
     }
 
     package var encoded: [UInt8] {
         var fields = Fields()
-        for text in [source, full, thumbnail, format.rawValue] {
-            fields.append(text)
-        }
         for number in [
-            isAnimated ? 1 : 0, maximumPixels, fullSide, thumbnailSide, animationPixels, quality, thumbnailQuality,
-            isProgressive ? 1 : 0, processorSeconds, memory,
+            mostPixels, mostFrames, fullSide, thumbnailSide, animationPixels, quality, thumbnailQuality,
+            isProgressive ? 1 : 0, processorSeconds, memory, mostMemory,
         ] {
             fields.append(number)
         }
@@ -78,21 +71,16 @@ package struct RenderingOrder: Equatable, Sendable {
     /// Nil where the bytes are not an order's.
     package init?(encoded: [UInt8]) {
         var fields = Fields(encoded)
-        guard let source = fields.nextText(), let full = fields.nextText(), let thumbnail = fields.nextText(),
-            let format = fields.nextText().flatMap(PictureFormat.init), let isAnimated = fields.nextNumber(),
-            let maximumPixels = fields.nextNumber(), let fullSide = fields.nextNumber(),
-            let thumbnailSide = fields.nextNumber(), let animationPixels = fields.nextNumber(),
-            let quality = fields.nextNumber(), let thumbnailQuality = fields.nextNumber(),
-            let isProgressive = fields.nextNumber(), let processorSeconds = fields.nextNumber(),
-            let memory = fields.nextNumber(), fields.isAtEnd
+        guard let mostPixels = fields.nextNumber(), let mostFrames = fields.nextNumber(),
+            let fullSide = fields.nextNumber(), let thumbnailSide = fields.nextNumber(),
+            let animationPixels = fields.nextNumber(), let quality = fields.nextNumber(),
+            let thumbnailQuality = fields.nextNumber(), let isProgressive = fields.nextNumber(),
+            let processorSeconds = fields.nextNumber(), let memory = fields.nextNumber(),
+            let mostMemory = fields.nextNumber(), fields.isAtEnd
         else { return nil }
         self.init(
-            source: source,
-            full: full,
-            thumbnail: thumbnail,
-            format: format,
-            isAnimated: isAnimated != 0,
-            maximumPixels: maximumPixels,
+            mostPixels: mostPixels,
+            mostFrames: mostFrames,
             fullSide: fullSide,
             thumbnailSide: thumbnailSide,
             animationPixels: animationPixels,
@@ -100,7 +88,8 @@ package struct RenderingOrder: Equatable, Sendable {
             thumbnailQuality: thumbnailQuality,
             isProgressive: isProgressive != 0,
             processorSeconds: processorSeconds,
-            memory: memory
+            memory: memory,
+            mostMemory: mostMemory
         )
     }
 }

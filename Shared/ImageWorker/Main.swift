@@ -4,8 +4,9 @@ import ImageWork
 
 /// Makes pictures of files, one order after another from standard input, until that ends.
 ///
-/// It is a process of its own so that what a damaged or hostile file does to a decoder it does here: memory, processor time,
-/// descriptors and what may be written are limited, and who started it ends it when it takes too long.
+/// Headers and pixels of strangers' files are read here and in no other process. What a damaged or hostile file does to a
+/// reader is limited: memory, processor time and the size of what is written have limits, the kernel refuses files, networks
+/// and other processes, and the parent ends a worker that takes too long.
 @main
 enum ImageWorker {
     /// A picture of 1,280 pixels a side has at most a few megabytes.
@@ -14,8 +15,12 @@ enum ImageWorker {
     private static let stack = 2 << 20
 
     static func main() {
-        guard CommandLine.arguments.count == 2, let memory = UInt64(CommandLine.arguments[1]) else {
-            complain("usage: image-worker BYTES\nStarted by a program that wants pictures made: see Shared/Images.")
+        let arguments = CommandLine.arguments
+        guard (2...3).contains(arguments.count), let memory = UInt64(arguments[1]),
+            arguments.count == 2 || arguments[2] == "check"
+        else {
+            complain("usage: image-worker BYTES [check]")
+            complain("Started by a program that wants pictures made: see Shared/Images.")
             exit(64)
         }
         // Answers go where nothing that a library prints can get between them.
@@ -29,36 +34,52 @@ enum ImageWorker {
             complain("image-worker: libvips or a limit cannot be set up")
             exit(71)
         }
+        // Nothing can be loaded once the process is confined.
+        let readsHEIC = cvips_load_heif() == 0
+        let confinement = Int(cvips_confine())
         dup2(silence, 2)
-        say(.ready, to: answers)
-        while let order = nextOrder() {
+        if arguments.count == 3 {
+            exit(ConfinementCheck.run(writingTo: answers) ? 0 : 1)
+        }
+        let parts = [(CVIPS_LANDLOCK, "Landlock"), (CVIPS_SECCOMP, "seccomp")]
+        say(.ready(missing: parts.filter { confinement & $0.0 == 0 }.map(\.1)), to: answers)
+        while let (order, files) = nextOrder() {
             guard cvips_limit_processor_time(UInt64(clamping: order.processorSeconds)) == 0,
                 cvips_limit_memory(UInt64(clamping: order.memory)) == 0
             else {
                 exit(71)
             }
-            let answer = render(order)
+            let answer = carryOut(order, files, readsHEIC: readsHEIC)
+            for descriptor in [files.source, files.full, files.thumbnail] {
+                close(descriptor)
+            }
             // What the allocator keeps for the next file would count as this worker's, which is looked at once it answers.
             cvips_trim()
             say(answer, to: answers)
         }
     }
 
-    private static func nextOrder() -> RenderingOrder? {
-        guard let length = read(4) else { return nil }
+    private static func nextOrder() -> (RenderingOrder, OrderFiles)? {
+        var descriptors: [Int32] = []
+        guard let length = read(4, &descriptors) else { return nil }
         let count = length.enumerated().reduce(0) { $0 | Int($1.element) << ($1.offset * 8) }
-        guard count <= Frames.maximumLength, let content = read(count) else { return nil }
-        return RenderingOrder(encoded: content)
+        guard count <= Frames.maximumLength, let content = read(count, &descriptors),
+            descriptors.count == RenderingOrder.descriptors, let order = RenderingOrder(encoded: content)
+        else { return nil }
+        return (order, OrderFiles(source: descriptors[0], full: descriptors[1], thumbnail: descriptors[2]))
     }
 
     /// Exactly so many bytes of standard input; nil where it ends.
-    private static func read(_ count: Int) -> [UInt8]? {
+    private static func read(_ count: Int, _ descriptors: inout [Int32]) -> [UInt8]? {
         var bytes: [UInt8] = []
         while bytes.count < count {
             var piece = [UInt8](repeating: 0, count: count - bytes.count)
-            let got = Glibc.read(0, &piece, piece.count)
+            var received = [Int32](repeating: -1, count: RenderingOrder.descriptors)
+            var number = Int32(received.count)
+            let got = cvips_receive(0, &piece, piece.count, &received, &number)
             guard got > 0 || (got < 0 && errno == EINTR) else { return nil }
             bytes += piece.prefix(max(0, got))
+            descriptors += received.prefix(Int(number))
         }
         return bytes
     }
@@ -70,6 +91,13 @@ enum ImageWorker {
     }
 
     private static func complain(_ text: String) { _ = writeAll(Array((text + "\n").utf8), to: 2) }
+}
+
+/// The descriptors that travel with an order.
+struct OrderFiles {
+    let source: Int32
+    let full: Int32
+    let thumbnail: Int32
 }
 
 /// Whether all of it was written; if not, `errno` says why.

@@ -85,12 +85,12 @@ final class Picture {
     }
 }
 
-/// A file to read from.
+/// Bytes to read from, which must stay where they are for as long as there is a picture of them.
 final class Source {
     let pointer: OpaquePointer
 
-    init(_ path: String) throws {
-        guard let pointer = cvips_open_file(path) else { throw DecoderError() }
+    init(_ bytes: UnsafeRawBufferPointer) throws {
+        guard let pointer = cvips_open_bytes(bytes.baseAddress, bytes.count) else { throw DecoderError() }
         self.pointer = pointer
     }
 

@@ -8,48 +8,107 @@ private struct WriteError: Error {
 }
 
 /// Carries out one order.
-func render(_ order: RenderingOrder) -> RenderingAnswer {
-    if order.format == .heic, cvips_load_heif() != 0 {
-        return .unreadable
+func carryOut(_ order: RenderingOrder, _ files: OrderFiles, readsHEIC: Bool) -> RenderingAnswer {
+    do throws(ImageRefusal) {
+        let header = try ImageHeader.read(files.source, mostPixels: order.mostPixels, mostFrames: order.mostFrames)
+        guard header.type != .heic || readsHEIC else {
+            return .refused(.unsupported(reason: "is a HEIC image, which this server has no decoder for"))
+        }
+        let memory = min(header.memory(animationPixels: order.animationPixels), order.mostMemory)
+        guard memory <= order.memory else { return .needs(memory: memory) }
+        return render(order, files, header)
+    } catch {
+        return .refused(error)
     }
+}
+
+private func render(_ order: RenderingOrder, _ files: OrderFiles, _ found: ImageHeader) -> RenderingAnswer {
+    var status = stat()
+    guard fstat(files.source, &status) == 0,
+        let start = mmap(nil, Int(status.st_size), PROT_READ, MAP_PRIVATE, files.source, 0), start != MAP_FAILED
+    else { return .refused(.broken(reason: "cannot be read")) }
+    defer { munmap(start, Int(status.st_size)) }
+    let rendering = Renderer(
+        order: order,
+        files: files,
+        type: found.type,
+        isAnimated: found.frames > 1,
+        bytes: UnsafeRawBufferPointer(start: start, count: Int(status.st_size))
+    )
     do {
-        let header = try Picture(headerOf: Source(order.source), options: "")
-        // The decoder's own word, whatever was found before.
-        guard header.width <= order.maximumPixels / max(1, header.frameHeight) else { return .tooManyPixels }
-        return .made(try order.isAnimated ? renderMoving(order, header) : renderStill(order, header))
+        return try rendering.run()
     } catch let error as WriteError {
         return .notWritten(error.number)
     } catch let error as DecoderError {
-        // Some of its words begin with the name of what it reads, which is nobody's business.
-        let words = error.words.split(separator: order.source).joined(separator: "file")
-        return .broken(words.hasPrefix(": ") ? String(words.dropFirst(2)) : words)
+        return .refused(.broken(reason: "cannot be decoded" + (error.words.isEmpty ? "" : " (\(error.words))")))
     } catch {
-        return .broken("")
+        return .refused(.broken(reason: "cannot be decoded"))
     }
 }
 
-/// The file is decoded once: the thumbnail is made of the full picture, and the sample of the thumbnail.
-private func renderStill(_ order: RenderingOrder, _ header: Picture) throws -> Rendering {
-    let full = try Picture(Source(order.source), side: order.fullSide, options: "").stripped().decoded()
-    // Only moving pictures stay GIFs: 256 colours are few for one that was made smaller. HEIC is what few browsers show.
-    let format: PictureFormat =
-        switch order.format {
-        case .jpeg, .heic: full.hasAlpha ? .png : .jpeg
-        case .png, .gif: .png
-        case .webp: .webp
-        }
-    try write(full, as: format, quality: order.quality, order, to: order.full)
-    return try finish(order, header, full: Rendering.Picture(format, full), still: full)
-}
+/// Makes the pictures of one file.
+private struct Renderer {
+    let order: RenderingOrder
+    let files: OrderFiles
+    let type: PictureFormat
+    let isAnimated: Bool
+    let bytes: UnsafeRawBufferPointer
 
-private func renderMoving(_ order: RenderingOrder, _ header: Picture) throws -> Rendering {
-    let all = try Picture(headerOf: Source(order.source), options: "[n=-1]")
-    let frames = max(1, all.height / max(1, all.frameHeight))
-    let side = animationSide(order, width: all.width, height: all.frameHeight, frames: frames)
-    let moving = try Picture(Source(order.source), side: side, options: "[n=-1]").stripped()
-    try write(moving, as: order.format, quality: order.quality, order, to: order.full)
-    let still = try Picture(Source(order.source), side: order.thumbnailSide, options: "").stripped().decoded()
-    return try finish(order, header, full: Rendering.Picture(order.format, moving), still: still)
+    func run() throws -> RenderingAnswer {
+        let header = try Picture(headerOf: Source(bytes), options: "")
+        // The decoder may see another size than the header's reader.
+        guard header.width <= order.mostPixels / max(1, header.frameHeight) else { return .refused(.tooManyPixels) }
+        return .made(try isAnimated ? renderMoving(header) : renderStill(header))
+    }
+
+    /// The file is decoded once: the thumbnail is made of the full picture, and the sample of the thumbnail.
+    private func renderStill(_ header: Picture) throws -> Rendering {
+        let full = try Picture(Source(bytes), side: order.fullSide, options: "").stripped().decoded()
+        // Only moving pictures stay GIFs: 256 colours are few for one that was made smaller. HEIC is what few browsers show.
+        let format: PictureFormat =
+            switch type {
+            case .jpeg, .heic: full.hasAlpha ? .png : .jpeg
+            case .png, .gif: .png
+            case .webp: .webp
+            }
+        try write(full, as: format, quality: order.quality, to: files.full)
+        return try finish(header, full: Rendering.Picture(format, full), still: full)
+    }
+
+    private func renderMoving(_ header: Picture) throws -> Rendering {
+        let all = try Picture(headerOf: Source(bytes), options: "[n=-1]")
+        let frames = max(1, all.height / max(1, all.frameHeight))
+        let side = animationSide(order, width: all.width, height: all.frameHeight, frames: frames)
+        let moving = try Picture(Source(bytes), side: side, options: "[n=-1]").stripped()
+        try write(moving, as: type, quality: order.quality, to: files.full)
+        let still = try Picture(Source(bytes), side: order.thumbnailSide, options: "").stripped().decoded()
+        return try finish(header, full: Rendering.Picture(type, moving), still: still)
+    }
+
+    private func finish(_ header: Picture, full: Rendering.Picture, still: Picture) throws -> Rendering {
+        let thumbnail = try still.shrunk(to: order.thumbnailSide).stripped().decoded()
+        // JPEG has no transparency, and WebP is a third of what PNG takes.
+        let format: PictureFormat = thumbnail.hasAlpha ? .webp : .jpeg
+        try write(thumbnail, as: format, quality: order.thumbnailQuality, to: files.thumbnail)
+        let sample = try thumbnail.shrunk(to: 64).pixelsOnWhite()
+        let isTurned = header.isOnItsSide
+        return Rendering(
+            type: type,
+            isAnimated: isAnimated,
+            width: isTurned ? header.frameHeight : header.width,
+            height: isTurned ? header.width : header.frameHeight,
+            full: full,
+            thumbnail: Rendering.Picture(format, thumbnail),
+            sampleWidth: sample.width,
+            sampleHeight: sample.height,
+            sample: sample.pixels
+        )
+    }
+
+    private func write(_ picture: Picture, as format: PictureFormat, quality: Int, to file: Int32) throws {
+        let saved = try picture.saved(as: format, quality: quality, isProgressive: order.isProgressive)
+        guard writeAll(MetadataFilter.filter(saved, format), to: file) else { throw WriteError(number: errno) }
+    }
 }
 
 /// The side of the square into which all frames fit without being more than the order allows together.
@@ -58,44 +117,6 @@ private func animationSide(_ order: RenderingOrder, width: Int, height: Int, fra
     let pixels = Double(width) * scale * Double(height) * scale * Double(frames)
     let shrink = min(1, (Double(order.animationPixels) / pixels).squareRoot())
     return max(1, Int(Double(max(width, height)) * scale * shrink))
-}
-
-private func finish(
-    _ order: RenderingOrder,
-    _ header: Picture,
-    full: Rendering.Picture,
-    still: Picture
-) throws -> Rendering {
-    let thumbnail = try still.shrunk(to: order.thumbnailSide).stripped().decoded()
-    // JPEG has no transparency, and WebP is a third of what PNG takes.
-    let format: PictureFormat = thumbnail.hasAlpha ? .webp : .jpeg
-    try write(thumbnail, as: format, quality: order.thumbnailQuality, order, to: order.thumbnail)
-    let sample = try thumbnail.shrunk(to: 64).pixelsOnWhite()
-    let isTurned = header.isOnItsSide
-    return Rendering(
-        width: isTurned ? header.frameHeight : header.width,
-        height: isTurned ? header.width : header.frameHeight,
-        full: full,
-        thumbnail: Rendering.Picture(format, thumbnail),
-        sampleWidth: sample.width,
-        sampleHeight: sample.height,
-        sample: sample.pixels
-    )
-}
-
-private func write(
-    _ picture: Picture,
-    as format: PictureFormat,
-    quality: Int,
-    _ order: RenderingOrder,
-    to path: String
-) throws {
-    let saved = try picture.saved(as: format, quality: quality, isProgressive: order.isProgressive)
-    let bytes = MetadataFilter.filter(saved, format)
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw WriteError(number: errno) }
-    defer { close(descriptor) }
-    guard writeAll(bytes, to: descriptor) else { throw WriteError(number: errno) }
 }
 
 extension Rendering.Picture {

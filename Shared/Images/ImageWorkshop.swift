@@ -3,9 +3,9 @@ import ImageWork
 
 /// Makes pictures of files that strangers have sent.
 ///
-/// What a file is, its size and its structure are found out here, by code that keeps to its bounds; decoding is done by a few
-/// processes of their own with limits on memory, processor time and duration. A file that makes a decoder crash, hang or eat
-/// memory ends such a process, and the next file gets a new one.
+/// Files are read by a few processes of their own, the workers, with limits on memory, processor time and duration, and
+/// without access to anything but the files of their order. A file that makes a reader crash, hang or eat memory ends such a
+/// process, and the next file gets a new one. This process passes the open file and receives what it is and how large.
 public final class ImageWorkshop: Sendable {
     private let configuration: ImageWorkshopConfiguration
     private let crew: Crew
@@ -32,45 +32,48 @@ public final class ImageWorkshop: Sendable {
         limits: ImageLimits = ImageLimits()
     ) async throws(ImageError) -> PreparedImage {
         try await crew.turns.with(1) { () throws(ImageError) in
-            let header = try await onThread { () throws(ImageError) in try ImageHeader.read(file, limits: limits) }
-            let order = order(file, folder, header, limits)
-            return try await crew.memory.with(order.memory) { () throws(ImageError) in try await picture(order) }
+            do throws(ImageError) {
+                return try await picture(of: file, in: folder, limits)
+            } catch {
+                // A worker that ended early may have written a part of them.
+                ImageFiles.removePictures(in: folder)
+                throw error
+            }
         }
     }
 
     /// Ends the workers, also those at work; whoever waits is told `.cancelled`, and nothing can be prepared any more.
     public func close() async { await crew.close() }
 
-    private func picture(_ order: RenderingOrder) async throws(ImageError) -> PreparedImage {
-        do throws(ImageError) {
-            let rendering = try await render(order)
-            return try await onThread { () throws(ImageError) in
-                try Self.check(rendering.full, at: order.full, isMoving: order.isAnimated)
-                try Self.check(rendering.thumbnail, at: order.thumbnail, isMoving: false)
-                return PreparedImage(rendering, order)
+    private func picture(
+        of file: String,
+        in folder: String,
+        _ limits: ImageLimits
+    ) async throws(ImageError) -> PreparedImage {
+        var order = order(limits)
+        // The second time with what the worker has asked for; one that asks again is broken.
+        for _ in 0..<2 {
+            let answer = try await crew.memory.with(order.memory) { [order] () throws(ImageError) in
+                try await carryOut(order, on: file, in: folder)
             }
-        } catch {
-            // Silence: a worker that ended early may not have written them.
-            unlink(order.full)
-            unlink(order.thumbnail)
-            throw error
+            switch answer {
+            case .made(let rendering): return try await image(rendering, in: folder, limits)
+            case .needs(let memory) where memory > order.memory && memory <= order.mostMemory: order.memory = memory
+            case .needs, .ready: throw .failed(reason: "image-worker has answered what it was not asked")
+            case .refused(let refusal): throw ImageError(refusal, limits)
+            case .notWritten(ENOSPC), .notWritten(EDQUOT): throw .noSpace
+            case .notWritten(let number):
+                throw .failed(reason: "a picture cannot be written: \(String(cString: strerror(number)))")
+            }
         }
+        throw .failed(reason: "image-worker has asked for more memory twice")
     }
 
-    private func order(
-        _ file: String,
-        _ folder: String,
-        _ header: ImageHeader,
-        _ limits: ImageLimits
-    ) -> RenderingOrder {
+    private func order(_ limits: ImageLimits) -> RenderingOrder {
         let output = configuration.output
         return RenderingOrder(
-            source: file,
-            full: "\(folder)/full",
-            thumbnail: "\(folder)/thumbnail",
-            format: header.type.format,
-            isAnimated: header.frames > 1,
-            maximumPixels: limits.pixels,
+            mostPixels: limits.pixels,
+            mostFrames: limits.frames,
             fullSide: output.fullSide,
             thumbnailSide: output.thumbnailSide,
             animationPixels: output.animationPixels,
@@ -78,18 +81,24 @@ public final class ImageWorkshop: Sendable {
             thumbnailQuality: output.thumbnailQuality,
             isProgressive: output.isProgressive,
             processorSeconds: configuration.processorSeconds,
-            memory: min(header.memory(animationPixels: output.animationPixels), configuration.memory)
+            memory: min(ImageHeader.usualMemory, configuration.memory),
+            mostMemory: configuration.memory
         )
     }
 
-    private func render(_ order: RenderingOrder) async throws(ImageError) -> Rendering {
+    private func carryOut(
+        _ order: RenderingOrder,
+        on file: String,
+        in folder: String
+    ) async throws(ImageError) -> RenderingAnswer {
         while true {
+            let files = try await onThread { () throws(ImageError) in try ImageFiles(source: file, folder: folder) }
             let worker = try await crew.worker()
             let isFresh = worker.isFresh
-            switch await worker.carryOut(order, within: configuration.deadline) {
+            switch await worker.carryOut(order, on: files, within: configuration.deadline) {
             case .answer(let answer):
                 await crew.giveBack(worker)
-                return try answer.rendering(limit: order.maximumPixels)
+                return answer
             case .late:
                 throw .broken(reason: "takes longer to decode than an image may")
             case .ended(let status):
@@ -103,43 +112,50 @@ public final class ImageWorkshop: Sendable {
         }
     }
 
-    /// The worker had a stranger's bytes in it: what it says of its files is looked up in them.
+    private func image(
+        _ rendering: Rendering,
+        in folder: String,
+        _ limits: ImageLimits
+    ) async throws(ImageError) -> PreparedImage {
+        guard rendering.width <= limits.pixels / rendering.height else {
+            throw .failed(reason: "image-worker has made a picture of more pixels than it may")
+        }
+        return try await onThread { () throws(ImageError) in
+            let (full, thumbnail) = (ImageFiles.full(in: folder), ImageFiles.thumbnail(in: folder))
+            try Self.check(rendering.full, at: full, isMoving: rendering.isAnimated)
+            try Self.check(rendering.thumbnail, at: thumbnail, isMoving: false)
+            return PreparedImage(rendering, full: full, thumbnail: thumbnail)
+        }
+    }
+
+    /// Compares what the worker says of a picture that it wrote with the picture: the worker had a stranger's bytes in it.
     private static func check(_ picture: Rendering.Picture, at path: String, isMoving: Bool) throws(ImageError) {
-        let header = try ImageHeader.read(path, limits: ImageLimits(pixels: .max, frames: .max))
+        let header: ImageHeader
+        do throws(ImageRefusal) {
+            header = try ImageFiles.header(of: path)
+        } catch {
+            throw .failed(reason: "image-worker has made no picture: \(error)")
+        }
         let isSame =
-            header.type.format == picture.format && header.width == picture.width && header.height == picture.height
+            header.type == picture.format && header.width == picture.width && header.height == picture.height
         guard isSame, isMoving || header.frames == 1, !header.hasMetadata else {
             throw .failed(reason: "image-worker has made \(header), and not \(picture)")
         }
     }
 }
 
-extension RenderingAnswer {
-    fileprivate func rendering(limit: Int) throws(ImageError) -> Rendering {
-        switch self {
-        case .made(let rendering): return rendering
-        case .tooManyPixels: throw .tooManyPixels(limit: limit)
-        case .broken(let words): throw .broken(reason: "cannot be decoded" + (words.isEmpty ? "" : " (\(words))"))
-        case .unreadable: throw .unsupported(reason: "is a HEIC image, which this server has no decoder for")
-        case .notWritten(ENOSPC), .notWritten(EDQUOT): throw .noSpace
-        case .notWritten(let number):
-            throw .failed(reason: "a picture cannot be written: \(String(cString: strerror(number)))")
-        case .ready: throw .failed(reason: "image-worker was ready twice")
+extension ImageError {
+    fileprivate init(_ refusal: ImageRefusal, _ limits: ImageLimits) {
+        switch refusal {
+        case .unsupported(let reason): self = .unsupported(reason: reason)
+        case .broken(let reason): self = .broken(reason: reason)
+        case .tooManyPixels: self = .tooManyPixels(limit: limits.pixels)
+        case .tooManyFrames: self = .tooManyFrames(limit: limits.frames)
         }
     }
 }
 
 extension ImageType {
-    var format: PictureFormat {
-        switch self {
-        case .jpeg: .jpeg
-        case .png: .png
-        case .gif: .gif
-        case .webp: .webp
-        case .heic: .heic
-        }
-    }
-
     fileprivate init(_ format: PictureFormat) {
         switch format {
         case .jpeg: self = .jpeg
@@ -152,17 +168,17 @@ extension ImageType {
 }
 
 extension PreparedImage {
-    fileprivate init(_ rendering: Rendering, _ order: RenderingOrder) {
-        type = ImageType(order.format)
+    fileprivate init(_ rendering: Rendering, full fullPath: String, thumbnail thumbnailPath: String) {
+        type = ImageType(rendering.type)
         (width, height) = (rendering.width, rendering.height)
         blurhash = BlurHash.encode(
             pixels: rendering.sample,
             width: rendering.sampleWidth,
             height: rendering.sampleHeight
         )
-        full = Picture(rendering.full, path: order.full)
-        thumbnail = Picture(rendering.thumbnail, path: order.thumbnail)
-        isAnimated = order.isAnimated
+        full = Picture(rendering.full, path: fullPath)
+        thumbnail = Picture(rendering.thumbnail, path: thumbnailPath)
+        isAnimated = rendering.isAnimated
     }
 }
 

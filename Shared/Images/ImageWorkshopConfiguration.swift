@@ -22,6 +22,8 @@ public struct ImageWorkshopConfiguration: Sendable {
     /// How long a worker with nothing to do is kept: a minute.
     public var idleTime: Duration
     public var output: ImageOutput
+    /// Called once where the kernel does not confine workers by all that there is: with the names of what is missing.
+    public var reportMissingConfinement: @Sendable ([String]) -> Void = { _ in }
 
     public init(
         worker: String,

@@ -1,8 +1,8 @@
 package import ChildProcesses
 import Foundation
 import Glibc
+import Locks
 package import Logging
-import Synchronization
 
 /// A private PostgreSQL server: made on first use, started, watched over and stopped by this process.
 ///
@@ -41,8 +41,8 @@ package final class PostgresServer: Sendable {
     package let installation: PostgresInstallation
     let account: ServerAccount
     private let logger: Logger
-    private let access = Mutex<(port: Int, password: String)?>(nil)
-    private let running = Mutex<ChildProcess?>(nil)
+    private let access = Lock<(port: Int, password: String)?>(nil)
+    private let running = Lock<ChildProcess?>(nil)
 
     /// Finds PostgreSQL's programs; nothing is made or started yet.
     package init(_ configuration: Configuration, logger: Logger) throws {

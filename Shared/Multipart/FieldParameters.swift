@@ -15,7 +15,8 @@ public struct FieldParameters: Hashable, Sendable {
     public let word: String
     private let parameters: [String: String]
 
-    /// Nil for what is malformed: no word, a parameter without a value, a quote without an end, one parameter twice.
+    /// Nil for what is malformed: no word, a parameter without a value, with a name that is not ASCII or there twice, a quote
+    /// without an end.
     public init?(_ text: String) {
         var rest = text.utf8[...]
         let word = Self.token(&rest, endingAt: " \t;=\"")
@@ -29,7 +30,8 @@ public struct FieldParameters: Hashable, Sendable {
             // A semicolon at the end says nothing.
             guard !rest.isEmpty else { break }
             let name = Self.token(&rest, endingAt: " \t;=\"")
-            guard !name.isEmpty, rest.popFirst() == UInt8(ascii: "="), let value = Self.value(&rest),
+            guard !name.isEmpty, name.utf8.allSatisfy({ $0 < 0x80 }), rest.popFirst() == UInt8(ascii: "="),
+                let value = Self.value(&rest),
                 parameters.updateValue(value, forKey: name.lowercased()) == nil
             else { return nil }
         }

@@ -15,6 +15,9 @@ public struct MultipartPart: Hashable, Sendable {
         self.contentType = contentType
     }
 
+    /// The most bytes of a field's name: it is looked up, and comparing some texts takes the square of their length.
+    private static let longestName = 255
+
     /// From the lines of a part's header.
     init(header: [UInt8]) throws(MultipartError) {
         var disposition: FieldParameters?
@@ -46,6 +49,7 @@ public struct MultipartPart: Hashable, Sendable {
         guard let disposition, let name = disposition["name"], !name.isEmpty else {
             throw .malformed("a part has no name")
         }
+        guard name.utf8.count <= Self.longestName else { throw .malformed("a part's name is too long") }
         self.init(
             name: Self.unescaped(name),
             fileName: disposition["filename"].map(Self.unescaped),

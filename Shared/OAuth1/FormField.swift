@@ -12,8 +12,10 @@ public struct FormField: Hashable, Sendable {
 
     /// The fields of a query or a form; a name without an equals sign has an empty value.
     public static func parse(_ text: some StringProtocol) -> [FormField] {
-        text.split(separator: "&").map { pair in
-            let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        // By bytes: splitting characters takes the square of the combining marks in a row.
+        Substring(text).utf8.split(separator: UInt8(ascii: "&")).map { pair in
+            let sides = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { Substring($0) }
             return FormField(
                 PercentEncoding.decode(sides[0], plusIsSpace: true),
                 sides.count == 2 ? PercentEncoding.decode(sides[1], plusIsSpace: true) : ""

@@ -5,6 +5,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     package let bytes: [UInt8]
 
     package init?(_ text: some StringProtocol) {
+        guard text.utf8.count <= 100 else { return nil }
         // A zone (fe80::1%eth0) tells interfaces apart, not people.
         let text = String(text.prefix { $0 != "%" })
         var v4 = in_addr()

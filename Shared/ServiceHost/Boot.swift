@@ -1,9 +1,10 @@
 package import Configuration
 import Foundation
+import Locks
 package import Logging
 import Metrics
+import NIOPosix
 package import ServiceLifecycle
-import Synchronization
 import SystemPackage
 import UnixSignals
 
@@ -39,8 +40,15 @@ package struct Boot: Sendable {
                 logger: Logger(label: name),
                 metrics: metrics
             )
+            ProcessHistory().export()
             let lifeline = try configuration.flag("SUPERVISED") ? Lifeline() : nil
-            let services = try await services(boot)
+            var services = try await services(boot)
+            if !services.isEmpty {
+                let group = MultiThreadedEventLoopGroup.singleton
+                let subjects = Watchdog.Subject.loops("event loop", of: group) + [.cooperativePool]
+                // The last one, so that it is the first to stop: it gives nothing to an event loop that was shut down.
+                services.append(Watchdog(name, watching: subjects))
+            }
             var group = ServiceGroupConfiguration(
                 services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) },
                 gracefulShutdownSignals: [.sigterm, .sigint],
@@ -87,7 +95,7 @@ package struct Boot: Sendable {
 ///
 /// Before there is anything to shut down, the end of it ends the process.
 private final class Lifeline: Sendable {
-    private let end = Mutex<(@Sendable () -> Void)?>(nil)
+    private let end = Lock<(@Sendable () -> Void)?>(nil)
 
     init() {
         let thread = Thread {

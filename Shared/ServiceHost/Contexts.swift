@@ -19,9 +19,9 @@ package struct SuiteContext: RequestContext, RemoteAddressRequestContext {
         remoteAddress = source.channel.remoteAddress
     }
 
-    package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
+    package var requestDecoder: WireRequestDecoder { WireRequestDecoder(limits: .open) }
     package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
-    package var maxUploadSize: Int { SuiteLimits.body }
+    package var maxUploadSize: Int { JSONLimits.open.bytes }
 }
 
 /// The context of routes that somebody known asks at.
@@ -58,9 +58,9 @@ package struct UserContext: ChildRequestContext, IdentifiedContext {
         guard identity.isAdmin else { throw APIError(.forbidden, "admin_only", "this is for administrators alone") }
     }
 
-    package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
+    package var requestDecoder: WireRequestDecoder { WireRequestDecoder(limits: .body) }
     package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
-    package var maxUploadSize: Int { SuiteLimits.body }
+    package var maxUploadSize: Int { JSONLimits.body.bytes }
 }
 
 /// The context of routes for an application's own server, and for the suite's administrators.
@@ -88,16 +88,16 @@ package struct ServerContext: ChildRequestContext, IdentifiedContext {
 
     package var isAdmin: Bool { identity.isAdmin }
 
-    package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
+    package var requestDecoder: WireRequestDecoder { WireRequestDecoder(limits: .body) }
     package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
-    package var maxUploadSize: Int { SuiteLimits.body }
+    package var maxUploadSize: Int { JSONLimits.body.bytes }
 }
 
 /// The context of `/internal` routes: another service asks.
 package struct NeighbourContext: ChildRequestContext {
     package var coreContext: CoreRequestContextStorage
     package let requestID: String
-    /// The name of the service that asks; set by `RequireNeighbour`.
+    /// The name of the service that asks; set by `ReadServiceToken`.
     package var caller = ""
 
     package init(context: SuiteContext) throws {
@@ -105,21 +105,9 @@ package struct NeighbourContext: ChildRequestContext {
         requestID = context.requestID
     }
 
-    /// - Throws: `forbidden` for another service.
-    package func requireOperator() throws {
-        guard caller == "roost" else {
-            throw APIError(.forbidden, "operator_only", "this is done by the operator's command")
-        }
-    }
-
-    package var requestDecoder: WireRequestDecoder { WireRequestDecoder() }
+    package var requestDecoder: WireRequestDecoder { WireRequestDecoder(limits: .neighbour) }
     package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
-    package var maxUploadSize: Int { SuiteLimits.body }
-}
-
-package enum SuiteLimits {
-    /// The most of a JSON body that is read, in bytes: 64 kB of text, each byte escaped, and room for the rest.
-    package static let body = 1_048_576
+    package var maxUploadSize: Int { JSONLimits.neighbour.bytes }
 }
 
 /// Where a service's routes go.
@@ -130,8 +118,28 @@ package struct SuiteRoutes {
     package let user: any RouterMethods<UserContext>
     /// For an application's own server and for administrators; anybody else gets 403.
     package let server: any RouterMethods<ServerContext>
-    /// Below `/internal`, for other services.
-    package let neighbour: any RouterMethods<NeighbourContext>
-    /// For other services too, at paths that a standard names; anybody else gets 403.
-    package let service: any RouterMethods<NeighbourContext>
+    let internalRoutes: RouterGroup<NeighbourContext>
+    let standardRoutes: RouterGroup<NeighbourContext>
+
+    /// Routes below `/internal` for the listed callers; every other caller gets 403.
+    package func internalRoutes(from callers: Set<InternalCaller>) -> any RouterMethods<NeighbourContext> {
+        internalRoutes.group().add(middleware: RequireCaller(callers: callers))
+    }
+
+    /// Routes for the listed callers at a path that a standard names; every other caller gets 403.
+    package func standardRoutes(from callers: Set<InternalCaller>) -> any RouterMethods<NeighbourContext> {
+        standardRoutes.group().add(middleware: RequireCaller(callers: callers))
+    }
+}
+
+/// A process that calls internal routes.
+package enum InternalCaller: String, CaseIterable, Sendable {
+    case auth, conversations, gateway, photos, push, social
+    /// The command `roost`, with the operator's key.
+    case operatorCommand = "roost"
+}
+
+extension Set<InternalCaller> {
+    /// The five services behind the gateway.
+    package static var services: Self { [.auth, .conversations, .photos, .push, .social] }
 }

@@ -5,8 +5,8 @@ package import Wire
 package struct CursorSigner: Sendable {
     private let code: MessageCode
 
-    package init(secret: String) {
-        code = MessageCode(secret: secret, use: "roost list cursor")
+    package init(secrets: [String]) {
+        code = MessageCode(secrets: secrets, use: "roost list cursor")
     }
 
     package func sign(_ position: some Encodable, of list: String, for user: User.ID) throws -> String {

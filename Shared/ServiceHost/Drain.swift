@@ -1,3 +1,4 @@
+import Locks
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -14,7 +15,7 @@ package final class Drain: Service {
     private let logger: Logger
     private let draining = Atomic<Bool>(false)
     private let connections = Atomic<Int>(0)
-    private let lastRequest = Mutex(ContinuousClock.now)
+    private let lastRequest = Lock(ContinuousClock.now)
 
     init(longest: Duration, logger: Logger) {
         self.longest = longest

@@ -1,6 +1,6 @@
+import Locks
 package import Logging
 package import ServiceLifecycle
-import Synchronization
 import Wire
 
 /// Hands on what waits in an outbox, beside those who write it: whoever has written rings, and waits for nothing.
@@ -22,7 +22,7 @@ package final class HandOvers: Sendable {
     private let rounds: [Round]
     private let rings: [(heard: AsyncStream<Void>, ring: AsyncStream<Void>.Continuation)]
     /// The workers that have nothing to do.
-    private let idle = Mutex<Set<Int>>([])
+    private let idle = Lock<Set<Int>>([])
     private let logger: Logger
 
     /// - Parameters:

@@ -21,13 +21,14 @@ struct HealthRoutes {
     let verifier: CredentialVerifier
     let metrics: PrometheusRegistry?
     let drain: Drain
+    var history = ProcessHistory()
 
     private struct Health: Encodable {
         var status = "up"
     }
 
     func add(to router: Router<SuiteContext>) {
-        router.get("health") { _, _ in try Response.json(Health()) }
+        router.get("health") { [history] _, _ in try Self.json(Health(), history) }
         router.get("ready", use: ready)
         if let metrics {
             router.get("metrics") { _, _ in
@@ -44,6 +45,12 @@ struct HealthRoutes {
         guard !drain.isDraining else { throw APIError.unavailable("what is about to stop") }
         try await database.ping()
         guard verifier.isLoaded else { throw APIError.unavailable("auth") }
-        return try Response.json(Health(status: "ready"))
+        return try Self.json(Health(status: "ready"), history)
+    }
+
+    private static func json(_ health: Health, _ history: ProcessHistory) throws -> Response {
+        var response = try Response.json(health)
+        for (name, value) in history.fields { response.headers[name] = value }
+        return response
     }
 }

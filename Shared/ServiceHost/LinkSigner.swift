@@ -5,8 +5,8 @@ import Wire
 package struct LinkSigner: Sendable {
     private let code: MessageCode
 
-    package init(secret: String) {
-        code = MessageCode(secret: secret, use: "roost signed link")
+    package init(secrets: [String]) {
+        code = MessageCode(secrets: secrets, use: "roost signed link")
     }
 
     /// 22 characters that go with these parts of a link, in this order, and with no others.

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Synchronization
+import Locks
 
 /// Which methods each path takes, so that a wrong method is told from an unknown path.
 final class RouteMethods: Sendable {
@@ -17,7 +17,7 @@ final class RouteMethods: Sendable {
         var fixedWords: Int { segments.count { !$0.hasPrefix("{") && !$0.hasPrefix(":") } }
     }
 
-    private let routes = Mutex<[Route]>([])
+    private let routes = Lock<[Route]>([])
 
     /// Takes the routes once all are added.
     func set(_ described: [Router<SuiteContext>.RouteDescription]) {

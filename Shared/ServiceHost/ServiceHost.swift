@@ -17,21 +17,21 @@ package enum ServiceHost {
     package static func run<Service: SuiteService>(_ type: Service.Type) async throws {
         await Boot.run(Service.name) { boot in
             let configuration = boot.configuration
-            let secret = try configuration.secret("SERVICE_SECRET")
-            let tokens = try ServiceTokens(secret: secret, name: Service.name)
-            let neighbours = Neighbours.overHTTP(configuration: configuration, tokens: tokens)
-            let database = try await Database.open(for: type, boot: boot)
             if try configuration.flag("MIGRATE_ONLY") {
-                await database.shutdown()
+                await (try await Database.open(for: type, boot: boot)).shutdown()
                 return []
             }
+            let keys = try ServiceKeys(configuration: configuration, name: Service.name, logger: boot.logger)
+            let tokens = ServiceTokens(keys: keys)
+            let neighbours = Neighbours.overHTTP(configuration: configuration, tokens: tokens)
+            let database = try await Database.open(for: type, boot: boot)
             let drain = Drain(longest: try drainDelay(configuration), logger: boot.logger)
             let host = try await assemble(
                 type,
                 database: database,
                 neighbours: neighbours,
                 tokens: tokens,
-                secret: secret,
+                secrets: keys.ownSecrets,
                 configuration: configuration,
                 logger: boot.logger,
                 metrics: boot.metrics,
@@ -58,7 +58,7 @@ package enum ServiceHost {
         database: PostgresPool,
         neighbours: Neighbours,
         tokens: ServiceTokens,
-        secret: String,
+        secrets: [String],
         configuration: ConfigReader,
         logger: Logger,
         metrics: PrometheusRegistry? = nil,
@@ -81,14 +81,21 @@ package enum ServiceHost {
             now: now
         )
         let subscribers = try EventSubscribers(configuration, types: Service.events, neighbours: neighbours)
+        let setAside = SetAside(
+            Service.setAsideKinds + (Service.events.isEmpty ? [] : [.event]),
+            database: database,
+            logger: logger,
+            now: now
+        )
         let service = try await Service(
             resources: ServiceResources(
                 database: database,
                 neighbours: neighbours,
                 credentials: verifier,
-                cursors: CursorSigner(secret: secret),
-                links: LinkSigner(secret: secret),
+                cursors: CursorSigner(secrets: secrets),
+                links: LinkSigner(secrets: secrets),
                 events: EventOutbox(subscribers: subscribers, now: now),
+                setAside: setAside,
                 logger: logger,
                 publicURL: publicURL,
                 now: now
@@ -117,15 +124,21 @@ package enum ServiceHost {
             .group(context: ServerContext.self)
             .add(middleware: BodyAllowance(large: large, ofUser: share, user: \.identity.user))
             .add(middleware: Idempotency(store: IdempotencyStore(db: database), now: now))
-        let neighbour = router.group("internal")
+        let internalRoutes = router.group("internal")
             .group(context: NeighbourContext.self)
-            .add(middleware: RequireNeighbour(tokens: tokens))
-        let standard = router.group()
+            .add(middleware: ReadServiceToken(tokens: tokens))
+        let standardRoutes = router.group()
             .group(context: NeighbourContext.self)
-            .add(middleware: RequireNeighbour(tokens: tokens))
-        service.addRoutes(
-            to: SuiteRoutes(open: open, user: user, server: server, neighbour: neighbour, service: standard)
+            .add(middleware: ReadServiceToken(tokens: tokens))
+        let groups = SuiteRoutes(
+            open: open,
+            user: user,
+            server: server,
+            internalRoutes: internalRoutes,
+            standardRoutes: standardRoutes
         )
+        service.addRoutes(to: groups)
+        SetAsideRoutes(setAside: setAside).add(to: groups)
         // As they were added: the responder is built with a HEAD beside each GET.
         let routes = router.routes
         methods.set(routes)
@@ -138,14 +151,14 @@ package enum ServiceHost {
             verifier: verifier,
             drain: drain,
             gate: service.gate ?? service.shortcut.map { ConnectionGate($0, notes: notes, logger: logger) },
-            background: service.background + [sweep]
-                + EventRelay.all(to: subscribers, database: database, logger: logger, now: now)
+            background: service.background + [sweep, setAside.background]
+                + EventRelay.all(to: subscribers, database: database, setAside: setAside, logger: logger, now: now)
         )
     }
 
-    /// All migrations of a service, the host's own first.
+    /// All migrations of a service, the host's own among them.
     package static func migrations(of type: (some SuiteService).Type) -> [Migration] {
-        IdempotencyStore.migrations + type.migrations
+        IdempotencyStore.migrations + type.migrations + [SetAside.migration]
     }
 }
 

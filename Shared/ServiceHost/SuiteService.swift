@@ -18,6 +18,8 @@ package protocol SuiteService: Sendable {
     static var readSettings: [String: String] { get }
     /// The types of events that it tells others; one that has any has `EventOutbox`'s table among its migrations.
     static var events: Set<String> { get }
+    /// The rows of its workers that may be set aside; none unless told.
+    static var setAsideKinds: [SetAsideKind] { get }
 
     /// Where keys and revocations come from: auth, over HTTP, but in auth itself.
     static func credentialSource(
@@ -44,6 +46,7 @@ package protocol SuiteService: Sendable {
 extension SuiteService {
     package static var readSettings: [String: String] { [:] }
     package static var events: Set<String> { [] }
+    package static var setAsideKinds: [SetAsideKind] { [] }
 
     package static func credentialSource(
         database: PostgresPool,
@@ -69,6 +72,7 @@ package struct ServiceResources: Sendable {
     package let cursors: CursorSigner
     package let links: LinkSigner
     package let events: EventOutbox
+    package let setAside: SetAside
     package let logger: Logger
     /// Where clients reach the suite, without a slash at the end; the issuer of its tokens.
     package let publicURL: String
@@ -81,6 +85,7 @@ package struct ServiceResources: Sendable {
         cursors: CursorSigner,
         links: LinkSigner,
         events: EventOutbox,
+        setAside: SetAside,
         logger: Logger,
         publicURL: String,
         now: @escaping @Sendable () -> Date
@@ -91,6 +96,7 @@ package struct ServiceResources: Sendable {
         self.cursors = cursors
         self.links = links
         self.events = events
+        self.setAside = setAside
         self.logger = logger
         self.publicURL = publicURL
         self.now = now

@@ -8,7 +8,8 @@ package protocol FormDecodable: Decodable {}
 
 /// Reads request bodies: JSON by the suite's rules; a form where the type allows it.
 package struct WireRequestDecoder: RequestDecoder {
-    package init() {}
+    /// What the JSON may hold, and how many bytes a form may have.
+    let limits: JSONLimits
 
     package func decode<Value: Decodable>(
         _ type: Value.Type,
@@ -18,20 +19,47 @@ package struct WireRequestDecoder: RequestDecoder {
         try Self.refusePacked(request)
         let isForm = try Self.isForm(request, mayBe: Value.self is any FormDecodable.Type)
         var request = request
-        let body = try await request.collectBody(upTo: context.maxUploadSize)
-        guard isForm else { return try WireJSON.decode(type, from: body.readableBytesView) }
+        let body = try await Self.body(of: &request, limit: limits.bytes)
+        guard isForm else { return try WireJSON.decode(type, from: body.readableBytesView, limits: limits) }
         guard let text = String(validatingUTF8Bytes: body.readableBytesView) else {
             throw APIError(.invalid, "malformed_body", "the body is not UTF-8")
         }
         if let field = Self.fieldWithNUL(in: text) {
             throw APIError(.invalid, "nul_character", "text may not contain NUL (U+0000)", field: field)
         }
+        try Self.refuseNested(text)
         do {
             return try URLEncodedFormDecoder().decode(type, from: text)
         } catch let error as DecodingError {
             throw APIError(error)
         } catch {
             throw APIError(.invalid, "malformed_body", "the body is not a well-formed form")
+        }
+    }
+
+    /// Collects a body, of which nothing is read where its length says that it is too large.
+    static func body(of request: inout Request, limit: Int) async throws -> ByteBuffer {
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit {
+            throw APIError.tooLarge(limit: limit)
+        }
+        do {
+            return try await request.collectBody(upTo: limit)
+        } catch is NIOTooManyBytesError {
+            throw APIError.tooLarge(limit: limit)
+        }
+    }
+
+    /// Forms here are flat; the form decoder recurses for each bracket in a name.
+    private static func refuseNested(_ form: String) throws {
+        let pairs = form.split(separator: "&")
+        guard pairs.count <= 100 else {
+            throw APIError(.invalid, "too_many_values", "a form may have at most 100 fields")
+        }
+        for pair in pairs {
+            let name = pair.utf8.prefix { $0 != UInt8(ascii: "=") }
+            guard !name.contains(UInt8(ascii: "[")), !Substring(name).contains("%5") else {
+                throw APIError(.invalid, "malformed_body", "the names of a form's fields have no brackets")
+            }
         }
     }
 
@@ -63,19 +91,30 @@ extension String {
 }
 
 extension Request {
+    /// Reads a body by other limits than its context's.
+    package func decode<Value: Decodable>(
+        as type: Value.Type,
+        limits: JSONLimits,
+        context: some RequestContext
+    ) async throws -> Value {
+        try await WireRequestDecoder(limits: limits).decode(type, from: self, context: context)
+    }
+
     /// Reads a body that may be left out; nil where it is.
     ///
     /// - Throws: `unsupportedMediaType` for a file, before it is read.
     package func decodeIfThere<Value: Decodable>(
         as type: Value.Type,
+        limits: JSONLimits? = nil,
         context: some RequestContext
     ) async throws -> Value? {
         guard !bringsFile else {
             throw APIError(.unsupportedMediaType, "unsupported_media_type", "the body must be application/json")
         }
+        let limits = limits ?? (context.requestDecoder as? WireRequestDecoder)?.limits ?? .body
         var request = self
-        guard try await request.collectBody(upTo: context.maxUploadSize).readableBytes > 0 else { return nil }
-        return try await request.decode(as: type, context: context)
+        guard try await WireRequestDecoder.body(of: &request, limit: limits.bytes).readableBytes > 0 else { return nil }
+        return try await request.decode(as: type, limits: limits, context: context)
     }
 }
 

@@ -105,6 +105,10 @@ public struct SocketIOLimits: Hashable, Sendable {
     public var attachments = 10
     /// How deep arrays and objects may be nested in a packet.
     public var depth = 64
+    /// How many values of all kinds the JSON of one packet may have.
+    public var values = 10_000
+    /// How many packets the body of one POST may have.
+    public var packets = 5_000
     /// How many namespaces one connection may be in.
     public var namespaces = 16
     /// How many calls of ``Socket/perform(_:)`` may wait; when more do, nothing is read from the client.

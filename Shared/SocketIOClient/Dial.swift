@@ -1,10 +1,10 @@
 import Foundation
+import Locks
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import NIOWebSocket
-import Synchronization
 
 /// The way to a connection: TCP, TLS, the change to a WebSocket, and the server's word.
 struct Dial: Sendable {
@@ -24,7 +24,7 @@ struct Dial: Sendable {
         )
         let (channel, outcome) = try await dialled(source)
         // Whatever is awaited below ends with the channel.
-        let isLate = Mutex(false)
+        let isLate = Lock(false)
         let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(endpoint.connectTimeout)) {
             isLate.withLock { $0 = true }
             channel.close(promise: nil)
@@ -167,7 +167,7 @@ private final class StatusHandler: ChannelInboundHandler {
 
 /// The handler, once there is one, for those who were made before it.
 private final class Opened: Sendable {
-    private let handler = Mutex<(NIOLoopBound<ConnectionHandler>, any EventLoop)?>(nil)
+    private let handler = Lock<(NIOLoopBound<ConnectionHandler>, any EventLoop)?>(nil)
 
     func set(_ handler: NIOLoopBound<ConnectionHandler>, _ eventLoop: any EventLoop) {
         self.handler.withLock { $0 = (handler, eventLoop) }

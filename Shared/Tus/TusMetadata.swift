@@ -15,6 +15,7 @@ public struct TusMetadata: Hashable, Sendable {
 
     /// Pairs of a key and its value in base64, with commas between; nil for what is none, or has a key twice.
     public init?(_ text: String) {
+        guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         // Some clients send the header also where they have nothing to say.
         guard text.contains(where: { $0 != " " }) else {
             (self.values, self.text) = ([:], "")

@@ -108,6 +108,8 @@ struct ClientData: Decodable {
 
     /// - Throws: `WebAuthnError.malformed`.
     init(_ bytes: Data) throws {
+        // Browsers write a few hundred bytes.
+        guard bytes.count <= 8_192 else { throw WebAuthnError.malformed("clientDataJSON") }
         // A byte order mark may stand first (section 5.8.1.2's UTF-8 decode).
         let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Data(bytes.dropFirst(3)) : bytes
         do {

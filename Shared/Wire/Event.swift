@@ -21,7 +21,7 @@ package struct Event: Codable, Hashable, Sendable {
     ///
     /// - Throws: a 400 that names the field which is missing or malformed.
     package func content<Content: EventContent>(as type: Content.Type = Content.self) throws -> Content {
-        try WireJSON.decode(type, from: try content.compact())
+        try WireJSON.decode(type, from: content)
     }
 }
 

@@ -1,49 +1,85 @@
-/// Reads JSON as RFC 8259 has it, at most 64 levels deep.
+/// The one reader of JSON (RFC 8259): its time and memory are linear in the length of the text.
 ///
-/// For what is read as values of unknown shape, and often: Foundation's decoder takes a hundred times as long to make
-/// those.
+/// `WireJSON` checks a client's text against its limits first.
 package struct JSONText {
-    /// The text is not JSON.
+    /// Why a text is not read.
     package struct Flaw: Error {
+        package enum Reason: Sendable { case malformed, marks }
+
         /// Where, in bytes.
         package let place: Int
+        package var reason = Reason.malformed
     }
+
+    /// Combining marks that a string may have in a row.
+    ///
+    /// Hashing and comparing a `String` takes quadratic time in this number (measured: 100 kB of marks take 1.2 s).
+    package static let mostMarks = 128
 
     private let bytes: UnsafeBufferPointer<UInt8>
     private let isRepairing: Bool
+    private let maximumDepth: Int
+    private let maximumMarks: Int
     private var place = 0
     private var depth = 0
+    private var valuesLeft: Int
+
+    /// Values of one text: a page of a network's posts has some thousand, and each takes up to 150 bytes of memory.
+    package static let mostValues = 100_000
+
+    /// Characters of a number: more add nothing to a `Double`, and make reading it slow.
+    private static let longestNumber = 512
 
     /// The value that is all of the text.
     ///
     /// With `repairing`, what is no Unicode becomes U+FFFD instead of a flaw: bytes that are not UTF-8, surrogates
     /// without their other half (as services make them that cut texts off), and NUL, which PostgreSQL cannot keep.
-    package static func parse(_ bytes: some Sequence<UInt8>, repairing: Bool = false) throws(Flaw) -> JSONValue {
-        let result = bytes.withContiguousStorageIfAvailable { parse(pointer: $0, repairing) }
-        return try (result ?? Array(bytes).withUnsafeBufferPointer { parse(pointer: $0, repairing) }).get()
+    ///
+    /// - Parameters:
+    ///   - bytes: the text.
+    ///   - repairing: whether what is no Unicode is replaced.
+    ///   - depth: how many levels of arrays and objects there may be.
+    ///   - values: how many values of all kinds there may be.
+    ///   - marks: how many combining marks a string may have in a row.
+    /// - Returns: the value.
+    /// - Throws: `Flaw` where the text is not JSON or holds more.
+    package static func parse(
+        _ bytes: some Sequence<UInt8>,
+        repairing: Bool = false,
+        depth: Int = JSONGuard.maximumDepth,
+        values: Int = mostValues,
+        marks: Int = mostMarks
+    ) throws(Flaw) -> JSONValue {
+        func parse(_ pointer: UnsafeBufferPointer<UInt8>) -> Result<JSONValue, Flaw> {
+            JSONText(bytes: pointer, isRepairing: repairing, depth: depth, values: values, marks: marks).parsed()
+        }
+        return try (bytes.withContiguousStorageIfAvailable(parse) ?? Array(bytes).withUnsafeBufferPointer(parse)).get()
     }
 
-    private static func parse(pointer: UnsafeBufferPointer<UInt8>, _ repairing: Bool) -> Result<JSONValue, Flaw> {
-        var text = JSONText(bytes: pointer, isRepairing: repairing)
+    private func parsed() -> Result<JSONValue, Flaw> {
+        var text = self
         do throws(Flaw) {
             let value = try text.value()
             text.skipSpace()
-            guard text.place == pointer.count else { throw Flaw(place: text.place) }
+            guard text.place == bytes.count else { throw Flaw(place: text.place) }
             return .success(value)
         } catch {
             return .failure(error)
         }
     }
 
-    private init(bytes: UnsafeBufferPointer<UInt8>, isRepairing: Bool) {
+    private init(bytes: UnsafeBufferPointer<UInt8>, isRepairing: Bool, depth: Int, values: Int, marks: Int) {
         self.bytes = bytes
         self.isRepairing = isRepairing
+        maximumDepth = depth
+        maximumMarks = marks
+        valuesLeft = values
     }
 
     private var next: UInt8? { place < bytes.count ? bytes[place] : nil }
 
     private mutating func skipSpace() {
-        while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { place += 1 }
+        while let byte = next, JSONBytes.isSpace(byte) { place += 1 }
     }
 
     private mutating func take(_ byte: UInt8) throws(Flaw) {
@@ -53,6 +89,8 @@ package struct JSONText {
 
     private mutating func value() throws(Flaw) -> JSONValue {
         skipSpace()
+        guard valuesLeft > 0 else { throw Flaw(place: place) }
+        valuesLeft -= 1
         switch next {
         case UInt8(ascii: "{"): return try object()
         case UInt8(ascii: "["): return try array()
@@ -71,7 +109,7 @@ package struct JSONText {
 
     private mutating func enter() throws(Flaw) {
         depth += 1
-        guard depth <= JSONGuard.maximumDepth else { throw Flaw(place: place) }
+        guard depth <= maximumDepth else { throw Flaw(place: place) }
         place += 1
         skipSpace()
     }
@@ -80,8 +118,6 @@ package struct JSONText {
         try enter()
         var fields: [String: JSONValue] = [:]
         if next != UInt8(ascii: "}") {
-            // Most have several, and a table that grows is hashed anew each time.
-            fields.reserveCapacity(12)
             while true {
                 skipSpace()
                 let name = try string()
@@ -131,6 +167,7 @@ package struct JSONText {
             if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { place += 1 }
             try digits()
         }
+        guard place - start <= Self.longestNumber else { throw Flaw(place: start) }
         let text = String(decoding: bytes[start..<place], as: UTF8.self)
         if isWhole, let whole = Int64(text) { return .integer(whole) }
         guard let number = Double(text), number.isFinite else { throw Flaw(place: start) }
@@ -148,36 +185,50 @@ extension JSONText {
     private mutating func string() throws(Flaw) -> String {
         try take(UInt8(ascii: "\""))
         let start = place
-        var all: UInt8 = 0
-        // Most have nothing escaped, and are taken as they are.
-        while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 {
-            all |= byte
-            place += 1
-        }
+        skipPlain()
         if next == UInt8(ascii: "\"") {
             let whole = UnsafeBufferPointer(rebasing: bytes[start..<place])
             place += 1
             // ASCII needs no check, which takes longer than all else here.
-            return all < 0x80 ? String(decoding: whole, as: UTF8.self) : try utf8(whole, at: start)
+            let isASCII = JSONBytes.isASCII(UnsafeRawBufferPointer(whole))
+            return isASCII ? String(decoding: whole, as: UTF8.self) : try utf8(whole, at: start)
         }
         var unescaped = Array(bytes[start..<place])
         while let byte = next, byte != UInt8(ascii: "\"") {
-            guard byte >= 0x20 else { throw Flaw(place: place) }
+            guard byte == UInt8(ascii: "\\") else { throw Flaw(place: place) }
             place += 1
-            if byte == UInt8(ascii: "\\") {
-                unescaped += String(try escaped()).utf8
-            } else {
-                unescaped.append(byte)
-            }
+            let scalar = try escaped()
+            unescaped += scalar.utf8
+            let run = place
+            skipPlain()
+            unescaped += bytes[run..<place]
         }
         try take(UInt8(ascii: "\""))
-        return try utf8(unescaped[...], at: start)
+        return try utf8(unescaped, at: start)
+    }
+
+    /// Steps to a quote, a backslash or a control character.
+    private mutating func skipPlain() {
+        place = JSONBytes.plain(from: place, in: UnsafeRawBufferPointer(bytes))
     }
 
     private func utf8(_ bytes: some Sequence<UInt8>, at start: Int) throws(Flaw) -> String {
-        if let text = String(validating: bytes, as: UTF8.self) { return text }
-        guard isRepairing else { throw Flaw(place: start) }
-        return String(decoding: Array(bytes), as: UTF8.self)
+        let valid = String(validating: bytes, as: UTF8.self)
+        guard valid != nil || isRepairing else { throw Flaw(place: start) }
+        let text = valid ?? String(decoding: Array(bytes), as: UTF8.self)
+        // A shorter one cannot have too many: a mark has two bytes or more.
+        guard text.utf8.count / 2 > maximumMarks else { return text }
+        var marks = 0
+        var kept = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            marks = scalar.isCombiningMark ? marks + 1 : 0
+            if marks <= maximumMarks {
+                if isRepairing { kept.append(scalar) }
+            } else if !isRepairing {
+                throw Flaw(place: start, reason: .marks)
+            }
+        }
+        return isRepairing ? String(kept) : text
     }
 
     /// What stands behind a backslash.
@@ -220,15 +271,19 @@ extension JSONText {
     private static let replacement: Unicode.Scalar = "\u{FFFD}"
 
     private mutating func unit() throws(Flaw) -> UInt32 {
-        var unit: UInt32 = 0
-        for _ in 0..<4 {
-            guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
-                throw Flaw(place: place)
-            }
-            unit = unit << 4 | UInt32(digit)
-            place += 1
-        }
-        return unit
+        guard let unit = JSONBytes.unit(at: place, in: UnsafeRawBufferPointer(bytes)) else { throw Flaw(place: place) }
+        place += 4
+        return UInt32(unit)
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether canonical ordering (Unicode 3.11) moves it: all that is moved is sorted together.
+    fileprivate var isCombiningMark: Bool {
+        guard value >= 0x300 else { return false }
+        // These three are starters, and decompose to marks.
+        if value == 0xF73 || value == 0xF75 || value == 0xF81 { return true }
+        return properties.canonicalCombiningClass != .notReordered
     }
 }
 

@@ -10,23 +10,17 @@ package enum JSONValue: Hashable, Sendable {
 }
 
 extension JSONValue: Codable {
+    /// Takes the value as `JSONText` has read it.
+    ///
+    /// - Throws: where another decoder asks: finding the kind of a value by trial takes a hundred times as long as
+    ///   reading it, and longer the deeper the value is.
     package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {  // a mismatch only means: try the next kind
-            self = .bool(value)
-        } else if let value = try? container.decode(Int64.self) {
-            self = .integer(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .number(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode([JSONValue].self) {
-            self = .array(value)
-        } else {
-            self = .object(try container.decode([String: JSONValue].self))
+        guard let decoder = decoder as? JSONValueDecoder else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "not read by WireJSON")
+            )
         }
+        self = decoder.value
     }
 
     package func encode(to encoder: any Encoder) throws {

@@ -12,39 +12,63 @@ package enum WireJSON {
         return encoder
     }
 
-    package static func decoder() -> JSONDecoder {
-        let decoder = JSONDecoder()
-        decoder.dateDecodingStrategy = .custom { decoder in
-            let container = try decoder.singleValueContainer()
-            guard let date = Timestamp.date(from: try container.decode(String.self)) else {
-                throw DecodingError.dataCorruptedError(in: container, debugDescription: "not an RFC 3339 time")
+    /// Reads what the suite wrote itself, or what was checked before; a client's body goes through `decode`.
+    package static func decoder() -> Decoder { Decoder() }
+
+    /// A decoder as Foundation's, over `JSONText`.
+    package struct Decoder: Sendable {
+        /// Levels: what a client may send, and what the suite puts around it.
+        private static let depth = 128
+
+        /// - Throws: `DecodingError`.
+        package func decode<Value: Decodable>(_ type: Value.Type, from text: some Sequence<UInt8>) throws -> Value {
+            let value: JSONValue
+            do {
+                // Rows from before the limit may have any number of marks.
+                value = try JSONText.parse(text, depth: Self.depth, values: .max, marks: .max)
+            } catch {
+                let context = DecodingError.Context(
+                    codingPath: [],
+                    debugDescription: "not well-formed JSON at byte \(error.place)",
+                    underlyingError: error
+                )
+                throw DecodingError.dataCorrupted(context)
             }
-            return date
+            return try JSONValueDecoder(value).decode(type)
         }
-        return decoder
     }
 
-    /// Reads a request's body: at most 64 levels deep and without NUL, else an `APIError` that names the field.
-    package static func decode<Value: Decodable>(_ type: Value.Type, from body: some Collection<UInt8>) throws -> Value
-    {
-        let data = Data(body)
-        guard !data.isEmpty else { throw APIError(.invalid, "missing_body", "the request has no body") }
-        try JSONGuard.check(data)
+    /// Reads a body within its limits and without NUL, else throws an `APIError` that names the field.
+    package static func decode<Value: Decodable>(
+        _ type: Value.Type,
+        from body: some Collection<UInt8>,
+        limits: JSONLimits = .body
+    ) throws -> Value {
+        // Nothing is copied or read of a body that is too large.
+        guard body.count <= limits.bytes else { throw APIError.tooLarge(limit: limits.bytes) }
+        let value = try body.withContiguousStorageIfAvailable { try read($0, limits) }
+        return try decode(type, from: value ?? Array(body).withUnsafeBufferPointer { try read($0, limits) })
+    }
+
+    private static func read(_ bytes: UnsafeBufferPointer<UInt8>, _ limits: JSONLimits) throws -> JSONValue {
+        guard !bytes.isEmpty else { throw APIError(.invalid, "missing_body", "the request has no body") }
+        try JSONGuard.check(UnsafeRawBufferPointer(bytes), limits: limits)
         do {
-            return try decoder().decode(type, from: data)
-        } catch let error as DecodingError {
-            throw unfitNumber(error, in: data) ?? APIError(error)
+            return try JSONText.parse(bytes, depth: max(limits.depth, limits.freeDepth), values: limits.values)
+        } catch {
+            throw error.reason == .marks ? APIError.tooManyMarks : .malformedBody
         }
     }
 
-    /// A fraction where a whole number belongs: Foundation says that without saying where.
-    private static func unfitNumber(_ error: DecodingError, in data: Data) -> APIError? {
-        guard case .dataCorrupted(let context) = error, context.codingPath.isEmpty,
-            // Anything else that is corrupt cannot be read this way either.
-            case .object(let fields) = try? decoder().decode(JSONValue.self, from: data)
-        else { return nil }
-        let unfit = fields.filter { if case .number = $0.value { true } else { false } }.keys.min()
-        return unfit.map { .invalid($0, "the field \"\($0)\" must be a whole number", code: "malformed_field") }
+    /// Decodes a value that was read before.
+    ///
+    /// - Throws: an `APIError` that names the field.
+    package static func decode<Value: Decodable>(_ type: Value.Type, from value: JSONValue) throws -> Value {
+        do {
+            return try JSONValueDecoder(value).decode(type)
+        } catch let error as DecodingError {
+            throw APIError(error)
+        }
     }
 }
 
@@ -54,7 +78,9 @@ extension APIError {
         func name(_ path: [any CodingKey]) -> String? {
             let parts = path.map { key in key.intValue.map { "[\($0)]" } ?? key.stringValue }
             guard !parts.isEmpty else { return nil }
-            return parts.joined(separator: ".").replacingOccurrences(of: ".[", with: "[")
+            // A key of a dictionary is the client's, and may be as long as the body.
+            let path = parts.map { String($0.prefix(255)) }.joined(separator: ".")
+            return path.replacingOccurrences(of: ".[", with: "[")
         }
         switch error {
         case .keyNotFound(let key, let context):
@@ -72,13 +98,21 @@ extension APIError {
                 self = .malformedBody
                 return
             }
-            self = .invalid(field, "the field \"\(field)\" is malformed", code: "malformed_field")
+            let isUnfit = context.underlyingError is JSONValueDecoder.UnfitNumber
+            let rule = isUnfit ? "must be a whole number" : "is malformed"
+            self = .invalid(field, "the field \"\(field)\" \(rule)", code: "malformed_field")
         @unknown default:
             self = .malformedBody
         }
     }
 
-    private static let malformedBody = APIError(.invalid, "malformed_body", "the body is not well-formed JSON")
+    fileprivate static let malformedBody = APIError(.invalid, "malformed_body", "the body is not well-formed JSON")
+
+    fileprivate static let tooManyMarks = APIError(
+        .invalid,
+        "too_many_marks",
+        "text may have at most \(JSONText.mostMarks) combining marks in a row"
+    )
 
     private static func noun(for type: Any.Type) -> String {
         switch type {

@@ -118,9 +118,9 @@ public struct ZipArchive: ~Copyable {
 
     /// Whoever unpacks it finds the file below the folder that he unpacks to, whatever his system is.
     private static func isUsable(_ name: String) -> Bool {
+        guard name.utf8.count <= maximumName else { return false }
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
-        return name.utf8.count <= maximumName
-            && parts.allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." }
+        return parts.allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." }
             && !name.unicodeScalars.contains {
                 $0.value < 0x20 || $0.value == 0x7F || "\\:".unicodeScalars.contains($0)
             }

@@ -60,7 +60,7 @@ import Wire
                     try await attempt()
                     Issue.record("another service did it")
                 } catch let error as APIError {
-                    #expect(error.code == "operator_only")
+                    #expect(error.code == "caller_not_allowed")
                 }
             }
             let answer = try await auth.post("/internal/administrators/grant", #"{"username": "ada"}"#, token: ada.jwt)

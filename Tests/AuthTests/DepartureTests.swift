@@ -214,6 +214,7 @@ private struct DepartureScene: Sendable {
             database: auth.service.database.pool,
             events: .none,
             settling: 60,
+            setAside: auth.service.database.setAside([.departure], now: { clock.now }),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             now: { clock.now }
         ).goOn()

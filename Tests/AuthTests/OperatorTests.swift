@@ -127,7 +127,7 @@ import Wire
                 await #expect {
                     try await attempt()
                 } throws: { error in
-                    (error as? APIError)?.code == "operator_only"
+                    (error as? APIError)?.code == "caller_not_allowed"
                 }
             }
             #expect(try await auth.me(ada.jwt).status == 200)

@@ -97,7 +97,7 @@ import Wire
     }
 
     @Test func aFloodOfLoginsIsRefusedAndTheRestIsAnswered() async throws {
-        let settings = ["HASHING_THREADS": "1", "HASHING_QUEUE": "2", "LOGIN_FAILURES": "0"]
+        let settings = ["HASHING_THREADS": "1", "HASHING_QUEUE": "2", "LOGIN_FAILURES": "0", "LOGINS_PER_MINUTE": "0"]
         try await withAuth(settings: settings) { auth in
             _ = try await auth.register("ada")
             var answers: [TestAnswer] = []

@@ -43,7 +43,11 @@ import Wire
             #expect(told == [#"\#(scene.conversation.id) {"applicationId":"other"}"#])
 
             // A little at a time, and by two at once.
-            let deletions = Deletions(database: scene.service.database.pool, batch: 5)
+            let deletions = Deletions(
+                setAside: scene.service.database.setAside([.deletion]),
+                now: { Date() },
+                batch: 5
+            )
             async let first: Void = deletions.clear()
             async let second: Void = deletions.clear()
             _ = try await (first, second)
@@ -74,7 +78,7 @@ import Wire
                 }
                 try await tasks.waitForAll()
             }
-            try await Deletions(database: scene.pool).clear()
+            try await Deletions(setAside: scene.database.setAside([.deletion]), now: { Date() }).clear()
             let left = try await scene.pool.one("SELECT count(*) AS n FROM messages", as: { try $0.int("n") })
             #expect(left == 0)
         }

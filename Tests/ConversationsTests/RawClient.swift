@@ -65,6 +65,13 @@ final class RawClient: Sendable {
 
     func close() { Glibc.close(socket) }
 
+    /// Closes without a goodbye: the other side gets a reset.
+    func reset() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+        Glibc.close(socket)
+    }
+
     private func blocking<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Result { try work() }) }

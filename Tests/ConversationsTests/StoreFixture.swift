@@ -79,8 +79,8 @@ struct StoreScene: Sendable {
         Conversations(
             database: pool,
             users: KnownUsers(auth: AuthStandIn.nobody),
-            cursors: CursorSigner(secret: "cursors"),
-            links: FileLinks(signer: LinkSigner(secret: "links"), publicURL: "http://roost.test", now: { Date() }),
+            cursors: CursorSigner(secrets: ["cursors"]),
+            links: FileLinks(signer: LinkSigner(secrets: ["links"]), publicURL: "http://roost.test", now: { Date() }),
             maximumMembers: 10_000
         )
     }

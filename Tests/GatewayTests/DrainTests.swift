@@ -1,3 +1,4 @@
+import Locks
 import NIOCore
 import Synchronization
 import Testing

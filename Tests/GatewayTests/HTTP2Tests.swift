@@ -214,15 +214,27 @@ import Testing
         }
     }
 
-    @Test func tooManyConnectionsAreToldSo() async throws {
-        try await withSecureGateway(settings: { $0.connectionLimit = 1 }) { scene async throws in
+    @Test("A connection beyond the limit gets 503 where every other is busy")
+    func tooManyConnectionsAreToldSo() async throws {
+        try await withSecureGateway(
+            settings: { $0.connectionLimit = 1 },
+            script: { connection, service in
+                while let request = try await connection.message() {
+                    service.note(request)
+                    while service.received == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                    try await connection.send(ScriptedService.answer("done"))
+                }
+            }
+        ) { scene async throws in
             try await HTTP2Client.open(scene) { first async throws in
-                #expect(try await first.ask("GET /conversations").status == 200)
+                let stream = try await first.begin("GET /conversations")
+                try await eventually { scene.service.requests.count == 1 }
                 try await HTTP2Client.open(scene) { second async throws in
                     #expect(try await second.ask("GET /conversations").status == 503)
                     #expect(try await second.goodbye() == 0)
                 }
-                #expect(try await first.ask("GET /conversations").status == 200)
+                scene.service.note(bytes: 1)
+                #expect(try await first.answer(on: stream).text == "done")
             }
         }
     }

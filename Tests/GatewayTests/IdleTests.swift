@@ -21,6 +21,7 @@ import Testing
             if isSecure { configuration.certificates = try Certificates(TestCertificate.a) }
             // So many handshakes at once keep each other waiting.
             configuration.headerTimeout = .minutes(2)
+            configuration.addressConnectionLimit = 0
         }) { scene async throws in
             let waiting = try await connections(300, to: scene, isSecure: isSecure)
             for round in 0..<2 {

@@ -184,6 +184,31 @@ import Testing
         }
     }
 
+    @Test("Bytes sent early buy no time for the rest of a body")
+    func earlyBytes() async throws {
+        try await withGateway(settings: { configuration in
+            configuration.bodyTimeout = .milliseconds(500)
+            configuration.bodyFloor = 1_000
+        }) { scene in
+            let early = String(repeating: "x", count: 100_000)
+            let fields = "content-length: 100500\r\n"
+            try await scene.connect { connection in
+                try await connection.send(scene.signed("POST /conversations/create", fields: fields, body: early))
+                // At a byte every 20 ms the body would be whole after 10 s, and 100 s were earned by what came at once.
+                let channel = connection.channel
+                let trickle = channel.eventLoop.scheduleRepeatedTask(
+                    initialDelay: .milliseconds(20),
+                    delay: .milliseconds(20)
+                ) { _ in
+                    channel.writeAndFlush(ByteBuffer(string: "x"), promise: nil)
+                }
+                let answer = try await connection.message()
+                trickle.cancel()
+                #expect(answer?.status == 408)
+            }
+        }
+    }
+
     @Test func anAnswerThatDoesNotBeginIs504() async throws {
         try await withGateway(
             settings: { configuration in
@@ -213,17 +238,25 @@ import Testing
         }
     }
 
-    @Test func tooManyConnectionsAreToldSo() async throws {
-        try await withGateway(settings: { configuration in
-            configuration.connectionLimit = 1
-        }) { scene in
+    @Test("A connection beyond the limit gets 503 where every other is busy")
+    func tooManyConnectionsAreToldSo() async throws {
+        try await withGateway(
+            settings: { $0.connectionLimit = 1 },
+            script: { connection, service in
+                while let request = try await connection.message() {
+                    service.note(request)
+                    while service.received == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                    try await connection.send(ScriptedService.answer("done"))
+                }
+            }
+        ) { scene in
             try await scene.connect { first in
                 try await first.send(scene.signed("GET /conversations"))
-                #expect(try await first.message()?.status == 200)
+                try await eventually { scene.service.requests.count == 1 }
                 let answer = try await scene.get("/conversations")
                 #expect(answer.status == 503)
                 #expect(answer.code == "too_many_connections")
-                try await first.send(scene.signed("GET /conversations"))
+                scene.service.note(bytes: 1)
                 #expect(try await first.message()?.status == 200)
             }
         }

@@ -82,6 +82,28 @@ import Testing
         }
     }
 
+    @Test("The status shows restarts and the last exit of a service that knows them")
+    func restarts() async throws {
+        let fields =
+            "x-roost-restarts: 4\r\nx-roost-last-exit: signal 11\r\nx-roost-last-exit-at: 2026-11-24T10:00:00.000Z\r\n"
+        try await withGateway(script: { connection, _ in
+            while try await connection.message() != nil {
+                try await connection.send(ScriptedService.answer("", fields: fields))
+            }
+        }) { scene in
+            let first = try await settled({ $0["status"] as? String == "up" }) {
+                let answer = try await ask(scene, "GET /status")
+                let report = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+                return try #require((report?["services"] as? [[String: Any]])?.first)
+            }
+            #expect(first["restarts"] as? Int == 4)
+            let exit = first["lastExit"] as? [String: String]
+            #expect(exit == ["reason": "signal 11", "at": "2026-11-24T10:00:00.000Z"])
+            let instance = (first["perInstance"] as? [[String: Any]])?.first
+            #expect(instance?["restarts"] as? Int == 4)
+        }
+    }
+
     @Test func theDocumentIsServedAndNotSentTwice() async throws {
         try await withGateway { scene in
             for page in ["/openapi.yaml", "/docs"] {

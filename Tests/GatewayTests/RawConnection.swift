@@ -151,12 +151,21 @@ extension RawConnection {
         let channel: any Channel
         private let reader: RawReader
 
-        /// Connects; over TLS, if protocols are named that it may be for.
-        init(port: Int, over protocols: [String]? = nil, upTo version: TLSVersion = .tlsv13) async throws {
+        /// Connects; over TLS, if protocols are named that it may be for; from another address of the loopback network,
+        /// if one is named.
+        init(
+            port: Int,
+            from address: String? = nil,
+            over protocols: [String]? = nil,
+            upTo version: TLSVersion = .tlsv13
+        ) async throws {
             let tls = try protocols.map { try ClientTLS.context(for: $0, upTo: version) }
             let group = MultiThreadedEventLoopGroup.singleton.next()
             let reader = RawReader(eventLoop: group)
-            channel = try await ClientBootstrap(group: group)
+            var bootstrap = ClientBootstrap(group: group)
+            if let address { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: address, port: 0)) }
+            channel =
+                try await bootstrap
                 .channelOption(.allowRemoteHalfClosure, value: true)
                 .channelOption(.autoRead, value: false)
                 .channelInitializer { channel in
@@ -181,11 +190,12 @@ extension RawConnection {
     /// Connects for the time of `body`; over TLS, if protocols are named that it may be for.
     static func open<Answer>(
         port: Int,
+        from address: String? = nil,
         over protocols: [String]? = nil,
         upTo version: TLSVersion = .tlsv13,
         _ body: (RawConnection) async throws -> Answer
     ) async throws -> Answer {
-        let opened = try await Opened(port: port, over: protocols, upTo: version)
+        let opened = try await Opened(port: port, from: address, over: protocols, upTo: version)
         defer { opened.channel.close(promise: nil) }
         return try await body(opened.connection())
     }

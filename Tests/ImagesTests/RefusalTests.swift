@@ -4,7 +4,7 @@ import Testing
 
 /// What is refused, why, and that nothing is left of it.
 ///
-/// All but the last two are refused before any decoder has seen a byte: there is no worker in these tests that could run.
+/// The worker's reader of headers refuses these before its decoder has seen a byte.
 @Suite struct RefusalTests {
     private static let truncated = ImageError.broken(reason: "ends before its image does")
     private static let page = ImageError.unsupported(reason: "is a web page or a script, not an image")
@@ -45,9 +45,7 @@ import Testing
         _ name: String,
         _ reason: ImageError
     ) async throws {
-        try await withImages {
-            $0.worker = "/bin/false"
-        } _: { scene in
+        try await withImages { scene in
             let path = try await Oracle.sample(name)
             #expect(try await scene.refusal(of: path) == reason)
         }

@@ -1,5 +1,7 @@
-import Postgres
+import Logging
 import Testing
+
+@testable import Postgres
 
 struct ShutdownTests {
     @Test func whatIsUnderWayEndsAndNothingElseBegins() async throws {
@@ -104,5 +106,20 @@ struct ShutdownTests {
                 ) { try $0.int("it") } == 0
             }
         }
+    }
+
+    @Test("A command that follows a stop in one batch is answered", .timeLimit(.minutes(1)))
+    func commandBehindStop() async throws {
+        let engine = Engine(
+            configuration: try PostgresConfiguration(url: "postgres://127.0.0.1:1/none"),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        #expect(engine.post(.stop))
+        await withCheckedContinuation { continuation in
+            #expect(engine.post(.shutdown { continuation.resume() }))
+            // Its first batch is both.
+            engine.start()
+        }
+        #expect(!engine.post(.stop))
     }
 }

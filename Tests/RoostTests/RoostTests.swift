@@ -131,7 +131,9 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
 
         for instance in try settings.instances() {
             let environment = try settings.environment(of: instance, databaseURL: "postgres://\(instance.name)")
-            #expect((environment["SERVICE_SECRET"] != nil) == (instance.name != "sandbox"))
+            #expect(environment["SERVICE_SECRET"] == nil)
+            #expect((environment["SERVICE_KEY"] != nil) == (instance.name != "sandbox"))
+            #expect(!environment.keys.contains { $0.hasSuffix("_SERVICE_KEY") })
             #expect((environment["TOKEN_ENCRYPTION_KEY"] != nil) == ["auth", "social"].contains(instance.name))
             #expect((environment["REDDIT_CLIENT_SECRET"] != nil) == (instance.name == "social"))
             #expect(environment["DEMO_PASSWORD"] == nil)
@@ -142,6 +144,41 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
             #expect(!environment.keys.contains { $0.hasPrefix("DATABASE_PASSWORD") })
             #expect(environment["HOST"] == (instance.name == "gateway" ? "0.0.0.0" : "127.0.0.1"))
             #expect(environment["SUPERVISED"] == "1")
+        }
+    }
+
+    @Test("Auth and social encrypt with keys of their own, and the shared key of earlier releases still decrypts")
+    func encryptionKeys() throws {
+        func keys(_ given: [String: String], _ kept: [String: String]) throws -> [String?] {
+            let settings = SuiteSettings(given: given, secrets: Secrets(values: kept))
+            return try ["auth", "social", "photos"].map { name in
+                let instance = try #require(try settings.instances().first { $0.name == name })
+                let environment = try settings.environment(of: instance, databaseURL: nil)
+                #expect(environment.keys.allSatisfy { !$0.hasSuffix("_TOKEN_ENCRYPTION_KEY") })
+                return environment["TOKEN_ENCRYPTION_KEY"]
+            }
+        }
+        let own = ["AUTH_TOKEN_ENCRYPTION_KEY": "a", "SOCIAL_TOKEN_ENCRYPTION_KEY": "s"]
+        #expect(try keys([:], own) == ["a", "s", nil])
+        #expect(try keys([:], own.merging(["TOKEN_ENCRYPTION_KEY": "old"]) { $1 }) == ["a,old", "s,old", nil])
+        #expect(try keys(["TOKEN_ENCRYPTION_KEY": "old"], [:]) == ["old", "old", nil])
+        #expect(try keys(["TOKEN_ENCRYPTION_KEY": ""], own) == ["a", "s", nil])
+    }
+
+    @Test("An upgrade makes the missing keys and keeps the shared one; an operator's shared key stays the only one")
+    func upgradedKeys() throws {
+        try withFolder { folder in
+            let workspace = try Workspace(root: folder)
+            try FileManager.default.createDirectory(atPath: workspace.folder, withIntermediateDirectories: true)
+            let given = try Secrets.prepare(in: workspace, environment: ["TOKEN_ENCRYPTION_KEY": "the operator's"])
+            #expect(given.values["TOKEN_ENCRYPTION_KEY"] == "the operator's")
+            #expect(given.values["AUTH_TOKEN_ENCRYPTION_KEY"] == nil)
+
+            try EnvironmentFile(path: workspace.secretsFile).write(["TOKEN_ENCRYPTION_KEY": "old"], heading: "")
+            let upgraded = try Secrets.prepare(in: workspace, environment: [:]).values
+            #expect(upgraded["TOKEN_ENCRYPTION_KEY"] == "old")
+            let own = ["AUTH_TOKEN_ENCRYPTION_KEY", "SOCIAL_TOKEN_ENCRYPTION_KEY"].compactMap { upgraded[$0] }
+            #expect(Set(own).count == 2 && !own.contains("old"))
         }
     }
 

@@ -10,7 +10,7 @@ import Wire
     private let other = User.ID(application: "ab", user: "c")
 
     @Test func aCursorComesBackToItsListAndUserAlone() throws {
-        let signer = CursorSigner(secret: TestService.secret)
+        let signer = CursorSigner(secrets: [TestService.secret])
         let cursor = try signer.sign(Position(seq: 7), of: "list", for: alice)
 
         #expect(try signer.position(cursor, of: "list", for: alice, as: Position.self) == Position(seq: 7))

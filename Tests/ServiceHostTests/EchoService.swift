@@ -61,6 +61,21 @@ struct EchoService: SuiteService {
             }
             throw CancellationError()
         }
+        // Makes something with an answer of more than 16 kB.
+        routes.user.post("words/large") { request, context -> Word in
+            let word = try await request.decode(as: Word.self, context: context)
+            try await resources.database.run("INSERT INTO words (word) VALUES (\(word.word))")
+            return Word(word: String(repeating: word.word, count: 20_000))
+        }
+        routes.user.post("words/large/named") { _, _ -> Word in
+            let token = IdempotentRequest.current?.token.uuidString ?? ""
+            try await resources.database.run("INSERT INTO words (word) VALUES (\(token)) ON CONFLICT DO NOTHING")
+            return Word(word: String(repeating: "\(token)", count: 1_000))
+        }
+        routes.user.post("words/read") { _, _ -> Word in
+            IdempotentRequest.changesNothing()
+            return Word(word: "read")
+        }
         routes.user.post("words/named") { _, _ -> Word in
             let token = IdempotentRequest.current?.token.uuidString ?? ""
             let made = try await resources.database.run(
@@ -72,6 +87,6 @@ struct EchoService: SuiteService {
         routes.server.post("orders") { _, context in
             Word(word: "\(context.application)\(context.isAdmin ? " by an administrator" : "")")
         }
-        routes.neighbour.get("caller") { _, context in Word(word: context.caller) }
+        routes.internalRoutes(from: [.push]).get("caller") { _, context in Word(word: context.caller) }
     }
 }

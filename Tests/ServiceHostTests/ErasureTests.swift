@@ -103,18 +103,28 @@ private struct WipingService: SuiteService {
         Migration(name: "V0004_create_names", sql: Array("CREATE TABLE names (name text PRIMARY KEY)".utf8)),
     ]
     static let events: Set = [UserErased.type]
+    static let setAsideKinds: [SetAsideKind] = [.erasure]
 
     private let erasures: Erasures
     private let consumer: EventConsumer
 
     init(resources: ServiceResources, configuration: ConfigReader) async throws {
         let (database, logger) = (resources.database, resources.logger)
-        let erasures = Erasures(of: Self.name, database: database, events: resources.events, logger: logger) {
-            erasure in
+        let erasures = Erasures(
+            of: Self.name,
+            database: database,
+            events: resources.events,
+            setAside: resources.setAside,
+            logger: logger,
+            now: resources.now
+        ) { erasure in
             try await database.first("SELECT FROM names WHERE name = \(erasure.user.user)", as: { _ in true }) == nil
         }
         self.erasures = erasures
-        consumer = EventConsumer(database: database, logger: logger).on(PersonLeft.self) { left, event, db in
+        consumer = EventConsumer(database: database, logger: logger).on(PersonLeft.self, from: [.auth]) {
+            left,
+            event,
+            db in
             let user = User.ID(application: "roost", user: left.user)
             try await erasures.begin(user, left.departure, at: event.at, in: db)
         }

@@ -14,7 +14,7 @@ struct EventScene: Sendable {
 
     /// The listener, at a port of this machine.
     func neighbours(at port: Int) throws -> Neighbours {
-        let tokens = try ServiceTokens(secret: TestService.secret, name: "teller")
+        let tokens = try ServiceTokens(secret: TestService.secret, name: "social")
         let transport = HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"])
         return .with([
             "auth": ServiceClient(callee: "auth", transport: AuthTransport(TestKeys())),

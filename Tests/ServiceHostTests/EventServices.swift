@@ -79,7 +79,7 @@ struct ListenerService: SuiteService {
 
     init(resources: ServiceResources, configuration: ConfigReader) async throws {
         consumer = EventConsumer(database: resources.database, logger: resources.logger, now: resources.now)
-            .on(WordSaid.self) { said, _, db in
+            .on(WordSaid.self, from: [.social]) { said, _, db in
                 try await db.run("INSERT INTO heard (speaker, word) VALUES (\(said.speaker), \(said.word))")
                 // After the act, so that it must be undone.
                 let isDeaf = try await db.first("SELECT word FROM deaf_to WHERE word = \(said.word)") { _ in true }

@@ -63,7 +63,7 @@ import Wire
     @Test func aSubscriberWithoutAnAddressEndsTheStart() throws {
         let settings = EnvironmentVariablesProvider(environmentVariables: ["EVENT_SUBSCRIBERS": "a=elsewhere"])
         let reader = ConfigReader(provider: settings)
-        let tokens = try ServiceTokens(secret: TestService.secret, name: "teller")
+        let tokens = try ServiceTokens(secret: TestService.secret, name: "social")
         let neighbours = Neighbours.overHTTP(configuration: reader, tokens: tokens)
         #expect(throws: SettingError.self) { _ = try EventSubscribers(reader, types: ["a"], neighbours: neighbours) }
         #expect(throws: Never.self) { _ = try EventSubscribers(reader, types: ["b"], neighbours: neighbours) }

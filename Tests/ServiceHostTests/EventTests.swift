@@ -102,7 +102,7 @@ import Wire
     /// Whoever told it died before it could note so, and another tells it again.
     @Test func whatIsToldTwiceIsDoneOnce() async throws {
         try await scene.withListener { listener in
-            let client = try listener.neighbour("teller", callee: "listener")
+            let client = try listener.neighbour("social", callee: "listener")
             let content: JSONValue = .object(["speaker": .string("ann"), "word": .string("hello")])
             let event = Event(id: UUID(), type: WordSaid.type, at: Date(), content: content)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -175,7 +175,7 @@ import Wire
                     #expect(try await scene.waiting(at: teller) == 1)
                 }
             }
-            let client = try listener.neighbour("teller", callee: "listener")
+            let client = try listener.neighbour("social", callee: "listener")
             let event = Event(id: UUID(), type: "word.forgotten", at: Date(), content: .object([:]))
             let content: JSONValue = .object(["speaker": .string("ann")])
             let malformed = Event(id: UUID(), type: WordSaid.type, at: Date(), content: content)
@@ -187,6 +187,23 @@ import Wire
                     #expect(error.code == code)
                 }
             }
+        }
+    }
+
+    @Test("An event from a service that does not publish its type is rejected and has no effect")
+    func wrongPublisher() async throws {
+        try await scene.withListener { listener in
+            let client = try listener.neighbour("photos", callee: "listener")
+            let content: JSONValue = .object(["speaker": .string("ann"), "word": .string("hello")])
+            let event = Event(id: UUID(), type: WordSaid.type, at: Date(), content: content)
+            let error = await #expect(throws: APIError.self) {
+                let _: [String: Bool] = try await client.post("/internal/events", event)
+            }
+            #expect(error?.code == "caller_not_allowed")
+            // The same event from its publisher is processed: the rejected request left no record.
+            let publisher = try listener.neighbour("social", callee: "listener")
+            let _: [String: Bool] = try await publisher.post("/internal/events", event)
+            #expect(try await scene.heard(1, at: listener) == ["ann": ["hello"]])
         }
     }
 

@@ -50,7 +50,7 @@ import Wire
             await #expect {
                 try await photos.parts(of: "Wilhelmina")
             } throws: { error in
-                (error as? APIError)?.code == "auth_only"
+                (error as? APIError)?.code == "caller_not_allowed"
             }
             let auth = try service.neighbour("auth", callee: "keeper")
             for query in ["applicationId=roost", "userId=Wilhelmina"] {

@@ -152,4 +152,83 @@ import Wire
             #expect(answer.status == 200)
         }
     }
+
+    @Test("A request that only reads leaves no row")
+    func reads() async throws {
+        try await withEcho { echo in
+            for word in ["one", "two"] {
+                let answer = try await post(word, key: "k", as: alice, to: echo, at: "/words/read")
+                #expect(answer.status == 200)
+            }
+            #expect(try await rows(of: echo) == 0)
+        }
+    }
+
+    @Test("A response of more than 16 kB is not kept, and the request is not done again")
+    func largeResponse() async throws {
+        try await withEcho { echo in
+            let first = try await post("x", key: "k", as: alice, to: echo, at: "/words/large")
+            let second = try await post("x", key: "k", as: alice, to: echo, at: "/words/large")
+
+            #expect(first.status == 200)
+            #expect(first.body.count > 20_000)
+            #expect(second.status == 409)
+            #expect(second.problem?.code == "response_not_kept")
+            #expect(try await words(of: echo) == 1)
+            #expect(try await bytes(of: echo) < 1_000)
+        }
+    }
+
+    @Test("A request that finds what it made is answered again, however large its response is")
+    func largeResponseMadeAgain() async throws {
+        try await withEcho { echo in
+            let first = try await post("x", key: "k", as: alice, to: echo, at: "/words/large/named")
+            let second = try await post("x", key: "k", as: alice, to: echo, at: "/words/large/named")
+
+            #expect(second.status == 200)
+            #expect(second.body == first.body)
+            #expect(try await words(of: echo) == 1)
+            #expect(try await bytes(of: echo) < 1_000)
+        }
+    }
+
+    @Test("A user has at most 1,000 keys, and another user is not affected")
+    func growth() async throws {
+        try await withEcho { echo in
+            try await echo.database.pool.run(
+                """
+                INSERT INTO idempotency_keys (application_id, user_id, key, fingerprint, begun_at, status, body)
+                SELECT \(alice.application)::text, \(alice.user)::text, 'old ' || n, '', now() - interval '1 hour', 200, ''
+                FROM generate_series(1, 995) AS n
+                """
+            )
+            var statuses: [Int] = []
+            var last: TestAnswer?
+            for number in 0..<20 {
+                last = try await post("w\(number)", key: "new \(number)", as: alice, to: echo)
+                statuses.append(last?.status ?? 0)
+            }
+
+            #expect(statuses == Array(repeating: 200, count: 5) + Array(repeating: 429, count: 15))
+            #expect(last?.problem?.code == "too_many_idempotency_keys")
+            // The first of the keys is forgotten in 23 hours.
+            let retryAfter = Int(last?.headers[.retryAfter] ?? "") ?? 0
+            #expect((82_000...82_800).contains(retryAfter))
+            #expect(try await rows(of: echo) == 1_000)
+            #expect(try await post("w0", key: "new 0", as: alice, to: echo).status == 200)
+            #expect(try await post("b", key: "k", as: bob, to: echo).status == 200)
+        }
+    }
+
+    private func rows(of echo: TestService) async throws -> Int {
+        try await echo.database.pool.one("SELECT count(*) AS n FROM idempotency_keys", as: { try $0.int("n") })
+    }
+
+    /// Bytes of what is kept of the requests.
+    private func bytes(of echo: TestService) async throws -> Int {
+        try await echo.database.pool.one(
+            "SELECT coalesce(sum(pg_column_size(known)), 0) AS n FROM idempotency_keys AS known",
+            as: { try $0.int("n") }
+        )
+    }
 }

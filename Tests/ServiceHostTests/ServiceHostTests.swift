@@ -133,6 +133,17 @@ import Wire
         }
     }
 
+    @Test("An internal route admits only the services that it lists", arguments: ["photos", "gateway", "roost"])
+    func callerNotAllowed(caller: String) async throws {
+        try await withEcho { echo in
+            let error = await #expect(throws: APIError.self) {
+                try await echo.neighbour(caller, callee: "echo").get("/internal/caller", as: EchoService.Word.self)
+            }
+            #expect(error?.code == "caller_not_allowed")
+            #expect(error?.kind == .forbidden)
+        }
+    }
+
     @Test func onlyNeighboursComeIn() async throws {
         try await withEcho { echo in
             let userToken = try await keys.token(for: alice)
@@ -172,7 +183,7 @@ import Wire
                 #expect(answer.status == status)
             }
             #expect(try await post(#"{"word":7}"#, "application/json").problem?.field == "word")
-            let large = String(repeating: "x", count: SuiteLimits.body)
+            let large = String(repeating: "x", count: JSONLimits.body.bytes)
             #expect(try await post(#"{"word":"\#(large)"}"#, "application/json").status == 413)
         }
     }

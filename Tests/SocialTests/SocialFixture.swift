@@ -110,6 +110,7 @@ private struct ScriptedSocial: SuiteService {
     static let name = SocialService.name
     static let defaultPort = SocialService.defaultPort
     static let migrations = SocialService.migrations
+    static let setAsideKinds = SocialService.setAsideKinds
 
     @TaskLocal static var networks = MemoryNetworks([])
 

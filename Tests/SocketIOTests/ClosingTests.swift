@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import SocketIO
+import Synchronization
 import TestSupport
 import Testing
 
@@ -104,6 +105,23 @@ import Testing
             _ = try await socket.text()
             try await socket.send(#"421["who"]"#)
             #expect(try await socket.text() == #"431["ana",-1]"#)
+        }
+    }
+
+    @Test("What a client says behind the event that disconnected it is not passed on")
+    func disconnectedByItsEvent() async throws {
+        let heard = Mutex<[String]>([])
+        try await withServer { _ in
+        } namespaces: { server in
+            server.namespace("/").onAnyOther { socket, event in
+                heard.withLock { $0.append(event.name) }
+                if event.name == "last" { socket.disconnect() }
+            }
+        } _: { scene in
+            let client = try await scene.polling()
+            #expect(try await client.post("40").status == 200)
+            _ = try await client.post("42[\"first\"]\u{1e}42[\"last\"]\u{1e}42[\"late\"]")
+            #expect(heard.withLock { $0 } == ["first", "last"])
         }
     }
 }

@@ -227,8 +227,11 @@ extension RunningSuite {
     /// A service past the gateway, as another service calls it.
     func neighbour(_ name: String, of callee: String, port: Int) throws -> ServiceClient {
         let secrets = try String(contentsOfFile: "\(directory)/.roost/secrets.env", encoding: .utf8)
-        let line = try #require(secrets.split(separator: "\n").first { $0.hasPrefix("SERVICE_SECRET=") })
-        let tokens = try ServiceTokens(secret: String(line.dropFirst("SERVICE_SECRET=".count)), name: name)
+        let setting = "\(ServiceKeys.setting(of: name))="
+        let line = try #require(secrets.split(separator: "\n").first { $0.hasPrefix(setting) })
+        let key = String(line.dropFirst(setting.count))
+        let publicKeys = try ServiceKeys.publicKeys(of: [name: key])
+        let tokens = ServiceTokens(keys: try ServiceKeys(privateKeys: key, publicKeys: publicKeys, name: name))
         return ServiceClient(
             callee: callee,
             transport: HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"]),

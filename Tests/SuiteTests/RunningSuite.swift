@@ -19,6 +19,7 @@ final class RunningSuite: Sendable {
     let pushPort: Int
     let socialPort: Int
     let managementPort: Int
+    private let options: [String]
     private let console = Mutex("")
     private let running = Mutex<ChildProcess?>(nil)
 
@@ -30,7 +31,8 @@ final class RunningSuite: Sendable {
             ?? URL(filePath: own).deletingLastPathComponent().path(percentEncoded: false)
     }()
 
-    private init(settings: [String: String]) throws {
+    private init(settings: [String: String], options: [String]) throws {
+        self.options = options
         directory = "\(NSTemporaryDirectory())/roost-suite-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let ports = try LoopbackPort.free(7).map(\.number)
@@ -56,10 +58,11 @@ final class RunningSuite: Sendable {
     /// Runs a test beside a suite that is ready, and leaves no process and no file behind.
     static func with(
         settings: [String: String] = [:],
+        options: [String] = [],
         isStarted: Bool = true,
         _ body: (RunningSuite) async throws -> Void
     ) async throws {
-        let suite = try RunningSuite(settings: settings)
+        let suite = try RunningSuite(settings: settings, options: options)
         do {
             if isStarted {
                 try await suite.start()
@@ -86,7 +89,9 @@ final class RunningSuite: Sendable {
     /// Starts `roost up` and does not wait.
     func launch() async throws {
         console.withLock { $0 = "" }
-        var command = roost("up").privileged(signalOnParentDeath: "TERM")
+        var command = roost("up")
+        command.arguments += options
+        command = command.privileged(signalOnParentDeath: "TERM")
         command.output = .chunks { chunk in
             self.console.withLock { $0 += String(decoding: chunk, as: UTF8.self) }
         }

@@ -114,7 +114,7 @@ package final class SocketClient {
     }
 
     private static func json(_ text: Substring) throws -> JSONValue {
-        try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+        try WireJSON.decoder().decode(JSONValue.self, from: Data(text.utf8))
     }
 
     private func exchange(_ method: HTTPRequest.Method, _ body: String? = nil) async throws -> [String] {

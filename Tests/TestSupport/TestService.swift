@@ -59,7 +59,7 @@ package struct TestService: Sendable {
             database: database.pool,
             neighbours: neighbours,
             tokens: tokens,
-            secret: secret,
+            secrets: [secret],
             configuration: ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: settings)),
             logger: logger,
             applications: applications,

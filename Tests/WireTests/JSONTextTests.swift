@@ -1,3 +1,4 @@
+import CoreFoundation
 import Foundation
 import Testing
 import Wire
@@ -10,7 +11,8 @@ import Wire
         #""ü 🎹""#, "9223372036854775807", #"{"a":1,"b":null}"#, "\t{\r\n}\n", "[[[[]]]]", #"{"":""}"#,
     ])
     func whatIsJSONIsReadAsFoundationReadsIt(text: String) throws {
-        let expected = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+        let read = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+        let expected = JSONValue(foundation: read)
 
         #expect(try JSONText.parse(Array(text.utf8)) == expected)
     }
@@ -50,5 +52,39 @@ import Wire
         #expect(try JSONText.parse(cut, repairing: true) == .string("a\u{FFFD}"))
         #expect(throws: JSONText.Flaw.self) { try JSONText.parse(Array(#""\ud8""#.utf8), repairing: true) }
         #expect(throws: JSONText.Flaw.self) { try JSONText.parse(Array("[1,]".utf8), repairing: true) }
+    }
+
+    @Test("A number of more than 512 characters is refused, and so are more than 128 combining marks in a row")
+    func longRuns() throws {
+        func text(_ part: String, _ count: Int) -> [UInt8] {
+            Array(("\"" + String(repeating: part, count: count) + "\"").utf8)
+        }
+
+        #expect(throws: Never.self) { try JSONText.parse(Array(String(repeating: "7", count: 300).utf8)) }
+        #expect(throws: JSONText.Flaw.self) { try JSONText.parse(Array(String(repeating: "7", count: 513).utf8)) }
+        #expect(throws: Never.self) { try JSONText.parse(text("\u{301}", 128)) }
+        #expect(throws: JSONText.Flaw.self) { try JSONText.parse(text("\u{301}\u{316}", 65)) }
+        #expect(throws: JSONText.Flaw.self) { try JSONText.parse(text("\\u0301", 129)) }
+        #expect(throws: JSONText.Flaw.self) { try JSONText.parse(text("\u{F73}", 129)) }
+        #expect(throws: Never.self) { try JSONText.parse(text("e\u{301}\u{316}", 2_000)) }
+        #expect(try JSONText.parse(text("\u{301}", 200), repairing: true).text?.unicodeScalars.count == 128)
+        // What is stored already is read.
+        let stored = try WireJSON.decoder().decode(String.self, from: text("\u{301}", 200))
+        #expect(stored.unicodeScalars.count == 200)
+    }
+}
+
+extension JSONValue {
+    /// What Foundation has read.
+    fileprivate init(foundation value: Any) {
+        switch value {
+        case let text as String: self = .string(text)
+        case let values as [Any]: self = .array(values.map { JSONValue(foundation: $0) })
+        case let fields as [String: Any]: self = .object(fields.mapValues { JSONValue(foundation: $0) })
+        case let number as NSNumber where CFGetTypeID(number) == CFBooleanGetTypeID(): self = .bool(number.boolValue)
+        case let number as NSNumber:
+            self = Int64(exactly: number).map(JSONValue.integer) ?? .number(number.doubleValue)
+        default: self = .null
+        }
     }
 }

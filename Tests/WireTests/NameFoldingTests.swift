@@ -11,6 +11,13 @@ import Wire
         #expect(NameFolding.fold(one).utf8.elementsEqual(NameFolding.fold(other).utf8))
     }
 
+    @Test("Folding keeps 30 combining marks in a row")
+    func marks() {
+        let folded = NameFolding.fold("é" + String(repeating: "\u{323}\u{200D}\u{301}", count: 50_000))
+        #expect((1...40).contains(folded.unicodeScalars.count))
+        #expect(NameFolding.fold(folded).utf8.elementsEqual(folded.utf8))
+    }
+
     /// In a Turkish locale, lower-casing would make the first two equal and the others not.
     @Test func theLocaleMakesNoDifference() {
         #expect(NameFolding.fold("I") != NameFolding.fold("ı"))

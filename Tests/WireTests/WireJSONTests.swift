@@ -62,9 +62,9 @@ import Wire
             Array((String(repeating: "[", count: levels) + String(repeating: "]", count: levels)).utf8)
         }
 
-        #expect(throws: Never.self) { try WireJSON.decode(JSONValue.self, from: nested(64)) }
+        #expect(throws: Never.self) { try WireJSON.decode(JSONValue.self, from: nested(64), limits: .free) }
         #expect(throws: APIError(.invalid, "too_deep", "JSON may be at most 64 levels deep")) {
-            try WireJSON.decode(JSONValue.self, from: nested(65))
+            try WireJSON.decode(JSONValue.self, from: nested(65), limits: .free)
         }
         #expect(throws: APIError.self) { try WireJSON.decode(JSONValue.self, from: nested(100_000)) }
     }
@@ -113,5 +113,97 @@ import Wire
 
             #expect(problem.error(retryAfter: 7) == error)
         }
+    }
+
+    private struct Free: Decodable {
+        var meta: JSONValue?
+        var data: JSONValue?
+        var list: [Free]?
+        var other: JSONValue?
+    }
+
+    private func code(_ body: String, _ limits: JSONLimits) -> String? {
+        do {
+            _ = try WireJSON.decode(Free.self, from: Array(body.utf8), limits: limits)
+            return nil
+        } catch {
+            return (error as? APIError).map { "\($0.code) \($0.field ?? "-")" }
+        }
+    }
+
+    private func nested(_ levels: Int) -> String {
+        String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
+    }
+
+    @Test("Only a field of any shape may be 64 levels deep, and only up to its end")
+    func depthOfFields() {
+        #expect(code(#"{"other":\#(nested(15))}"#, .body) == nil)
+        #expect(code(#"{"other":\#(nested(16))}"#, .body) == "too_deep other")
+        #expect(code(#"{"meta":\#(nested(63))}"#, .body) == nil)
+        #expect(code(#"{"meta":\#(nested(64))}"#, .body) == "too_deep meta")
+        #expect(code(#"{"data":\#(nested(60)),"meta":1}"#, .body) == nil)
+        #expect(code(#"{"list":[{"data":\#(nested(40))},{"meta":{}}]}"#, .body) == nil)
+        #expect(code(#"{"meta":1,"other":\#(nested(20))}"#, .body) == "too_deep other")
+        #expect(code(#"{"list":[{"meta":{}}],"other":\#(nested(20))}"#, .body) == "too_deep other")
+        #expect(code(#"{"other":"meta","list":\#(nested(20))}"#, .body) == "too_deep list")
+    }
+
+    @Test("The number of values and bytes is limited")
+    func valuesAndBytes() {
+        let limits = JSONLimits(bytes: 400, values: 20, depth: 8)
+
+        #expect(code(#"{"other":[\#(Array(repeating: "1", count: 18).joined(separator: ","))]}"#, limits) == nil)
+        let many = Array(repeating: "1", count: 19).joined(separator: ",")
+        #expect(code(#"{"other":[\#(many)]}"#, limits) == "too_many_values other")
+        #expect(code(#"{"other":"[,{,[,[,[,[,[,[,[,[,[,[,[,[,[,[,[,["}"#, limits) == nil)
+        #expect(code(#"{"other":"\#(String(repeating: "x", count: 400))"}"#, limits) == "body_too_large -")
+    }
+
+    @Test("The size of a field is that of its compact form, and is checked before it is decoded")
+    func sizeOfFields() {
+        let limits = JSONLimits.body.limiting(["meta": 20])
+
+        let padding = String(repeating: "x", count: 90)
+        #expect(code(#"{"meta":  {  "a" : "\u0061\n\u0062"  } , "other":"\#(padding)"}"#, limits) == nil)
+        #expect(code(#"{"meta":{"a":"0123456789012"}}"#, limits) == "meta_too_long meta")
+        // It is refused although it is no JSON, so it was not decoded.
+        #expect(code(#"{"meta":{"a":"0123456789012",,,"#, limits) == "meta_too_long meta")
+        #expect(code(#"{"other":{"meta":[1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0]}}"#, limits) == "meta_too_long meta")
+        #expect(code(#"{"meta":{},"other":{"a":"0123456789012345678901234"}}"#, limits) == nil)
+    }
+
+    @Test("A whole number may have a fraction of zero and must fit its type")
+    func wholeNumbers() throws {
+        struct Numbers: Decodable {
+            var whole: Int64?
+            var byte: UInt8?
+            var real: Double?
+        }
+        func read(_ body: String) throws -> Numbers { try WireJSON.decode(Numbers.self, from: Array(body.utf8)) }
+
+        #expect(try read(#"{"whole":3.0,"byte":255,"real":2}"#).whole == 3)
+        #expect(try read(#"{"real":2}"#).real == 2)
+        for body in [#"{"byte":256}"#, #"{"byte":-1}"#, #"{"whole":1e30}"#, #"{"whole":0.5}"#] {
+            #expect(throws: APIError.self) { try read(body) }
+        }
+    }
+
+    @Test("Another decoder than that of the suite does not make a JSONValue")
+    func foundation() {
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data("[1]".utf8)) }
+    }
+
+    @Test("An error repeats at most 255 characters of a name that a client chose")
+    func longNames() {
+        let name = String(repeating: "n", count: 5_000)
+
+        let error = #expect(throws: APIError.self) {
+            try WireJSON.decode([String: Int].self, from: Array(#"{"\#(name)":"x"}"#.utf8))
+        }
+        #expect(error?.field?.count == 255)
+        let nul = #expect(throws: APIError.self) {
+            try WireJSON.decode([String: Int].self, from: Array(#"{"\#(name)":"\u0000"}"#.utf8))
+        }
+        #expect(nul?.field?.count == 255)
     }
 }

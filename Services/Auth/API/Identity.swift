@@ -53,6 +53,8 @@ package struct IdentitySignIn: Codable, Hashable, Sendable {
     /// Seconds until `jwt` expires.
     package var expiresIn: Int
     package var userId: String
+    /// As in `SignIn`.
+    package var deviceToken: String?
     package var created: Bool
 
     package init(_ signIn: SignIn, created: Bool) {
@@ -60,6 +62,7 @@ package struct IdentitySignIn: Codable, Hashable, Sendable {
         refreshToken = signIn.refreshToken
         expiresIn = signIn.expiresIn
         userId = signIn.userId
+        deviceToken = signIn.deviceToken
         self.created = created
     }
 }

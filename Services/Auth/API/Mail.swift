@@ -14,9 +14,12 @@ package struct EmailDraft: Codable, Hashable, Sendable {
 package struct EmailVerification: Codable, Hashable, Sendable {
     /// From the link in the mail.
     package var token: String
+    /// The account's password, which shows without a session that the verifier holds the account.
+    package var password: String?
 
-    package init(token: String) {
+    package init(token: String, password: String? = nil) {
         self.token = token
+        self.password = password
     }
 }
 

@@ -22,6 +22,8 @@ package struct SecurityEvent: Codable, Hashable, Sendable, Listed {
         case passkeyRemoved = "passkey.removed"
         case identityLinked = "identity.linked"
         case identityUnlinked = "identity.unlinked"
+        /// The owner of the address came in by it, and the credentials from before ended.
+        case credentialsEnded = "credentials.ended"
         case administrationGranted = "administration.granted"
         case administrationRevoked = "administration.revoked"
         case disabled = "account.disabled"

@@ -5,14 +5,18 @@ package struct LoginDraft: Codable, Hashable, Sendable {
     package var password: String
     /// The client's own id of the device it runs on.
     ///
-    /// A device that has signed in before still gets in while others are slowed down, so it should not be guessable: a
-    /// random UUID, say.
+    /// A client without `deviceToken` is recognised by it in the network that the device has signed in from before.
     package var deviceId: String?
+    /// From the response to an earlier sign-in on this device.
+    ///
+    /// With it the device can still sign in while other clients' failures slow the account down.
+    package var deviceToken: String?
 
-    package init(username: String, password: String, deviceId: String? = nil) {
+    package init(username: String, password: String, deviceId: String? = nil, deviceToken: String? = nil) {
         self.username = username
         self.password = password
         self.deviceId = deviceId
+        self.deviceToken = deviceToken
     }
 }
 
@@ -49,11 +53,20 @@ package struct SignIn: Codable, Hashable, Sendable {
     package var expiresIn: Int
     /// A UUID in lower case.
     package var userId: String
+    /// For the next login on this device; opaque, and nil for a refresh and an anonymous account.
+    package var deviceToken: String?
 
-    package init(jwt: String, refreshToken: String, expiresIn: Int, userId: String) {
+    package init(
+        jwt: String,
+        refreshToken: String,
+        expiresIn: Int,
+        userId: String,
+        deviceToken: String? = nil
+    ) {
         self.jwt = jwt
         self.refreshToken = refreshToken
         self.expiresIn = expiresIn
         self.userId = userId
+        self.deviceToken = deviceToken
     }
 }

@@ -44,7 +44,7 @@ struct AccountOversight: Sendable {
             audit: lists
         )
         answers = EventConsumer(database: database, logger: logger, now: now)
-            .on(UserErased.self, departures.take)
+            .on(UserErased.self, from: [.conversations, .photos, .push, .social], departures.take)
         departureRoutes = DepartureRoutes(erasure: erasure, departures: departures)
         auditRoutes = AuditRoutes(lists: lists)
         exportRoutes = ExportRoutes(

@@ -14,6 +14,8 @@ struct AuthConfiguration: Sendable {
     var loginFailures = 10
     /// Failed logins per address in a window, for many people may share one; 0 is no limit.
     var loginFailuresPerAddress = 100
+    /// Logins by one name in a minute, right or wrong; 0 is no limit.
+    var loginsPerMinute = 60
     /// Seconds that a window of failed logins lasts.
     var loginWindow = 900
     /// Threads that hash passwords.
@@ -42,6 +44,7 @@ struct AuthConfiguration: Sendable {
     /// - `LOGIN_FAILURES` (10): failed logins in `LOGIN_WINDOW_SECONDS` (900) after which an account is slowed down;
     ///   0 is off.
     /// - `LOGIN_FAILURES_ADDRESS` (100): the same for an address.
+    /// - `LOGINS_PER_MINUTE` (60): logins by one name, whether the password is right or not; 0 is off.
     /// - `HASHING_THREADS` (half the cores), `HASHING_QUEUE` (64): who hashes passwords, and how many may wait.
     /// - `BREACHED_PASSWORDS` (none): a file of passwords that nobody may choose, by their SHA-1.
     /// - `DEPARTURE_SETTLE_SECONDS` (60): after which services are asked once more to wipe somebody who was deleted.
@@ -66,6 +69,7 @@ struct AuthConfiguration: Sendable {
             in: 0...1_000_000
         )
         loginWindow = try configuration.number("LOGIN_WINDOW_SECONDS", default: loginWindow, in: 1...86_400)
+        loginsPerMinute = try configuration.number("LOGINS_PER_MINUTE", default: loginsPerMinute, in: 0...1_000_000)
         hashingThreads = try configuration.number("HASHING_THREADS", default: hashingThreads, in: 1...256)
         hashingQueue = try configuration.number("HASHING_QUEUE", default: hashingQueue, in: 0...10_000)
         breachedPasswords = configuration.text("BREACHED_PASSWORDS")

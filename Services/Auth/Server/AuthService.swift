@@ -29,10 +29,12 @@ package struct AuthService: SuiteService {
         Migration(name: "V0040_departures", sql: PackageResources.V0040_departures_sql),
         EventConsumer.migration("V0041_create_event_inbox"),
         Migration(name: "V0042_audit", sql: PackageResources.V0042_audit_sql),
+        Migration(name: "V0070_account_takeover", sql: PackageResources.V0070_account_takeover_sql),
     ]
     package static let events: Set = [
         DeviceRegistered.type, SessionEnded.type, UserChanged.type, UserDeleted.type, DeviceNoticed.type,
     ]
+    package static let setAsideKinds: [SetAsideKind] = [.mail, .departure]
 
     private let configuration: AuthConfiguration
     private let resources: ServiceResources
@@ -78,11 +80,13 @@ package struct AuthService: SuiteService {
         let throttle = LoginThrottle(
             failures: settings.loginFailures,
             failuresPerAddress: settings.loginFailuresPerAddress,
+            loginsPerMinute: settings.loginsPerMinute,
             window: settings.loginWindow
         )
         let mailing = try Mailing(
             MailConfiguration(configuration, publicURL: resources.publicURL),
             database: database,
+            setAside: resources.setAside,
             logger: logger,
             now: now
         )
@@ -118,6 +122,7 @@ package struct AuthService: SuiteService {
             database: database,
             events: resources.events,
             settling: settings.departureSettling,
+            setAside: resources.setAside,
             logger: logger,
             now: now
         )
@@ -145,6 +150,7 @@ package struct AuthService: SuiteService {
             issuer: resources.publicURL,
             accessTokenLifetime: settings.accessTokenLifetime,
             sessionLifetime: settings.sessionLifetime,
+            ends: ends,
             audit: audit,
             now: now
         )
@@ -187,6 +193,7 @@ package struct AuthService: SuiteService {
             throttle: throttle,
             signIns: signIns,
             reauthentication: credentialCare.reauthentication,
+            earlier: credentialCare.earlier,
             audit: audit
         )
         oversight = try AccountOversight(
@@ -206,7 +213,7 @@ package struct AuthService: SuiteService {
 
     package func addRoutes(to routes: SuiteRoutes) {
         let callers = Callers(gateway: configuration.gatewayAddresses)
-        AccountRoutes(accounts: accounts, credentials: resources.credentials).add(to: routes)
+        AccountRoutes(accounts: accounts, credentials: resources.credentials, callers: callers).add(to: routes)
         SignInRoutes(signIns: signIns, sessions: sessions, callers: callers).add(to: routes)
         identityParts.routes(callers).add(to: routes)
         OAuthRoutes(tokens: presentedTokens, accounts: accounts).add(to: routes)

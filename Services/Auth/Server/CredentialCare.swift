@@ -10,6 +10,7 @@ struct CredentialCare: Sendable {
     let passwordChanges: PasswordChanges
     let secondFactors: SecondFactors
     let passkeys: Passkeys
+    let earlier: EarlierCredentials
     private let mailing: Mailing
     private let logger: Logger
 
@@ -59,12 +60,14 @@ struct CredentialCare: Sendable {
             audit: audit,
             now: now
         )
+        earlier = EarlierCredentials(ends: ends, audit: audit)
         passwordChanges = PasswordChanges(
             database: database,
             passwords: passwords,
             reauthentication: reauthentication,
             throttle: throttle,
             ends: ends,
+            earlier: earlier,
             audit: audit,
             mails: mailing.mails,
             now: now

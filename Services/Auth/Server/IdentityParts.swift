@@ -18,6 +18,7 @@ struct IdentityParts: Sendable {
         throttle: LoginThrottle,
         signIns: SignIns,
         reauthentication: Reauthentication,
+        earlier: EarlierCredentials,
         audit: Audit
     ) throws {
         let (database, logger, now) = (resources.database, resources.logger, resources.now)
@@ -40,6 +41,7 @@ struct IdentityParts: Sendable {
             linking: IdentityLinking(
                 events: resources.events,
                 reauthentication: reauthentication,
+                earlier: earlier,
                 audit: audit,
                 now: now
             ),

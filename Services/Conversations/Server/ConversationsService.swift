@@ -33,11 +33,13 @@ package struct ConversationsService: SuiteService {
         Migration(name: "V0013_claims_of_the_outbox", sql: PackageResources.V0013_claims_of_the_outbox_sql),
         Migration(name: "V0014_system_messages", sql: PackageResources.V0014_system_messages_sql),
         Erasures.migration("V0040_erasures"),
+        Migration(name: "V0061_outbox_order", sql: PackageResources.V0061_outbox_order_sql),
     ]
 
     package static let events: Set = [
         DeviceRegistered.type, DeviceBadge.type, UserBlocked.type, UserUnblocked.type, UserErased.type,
     ]
+    package static let setAsideKinds: [SetAsideKind] = [.message, .pushOutbox, .deletion, .departure, .erasure]
 
     /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
     /// and making it takes longer than reading twenty messages.
@@ -71,6 +73,7 @@ package struct ConversationsService: SuiteService {
             bus: try await settings.bus(over: resources.database, logger: resources.logger),
             rooms: SocketRooms(namespace: namespace),
             links: links,
+            setAside: resources.setAside,
             logger: resources.logger,
             hasEnded: resources.credentials.hasEnded
         )
@@ -88,6 +91,7 @@ package struct ConversationsService: SuiteService {
                 database: resources.database,
                 push: PushClient(try resources.neighbours.client("push")),
                 names: SenderNames(auth: auth, logger: resources.logger),
+                setAside: resources.setAside,
                 logger: resources.logger
             )
         }
@@ -124,22 +128,29 @@ package struct ConversationsService: SuiteService {
             logger: resources.logger,
             now: resources.now
         )
-        let departures = Departures(database: resources.database, doorbell: delivery.doorbell)
+        let departures = Departures(
+            database: resources.database,
+            setAside: resources.setAside,
+            now: resources.now,
+            doorbell: delivery.doorbell
+        )
         exports = Exports(OwnExport(database: resources.database, blobs: files.blobs).write)
         let erasures = Erasures(
             of: Self.name,
             database: resources.database,
             events: resources.events,
+            setAside: resources.setAside,
             logger: resources.logger,
+            now: resources.now,
             isGone: departures.isGone
         )
         news = EventConsumer(database: resources.database, logger: resources.logger, now: resources.now)
-            .on(UserDeleted.self) { deleted, event, db in
+            .on(UserDeleted.self, from: [.auth]) { deleted, event, db in
                 try await departures.begin(deleted, event, in: db)
                 try await erasures.begin(deleted.user, deleted.departure, at: event.at, in: db)
             }
         let statistics = TableStatistics(database: resources.database)
-        let deletions = Deletions(database: resources.database)
+        let deletions = Deletions(setAside: resources.setAside, now: resources.now)
         upkeep =
             [
                 Periodic("pruning of the outbox", every: .seconds(10), logger: resources.logger, outbox.prune),

@@ -1,8 +1,6 @@
 import Credentials
 import Logging
-import Metrics
 import NIOCore
-import Synchronization
 
 /// What every connection needs to know: the settings, the routes, who may come in.
 ///
@@ -62,19 +60,4 @@ final class Edge: Sendable {
         cors = Cors(origins: configuration.corsOrigins)
         pages = former.pages.showing(fleets)
     }
-}
-
-/// How many clients are connected, on all loops.
-final class ClientConnections: Sendable {
-    private let open = Atomic<Int>(0)
-    private let gauge = Gauge(label: "roost_gateway_connections")
-
-    var count: Int { open.load(ordering: .relaxed) }
-
-    /// One more; how many that makes.
-    func add() -> Int { open.add(1, ordering: .relaxed).newValue }
-
-    func remove() { open.subtract(1, ordering: .relaxed) }
-
-    func show() { gauge.record(count) }
 }

@@ -29,6 +29,8 @@ package struct GatewayConfiguration: Sendable {
 
     /// Client connections at once; one more is answered 503.
     package var connectionLimit = 10_000
+    /// Of these, the connections of one address (IPv6: of a /64), but of trusted proxies; 0 is no limit.
+    package var addressConnectionLimit = 256
     /// Requests under way at once to one instance, half of which may be held polls and event streams.
     package var upstreamConnectionLimit = 4_096
     /// Bytes of a request's body.
@@ -88,7 +90,8 @@ package struct GatewayConfiguration: Sendable {
     /// - `TRUSTED_PROXIES` (none): addresses and ranges of proxies in front, separated by commas.
     /// - `COMPRESSION` (1): whether answers are compressed where that is safe.
     /// - `EVENT_LOOPS` (0, one a core): threads that carry connections.
-    /// - `CONNECTION_LIMIT` (10000), `UPSTREAM_CONNECTION_LIMIT` (4096): client connections; requests at one instance.
+    /// - `CONNECTION_LIMIT` (10000), `CONNECTION_LIMIT_ADDRESS` (256, 0 is no limit): client connections in all and of one
+    ///   address. `UPSTREAM_CONNECTION_LIMIT` (4096): requests at one instance.
     /// - `BODY_LIMIT` (25165824), `HEADER_LIMIT` (65536), `HEADER_COUNT_LIMIT` (200), `TARGET_LIMIT` (16384): sizes.
     /// - `HEADER_TIMEOUT` (10), `BODY_TIMEOUT` (30), `SEND_TIMEOUT` (60), `IDLE_TIMEOUT` (75), `CONNECT_TIMEOUT` (2),
     ///   `ANSWER_TIMEOUT` (30), `POLL_TIMEOUT` (120), `SILENCE_TIMEOUT` (300), `DRAIN_TIMEOUT` (30): seconds.
@@ -122,6 +125,11 @@ package struct GatewayConfiguration: Sendable {
         }
         compresses = try reader.flag("COMPRESSION", default: true)
         connectionLimit = try reader.number("CONNECTION_LIMIT", default: connectionLimit, in: 1...10_000_000)
+        addressConnectionLimit = try reader.number(
+            "CONNECTION_LIMIT_ADDRESS",
+            default: addressConnectionLimit,
+            in: 0...10_000_000
+        )
         upstreamConnectionLimit = try reader.number(
             "UPSTREAM_CONNECTION_LIMIT",
             default: upstreamConnectionLimit,

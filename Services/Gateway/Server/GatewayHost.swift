@@ -7,8 +7,9 @@ package enum GatewayHost {
     package static func run() async {
         await Boot.run("gateway") { boot in
             let configuration = try GatewayConfiguration(reader: boot.configuration)
-            let secret = try boot.configuration.secret("SERVICE_SECRET")
-            let tokens = try ServiceTokens(secret: secret, name: "gateway")
+            let tokens = ServiceTokens(
+                keys: try ServiceKeys(configuration: boot.configuration, name: "gateway", logger: boot.logger)
+            )
             let toAuth = try MovableTransport(settings: boot.configuration)
             let auth = ServiceClient(callee: "auth", transport: toAuth) { "Bearer \(try tokens.token(for: "auth"))" }
             let credentials = CredentialVerifier(
@@ -23,14 +24,15 @@ package enum GatewayHost {
                 logger: boot.logger
             )
             let reload = ReloadOnHangup([toAuth, gateway], logger: boot.logger, reading: boot.readSettings)
-            guard configuration.managementPort > 0 else { return [credentials, reload, gateway] }
+            let watchdog = Watchdog("gateway", watching: gateway.watchdogSubjects)
+            guard configuration.managementPort > 0 else { return [credentials, reload, gateway, watchdog] }
             let listener = MetricsListener(
                 host: configuration.managementHost,
                 port: configuration.managementPort,
                 metrics: boot.metrics,
                 isReady: { gateway.isReady }
             )
-            return [credentials, listener, reload, gateway]
+            return [credentials, listener, reload, gateway, watchdog]
         }
     }
 }

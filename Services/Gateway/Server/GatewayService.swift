@@ -1,22 +1,24 @@
 package import Credentials
+import Locks
 package import Logging
 import Metrics
 import NIOCore
 import NIOPosix
+package import ServiceHost
 import ServiceLifecycle
-import Synchronization
+import Wire
 
 /// The way in: listens for clients and carries their requests to the services.
 ///
 /// Run it as a service, with the verifier it is given beside it; or `start()` it and `stop()` it.
 package final class GatewayService: Service {
     /// What newcomers get; event loops take up another one by one.
-    private let current: Mutex<Edge>
+    private let current: Lock<Edge>
     private let checks = HealthChecks()
     private let group: MultiThreadedEventLoopGroup
     private let loops: [ObjectIdentifier: EdgeLoop]
-    let listener = Mutex<(any Channel)?>(nil)
-    private let isStopped = Mutex(false)
+    let listener = Lock<(any Channel)?>(nil)
+    private let isStopped = Lock(false)
 
     /// A gateway of which `document` says which routes there are.
     package init(
@@ -38,7 +40,7 @@ package final class GatewayService: Service {
         for eventLoop in group.makeIterator() {
             loops[ObjectIdentifier(eventLoop)] = EdgeLoop(eventLoop: eventLoop, edge: edge)
         }
-        current = Mutex(edge)
+        current = Lock(edge)
         self.group = group
         self.loops = loops
     }
@@ -47,6 +49,9 @@ package final class GatewayService: Service {
     package var port: Int? {
         listener.withLock { $0?.localAddress?.port }
     }
+
+    /// The event loops that carry connections, to be watched.
+    package var watchdogSubjects: [Watchdog.Subject] { Watchdog.Subject.loops("gateway's event loop", of: group) }
 
     /// The settings as they are now, and what goes by them.
     var edge: Edge { current.withLock { $0 } }
@@ -159,35 +164,63 @@ struct ListenerClosed: Error, CustomStringConvertible {
     let description = "the port that was listened on has closed"
 }
 
+/// How a connection came in: the address that it counts for, and the answer that it gets if it is one too many.
+struct Entry: Sendable {
+    let key: UInt64?
+    let excess: APIError?
+}
+
 extension EdgeLoop {
+    /// So many connections beyond a limit are told so; a flood of them is not.
+    private static let told = 256
+
     /// Makes a connection ready for requests.
     func accept(_ channel: any Channel) throws {
-        let open = edge.connections.add()
+        let limits = edge.configuration
+        let key = connectionKey(of: channel)
+        let connections = edge.connections
+        var open = connections.add(key)
         counters.connections.increment()
-        channel.closeFuture.whenComplete { [connections = edge.connections] _ in
-            connections.remove()
+        channel.closeFuture.whenComplete { _ in connections.remove(key) }
+        if open.total > limits.connectionLimit {
+            makeRoom(.now())
+            open.total = connections.count
         }
-        let limit = edge.configuration.connectionLimit
-        // A few more than there may be are told so; a flood of them is not.
-        guard open <= limit + 256 else {
-            channel.close(promise: nil)
-            return
+        let beyondAddress = limits.addressConnectionLimit > 0 ? open.ofAddress - limits.addressConnectionLimit : 0
+        let beyondTotal = open.total - limits.connectionLimit
+        var excess: APIError?
+        if beyondAddress > 0 || beyondTotal > 0 {
+            connections.refused(isOfAddress: beyondAddress > 0)
+            guard beyondAddress <= Self.told / 16, beyondTotal <= Self.told else {
+                channel.close(promise: nil)
+                return
+            }
+            excess = beyondAddress > 0 ? Refusal.crowdedAddress : Refusal.crowded
         }
-        if let certificates = edge.configuration.certificates {
-            try secure(channel, with: certificates, isExcess: open > limit)
+        let entry = Entry(key: key, excess: excess)
+        if let certificates = limits.certificates {
+            try secure(channel, with: certificates, entry: entry)
         } else {
-            try serveHTTP1(channel, scheme: "http", isExcess: open > limit)
+            try serveHTTP1(channel, scheme: "http", entry: entry)
         }
     }
 
+    /// The address that a connection counts for; nil where it is a trusted proxy's, which brings many clients.
+    private func connectionKey(of channel: any Channel) -> UInt64? {
+        guard let address = channel.remoteAddress?.ipAddress else { return nil }
+        let trusted = edge.configuration.trustedProxies
+        if !trusted.isEmpty, let ip = IPAddress(address), trusted.contains(ip) { return nil }
+        return ClientKey.address(address)
+    }
+
     /// Makes a connection, or what is inside its TLS, ready for requests in HTTP/1.
-    func serveHTTP1(_ channel: any Channel, scheme: String, isExcess: Bool) throws {
+    func serveHTTP1(_ channel: any Channel, scheme: String, entry: Entry) throws {
         let codec = ServerCodec(configuration: edge.configuration)
         let front = FrontHandler(
             loop: self,
             codec: codec,
             peer: Origin(of: channel, scheme: scheme, trusting: edge.configuration.trustedProxies),
-            isExcess: isExcess
+            entry: entry
         )
         try codec.install(in: channel, before: front)
     }

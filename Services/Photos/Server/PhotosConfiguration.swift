@@ -1,6 +1,7 @@
 import Configuration
 import Foundation
 import Images
+import Logging
 import NetworkGuard
 import ServiceHost
 
@@ -70,10 +71,16 @@ struct PhotosConfiguration: Sendable {
     var mask: TextMask { TextMask(stopsShouting: masksShouting, words: maskedWords) }
 
     /// Who makes images smaller; its program lies beside that of the service.
-    func workshop() throws -> ImageWorkshop {
+    func workshop(_ logger: Logger) throws -> ImageWorkshop {
         var workshop = ImageWorkshopConfiguration(worker: try ImageWorkshopConfiguration.workerBesideExecutable())
         workshop.workers = photoWorkers
         workshop.memory = photoMemory
+        workshop.reportMissingConfinement = { missing in
+            logger.warning(
+                "kernel does not confine the image worker fully",
+                metadata: ["missing": "\(missing.joined(separator: ", "))"]
+            )
+        }
         return ImageWorkshop(workshop)
     }
 

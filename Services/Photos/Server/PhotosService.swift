@@ -26,6 +26,7 @@ package struct PhotosService: SuiteService {
         Erasures.migration("V0041_erasures"),
     ]
     package static let events: Set = [UserErased.type]
+    package static let setAsideKinds: [SetAsideKind] = [.news, .deletedPost, .departure, .erasure]
 
     /// Every read finds its rows by the beginning of an index, whatever the values: a plan made once is as good as one
     /// made each time, and one that reads tables through, good while they are small, must not be kept while they grow.
@@ -71,7 +72,13 @@ package struct PhotosService: SuiteService {
         let push = try configuration.text("PUSH_URL").map { _ in PushClient(try resources.neighbours.client("push")) }
         live = try await Live(LiveConfiguration(configuration), people: people, links: links, push: push, resources)
         circle = try Circle(resources, settings, people: people, links: links)
-        let departures = Departures(database: database, links: links, follows: circle.follows)
+        let departures = Departures(
+            database: database,
+            links: links,
+            follows: circle.follows,
+            setAside: resources.setAside,
+            now: resources.now
+        )
         let outside = try OutsideConnections(trustedCA: settings.trustedCA)
         let pictures = BroughtPictures(
             database: database,
@@ -85,7 +92,9 @@ package struct PhotosService: SuiteService {
             of: Self.name,
             database: database,
             events: resources.events,
+            setAside: resources.setAside,
             logger: logger,
+            now: resources.now,
             isGone: departures.isGone
         )
         events = PeopleNews(
@@ -96,7 +105,7 @@ package struct PhotosService: SuiteService {
             erasures: erasures
         )
         .heard(by: EventConsumer(database: database, logger: logger, now: resources.now))
-        let clearing = PostClearing(database: database)
+        let clearing = PostClearing(setAside: resources.setAside, now: resources.now)
         upkeep =
             [
                 events.background, outside,

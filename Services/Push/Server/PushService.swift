@@ -19,6 +19,7 @@ package struct PushService: SuiteService {
         Migration(name: "V0042_mentions", sql: PackageResources.V0042_mentions_sql),
     ]
     package static let events: Set = [UserErased.type]
+    package static let setAsideKinds: [SetAsideKind] = [.fanout, .held, .queued, .erasure]
 
     private let devices: Devices
     private let settings: PersonalSettings
@@ -66,6 +67,7 @@ package struct PushService: SuiteService {
             providers: providers,
             settings: try PipelineConfiguration(configuration),
             cursors: resources.cursors,
+            setAside: resources.setAside,
             logger: logger,
             now: now
         )
@@ -74,7 +76,9 @@ package struct PushService: SuiteService {
             of: Self.name,
             database: database,
             events: resources.events,
+            setAside: resources.setAside,
             logger: logger,
+            now: now,
             isGone: ForgottenSenders(database: database, now: now).forget
         )
         events = PeopleNews(

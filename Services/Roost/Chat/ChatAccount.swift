@@ -3,10 +3,10 @@ import AuthAPI
 import ConversationsAPI
 import Foundation
 import HTTPTypes
+import Locks
 import NIOSSL
 import ServiceClient
 import SocketIOClient
-import Synchronization
 import Wire
 
 /// The way to the gateway's routes, with authorities of one's own if need be.
@@ -62,7 +62,7 @@ actor ChatAccount {
 
     /// The access token, for requests that are made anywhere.
     private final class TokenBox: Sendable {
-        private let signIn = Mutex<SignIn?>(nil)
+        private let signIn = Lock<SignIn?>(nil)
 
         var header: String? { signIn.withLock { $0.map { "Bearer \($0.jwt)" } } }
         var current: SignIn? { signIn.withLock { $0 } }

@@ -41,7 +41,7 @@ struct ChatLines {
     /// What the suite says about the conversation, in words.
     private func event(_ message: Message) -> String {
         // Silence: what is no JSON is shown as it is.
-        guard case .object(let fields)? = try? JSONDecoder().decode(JSONValue.self, from: Data(message.data.utf8)),
+        guard case .object(let fields)? = try? WireJSON.decoder().decode(JSONValue.self, from: Data(message.data.utf8)),
             case .string(let type)? = fields["type"]
         else { return content(message) }
         let who = if case .string(let user)? = fields["userId"] { plain(user) } else { "somebody" }

@@ -10,8 +10,8 @@ struct BackupCommand: AsyncParsableCommand {
         abstract: "Backs up every schema, and the uploads, while the suite runs.",
         discussion: """
             The backup is a folder with an archive of each schema, all of one moment, a manifest that says what is in \
-            it, and checksums. It has its name once it is whole. The secrets are not in it: keep TOKEN_ENCRYPTION_KEY \
-            apart from it.
+            it, and checksums. It has its name once it is whole. The secrets are not in it: keep \
+            AUTH_TOKEN_ENCRYPTION_KEY and SOCIAL_TOKEN_ENCRYPTION_KEY apart from it.
             """
     )
 

@@ -2,29 +2,58 @@ import ArgumentParser
 import AuthAPI
 import SocialAPI
 
-/// `roost keys`: the keys that access tokens are signed with, and the one that seals.
+/// `roost keys`: the keys that sign access tokens, the key that encrypts tokens, and the keys of the services.
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
-        abstract: "Looks after the keys that tokens are signed and sealed with.",
+        abstract: "Rotates signing keys, encryption keys and the keys of services.",
         subcommands: [RotateKeysCommand.self, ResealCommand.self]
     )
 }
 
-/// `roost keys rotate`: the next key signs from now on.
+/// `roost keys rotate`: rotates the key that signs access tokens, or the keys of the services.
 struct RotateKeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Signs with the next key from now on; nobody is signed out.",
+        abstract: "Rotates the key that signs access tokens, or the keys of the services.",
         discussion: """
-            The key that has stood by, and that every service knows already, signs; a new one stands by; the one \
-            before verifies what it has signed until that has expired.
+            Without an argument: the standby key, which every service knows already, signs from now on; a new key \
+            stands by; the previous key verifies what it signed until that has expired. No session ends.
+
+            services: replaces the keys by which services recognise each other, in the steps introduce, switch and \
+            retire. Restart all processes after each step; no call between services fails.
             """
     )
 
+    @Argument(help: "What to rotate: nothing (access tokens) or \"services\".")
+    var subject: String?
+
+    @Option(help: "The step of a rotation of services: introduce, switch or retire.")
+    var step: String?
+
+    @Option(help: "The file with the service keys; .roost/secrets.env by default, .env with compose.")
+    var file: String?
+
     @OptionGroup var options: WorkspaceOptions
 
+    func validate() throws {
+        guard let subject else {
+            guard step == nil, file == nil else { throw ValidationError("--step and --file belong to \"services\".") }
+            return
+        }
+        guard subject == "services" else { throw ValidationError("The argument is \"services\" or absent.") }
+        guard step.flatMap(ServiceKeyRotation.Step.init) != nil else {
+            throw ValidationError("--step must be introduce, switch or retire.")
+        }
+    }
+
     func run() async throws {
+        if let step = step.flatMap(ServiceKeyRotation.Step.init) {
+            let path = try file ?? options.workspace().secretsFile
+            try ServiceKeyRotation(file: EnvironmentFile(path: path)).perform(step)
+            print("\(path) is changed. Restart all processes before the next step.")
+            return
+        }
         let rotation = try await AuthClient.ofOperator(options).rotateKeys()
         print("signs:     \(rotation.current)")
         print("stands by: \(rotation.standby)")

@@ -45,10 +45,11 @@ struct RestoreCommand: AsyncParsableCommand {
         }
         let workspace = try options.workspace()
         let settings = try SuiteSettings(workspace: workspace)
-        guard settings.secret("TOKEN_ENCRYPTION_KEY") != nil else {
+        for program in SuiteProgram.all {
+            guard let key = program.encryptionKey, settings.encryptionKeys(of: program) == nil else { continue }
             throw Workspace.Problem(
                 """
-                TOKEN_ENCRYPTION_KEY is not set. Without the key that was kept with the backup, what auth has encrypted \
+                \(key) is not set. Without the key that was kept with the backup, what \(program.name) has encrypted \
                 cannot be read: put the secrets.env of then into \(workspace.folder), or set the variable
                 """
             )

@@ -32,6 +32,13 @@ struct UpCommand: AsyncParsableCommand {
 
     @OptionGroup var options: WorkspaceOptions
 
+    @Option(help: .hidden)
+    var silenceLimit = 30
+
+    func validate() throws {
+        guard 1...3_600 ~= silenceLimit else { throw ValidationError("--silence-limit is in seconds, 1 to 3600.") }
+    }
+
     func run() async throws {
         let signals = Signals([SIGINT, SIGTERM, SIGHUP])
         Self.raiseDescriptorLimit()
@@ -39,12 +46,17 @@ struct UpCommand: AsyncParsableCommand {
         try workspace.create()
         try workspace.lock()
         let console = Console()
-        let supervisor = Supervisor(console: console, notes: ProcessNotes(path: workspace.processesFile))
+        let supervisor = Supervisor(
+            console: console,
+            notes: ProcessNotes(path: workspace.processesFile),
+            journal: ExitJournal(path: workspace.restartsFile)
+        )
         let start = SuiteStart(
             workspace: workspace,
             supervisor: supervisor,
             console: console,
-            logger: RoostCommand.logger()
+            logger: RoostCommand.logger(),
+            silenceLimit: .seconds(silenceLimit)
         )
 
         let (events, happened) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(64))

@@ -1,4 +1,5 @@
 import ChildProcesses
+import Credentials
 import Foundation
 import Glibc
 import LocalPostgres
@@ -92,8 +93,13 @@ struct MachineChecks: Sendable {
                     )
             )
         }
-        for key in ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY"] {
-            guard let value = settings.secret(key), !value.isEmpty else {
+        let holdsAllKeys = (settings.given["SERVICE_PUBLIC_KEYS"] ?? "").isEmpty
+        let serviceKeys = (holdsAllKeys ? ServiceKeys.names : ["roost"]).map(ServiceKeys.setting)
+        let encryption = SuiteProgram.all.compactMap { program in
+            program.encryptionKey.map { ($0, settings.encryptionKeys(of: program)) }
+        }
+        for (key, value) in serviceKeys.map({ ($0, settings.secret($0)) }) + encryption {
+            guard let value, !value.isEmpty else {
                 findings.append(
                     exists
                         ? .failure("\(key) is not set", "bring back \(path) from a backup, or set it")

@@ -16,6 +16,9 @@ struct ServiceChecks: Sendable {
                 return [.well("roost up does not run for this checkout")] + ports
             }
             var findings: [Finding] = [.well("roost up runs (process \(holder))")]
+            findings += ExitJournal(path: workspace.restartsFile).summaries().map {
+                .warning($0, "see \(workspace.restartsFile), and the end of the process's log before each")
+            }
             for instance in instances {
                 findings.append(await readiness(of: instance))
             }

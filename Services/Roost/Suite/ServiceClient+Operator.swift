@@ -7,10 +7,11 @@ extension ServiceClient {
     /// A service, as the operator's command calls it.
     static func ofOperator(_ service: String, _ options: WorkspaceOptions) throws -> ServiceClient {
         let settings = try SuiteSettings(workspace: try options.workspace())
-        guard let secret = settings.secret("SERVICE_SECRET") else {
-            throw Workspace.Problem("SERVICE_SECRET is not set and .roost/secrets.env does not have it")
+        guard let key = settings.secret(ServiceKeys.setting(of: "roost")) else {
+            throw Workspace.Problem("ROOST_SERVICE_KEY is not set and .roost/secrets.env does not have it")
         }
-        let tokens = try ServiceTokens(secret: secret, name: "roost")
+        let keys = try ServiceKeys(privateKeys: key, publicKeys: try settings.servicePublicKeys(), name: "roost")
+        let tokens = ServiceTokens(keys: keys)
         let addresses = SuiteProgram.all.flatMap { $0.name == service ? settings.addresses(of: $0) : [] }
         return ServiceClient(
             callee: service,

@@ -1,4 +1,5 @@
 import ChildProcesses
+import Credentials
 
 /// What the operator's command knows of each program of the suite.
 struct SuiteProgram: Hashable, Sendable {
@@ -20,7 +21,7 @@ struct SuiteProgram: Hashable, Sendable {
             urlKey: "AUTH_URL",
             hasDatabase: true,
             secrets: [
-                "SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY", "SMTP_URL", "GOOGLE_CLIENT_SECRET", "APPLE_KEY",
+                "TOKEN_ENCRYPTION_KEY", "SMTP_URL", "GOOGLE_CLIENT_SECRET", "APPLE_KEY",
                 "OPENID_PROVIDERS", "FACEBOOK_CLIENT_SECRET", "TWITTER_CLIENT_SECRET",
             ]
         ),
@@ -29,30 +30,30 @@ struct SuiteProgram: Hashable, Sendable {
             port: 8082,
             urlKey: "CONVERSATIONS_URL",
             hasDatabase: true,
-            secrets: ["SERVICE_SECRET"]
+            secrets: []
         ),
         SuiteProgram(
             name: "photos",
             port: 8084,
             urlKey: "PHOTOS_URL",
             hasDatabase: true,
-            secrets: ["SERVICE_SECRET"]
+            secrets: []
         ),
         SuiteProgram(
             name: "push",
             port: 8085,
             urlKey: "PUSH_URL",
             hasDatabase: true,
-            secrets: ["SERVICE_SECRET", "VAPID_PRIVATE_KEY", "APNS_KEY", "FCM_SERVICE_ACCOUNT"]
+            secrets: ["VAPID_PRIVATE_KEY", "APNS_KEY", "FCM_SERVICE_ACCOUNT"]
         ),
         SuiteProgram(
             name: "social",
             port: 8083,
             urlKey: "SOCIAL_URL",
             hasDatabase: true,
-            secrets: ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY"] + networks.map { "\($0)_CLIENT_SECRET" }
+            secrets: ["TOKEN_ENCRYPTION_KEY"] + networks.map { "\($0)_CLIENT_SECRET" }
         ),
-        SuiteProgram(name: "gateway", port: 8080, urlKey: nil, hasDatabase: false, secrets: ["SERVICE_SECRET"]),
+        SuiteProgram(name: "gateway", port: 8080, urlKey: nil, hasDatabase: false, secrets: []),
     ]
 
     /// The networks that know this deployment by a secret, as settings name them.
@@ -72,6 +73,12 @@ struct SuiteProgram: Hashable, Sendable {
     /// Its user in the database; of its own name, since users belong to a whole server.
     var role: String { "roost_\(name)" }
     var passwordKey: String { "DATABASE_PASSWORD_\(name.uppercased())" }
+    /// The setting of the key that it alone encrypts with; nil for a program that encrypts nothing.
+    var encryptionKey: String? {
+        secrets.contains("TOKEN_ENCRYPTION_KEY") ? "\(name.uppercased())_TOKEN_ENCRYPTION_KEY" : nil
+    }
+    /// The setting with its private key, by which the other processes recognise it; the sandbox has none.
+    var serviceKeyKey: String? { self == .sandbox ? nil : ServiceKeys.setting(of: name) }
     /// The setting that gives it a database of its own.
     var databaseKey: String { "\(name.uppercased())_DATABASE_URL" }
 }

@@ -1,4 +1,5 @@
 import ChildProcesses
+import Credentials
 import Foundation
 
 /// The settings of a run: the environment, then `.env`, then what `roost` itself has made.
@@ -90,6 +91,13 @@ struct SuiteSettings: Sendable {
         try given["MANAGEMENT_PORT"].map { try Self.port($0, of: "MANAGEMENT_PORT", from: 0) } ?? 9_090
     }
 
+    /// Where an instance says that it is alive: the gateway on its management port, which no flood of clients fills.
+    func healthURL(of instance: SuiteInstance) throws -> String? {
+        let port = try managementPort()
+        guard instance.program.urlKey == nil, port > 0 else { return instance.readinessURL }
+        return "http://127.0.0.1:\(port)"
+    }
+
     /// The management port of a gateway that speaks TLS; nil where it does not.
     private func securePort() throws -> Int? {
         guard given["TLS_CERTIFICATE"]?.isEmpty == false else {
@@ -109,12 +117,20 @@ struct SuiteSettings: Sendable {
         for program in SuiteProgram.all {
             environment[program.databaseKey] = nil
             environment[program.passwordKey] = nil
+            if let key = program.encryptionKey { environment[key] = nil }
             if let key = program.urlKey {
                 environment[key] = addresses(of: program).joined(separator: ",")
             }
         }
         for key in Set(SuiteProgram.all.flatMap(\.secrets)) {
             environment[key] = instance.program.secrets.contains(key) ? secret(key) : nil
+        }
+        environment["TOKEN_ENCRYPTION_KEY"] = encryptionKeys(of: instance.program)
+        for name in ServiceKeys.names { environment[ServiceKeys.setting(of: name)] = nil }
+        environment["SERVICE_SECRET"] = nil
+        if let key = instance.program.serviceKeyKey {
+            environment["SERVICE_KEY"] = secret(key)
+            environment["SERVICE_PUBLIC_KEYS"] = try servicePublicKeys()
         }
         environment["DEMO_PASSWORD"] = nil
         if instance.program.urlKey != nil { environment["TLS_KEY"] = nil }
@@ -126,8 +142,17 @@ struct SuiteSettings: Sendable {
         environment["PUBLIC_URL"] = try given["PUBLIC_URL"] ?? gatewayURL()
         environment["SUPERVISED"] = "1"
         environment["DRAIN_TIMEOUT"] = "\(drainTimeout)"
+        environment["SWIFT_BACKTRACE"] = given["SWIFT_BACKTRACE"] ?? Self.backtrace
         return environment
     }
+
+    /// What a process does when it traps, where the operator says nothing else: it prints addresses, and ends.
+    ///
+    /// Names and lines of an executable of 150 MB take 7 s to find, `symbolicate=fast` or not, in which the port stays
+    /// open and answers nobody; without them the process ends within 0.3 s. docs/operations.md tells how to get them
+    /// from the addresses later.
+    private static let backtrace =
+        "enable=yes,interactive=no,color=no,threads=crashed,registers=none,images=mentioned,symbolicate=off,timeout=3s"
 
     /// Who is told of what happens, where the operator says nothing else.
     private static let subscribers = [
@@ -137,8 +162,29 @@ struct SuiteSettings: Sendable {
         "user.changed=photos", "user.blocked=photos", "user.unblocked=photos", "broadcast.live=push",
     ].joined(separator: ",")
 
+    /// The public keys by which the processes recognise each other, as a process is given them.
+    func servicePublicKeys() throws -> String {
+        if let keys = given["SERVICE_PUBLIC_KEYS"], !keys.isEmpty { return keys }
+        let names = ServiceKeys.names.compactMap { name in secret(ServiceKeys.setting(of: name)).map { (name, $0) } }
+        let keys = Dictionary(uniqueKeysWithValues: names).filter { !$0.value.isEmpty }
+        do {
+            return try ServiceKeys.publicKeys(of: keys)
+        } catch {
+            throw Workspace.Problem("A service key in .env or .roost/secrets.env is malformed: \(error)")
+        }
+    }
+
     /// A secret by its setting's name.
     func secret(_ key: String) -> String? { given[key] ?? secrets.values[key] }
+
+    /// The keys that a program encrypts with, comma-separated; nil where there is none.
+    ///
+    /// The first is the program's own. The key that auth and social shared in earlier releases still decrypts.
+    func encryptionKeys(of program: SuiteProgram) -> String? {
+        guard let own = program.encryptionKey else { return nil }
+        let keys = [own, "TOKEN_ENCRYPTION_KEY"].compactMap(secret).filter { !$0.isEmpty }
+        return keys.isEmpty ? nil : keys.joined(separator: ",")
+    }
 
     /// Where the gateway answers to this machine.
     func gatewayURL() throws -> String {

@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
-import Synchronization
+import Locks
 
 /// What a person at the terminal sees: `roost`'s own lines, and each process's with its name before them.
 final class Console: Sendable {
-    private let lines = Mutex(())
+    private let lines = Lock(())
 
     func say(_ text: String) {
         write(Array("\(text)\n".utf8))
@@ -16,7 +16,7 @@ final class Console: Sendable {
     func output(of name: String, log path: String, width: Int) -> @Sendable ([UInt8]) -> Void {
         let prefix = Array((name.padding(toLength: width, withPad: " ", startingAt: 0) + " | ").utf8)
         let log = LogFile(path: path)
-        let rest = Mutex<[UInt8]>([])
+        let rest = Lock<[UInt8]>([])
         return { chunk in
             let ready = rest.withLock { rest -> [UInt8] in
                 guard !chunk.isEmpty else {
@@ -63,15 +63,15 @@ final class Console: Sendable {
     }
 }
 
-/// A log of bounded size: at 16 MB it becomes `<path>.1`, and a new one is begun.
+/// A log of bounded size: at its limit, 16 MB, it becomes `<path>.1`, and a new one is begun.
 final class LogFile: Sendable {
-    private static let limit = 16 << 20
-
     private let path: String
-    private let state = Mutex<(descriptor: Int32, size: Int)>((-1, 0))
+    private let limit: Int
+    private let state = Lock<(descriptor: Int32, size: Int)>((-1, 0))
 
-    init(path: String) {
+    init(path: String, limit: Int = 16 << 20) {
         self.path = path
+        self.limit = limit
     }
 
     deinit {
@@ -84,7 +84,7 @@ final class LogFile: Sendable {
 
     func append(_ bytes: [UInt8]) {
         state.withLock { state in
-            if state.descriptor >= 0, state.size > Self.limit {
+            if state.descriptor >= 0, state.size > limit {
                 close(state.descriptor)
                 rename(path, path + ".1")
                 state.descriptor = -1

@@ -1,7 +1,7 @@
 import ChildProcesses
 import Foundation
 import Glibc
-import Synchronization
+import Locks
 
 /// Which processes a run has started, noted for the run after it.
 final class ProcessNotes: Sendable {
@@ -14,7 +14,7 @@ final class ProcessNotes: Sendable {
     static let postgresql = "postgresql"
 
     private let path: String
-    private let notes = Mutex<[String: ProcessIdentity]>([:])
+    private let notes = Lock<[String: ProcessIdentity]>([:])
 
     init(path: String) {
         self.path = path

@@ -8,6 +8,14 @@ enum Readiness: Sendable, Equatable {
     case notReady(status: Int, body: String)
     case silent
 
+    /// Whether a service at a base URL answers `/health` at all, with whatever status.
+    static func isAlive(_ url: String, within limit: Duration) async -> Bool {
+        var request = ServiceRequest(method: .get, path: "/health")
+        request.timeout = limit
+        // Silence: that there is no answer is the answer.
+        return (try? await HTTPTransport(baseURLs: [url]).send(request)) != nil
+    }
+
     /// Asks a service at a base URL.
     static func of(_ url: String, within limit: Duration = .seconds(2)) async -> Readiness {
         var request = ServiceRequest(method: .get, path: "/ready")

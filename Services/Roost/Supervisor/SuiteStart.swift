@@ -14,6 +14,8 @@ struct SuiteStart: Sendable {
     let supervisor: Supervisor
     let console: Console
     let logger: Logger
+    /// How long a service may be silent until it is killed.
+    var silenceLimit = Duration.seconds(30)
 
     /// Returns once everything is ready; all is kept running from then on.
     func run() async throws {
@@ -55,9 +57,12 @@ struct SuiteStart: Sendable {
                 Supervised.Charge(
                     name: instance.name,
                     stage: Self.stage(of: instance.program),
-                    stopLimit: limit
-                ) { [command] in
+                    stopLimit: limit,
+                    healthURL: try settings.healthURL(of: instance),
+                    silenceLimit: silenceLimit
+                ) { [command] ends in
                     var command = command
+                    command.environment.merge(ends.environment) { $1 }
                     command.output = .chunks(console.output(of: instance.name, log: log, width: width))
                     return try await ChildProcess.start(command)
                 }
@@ -109,7 +114,7 @@ struct SuiteStart: Sendable {
                 stopSignal: SIGINT,
                 forceSignal: SIGQUIT,
                 stopLimit: .seconds(10),
-                launch: { try await server.launch() }
+                launch: { _ in try await server.launch() }
             )
         )
         while !server.isReady {

@@ -1,6 +1,8 @@
 import ChildProcesses
+import Foundation
 import Glibc
-import Synchronization
+import Locks
+import Wire
 
 /// One process that is kept running until it is told to stop.
 final class Supervised: Sendable {
@@ -23,31 +25,73 @@ final class Supervised: Sendable {
         var forceSignal = SIGKILL
         /// How long a clean stop may take.
         let stopLimit: Duration
-        let launch: @Sendable () async throws -> ChildProcess
+        /// The base URL of its `/health`; nil for a process that has none.
+        var healthURL: String?
+        /// How long a process that has answered before may be silent until it is killed.
+        var silenceLimit = Duration.seconds(30)
+        let launch: @Sendable (Ends) async throws -> ChildProcess
+    }
+
+    /// The ends that nobody had asked for.
+    struct Ends: Sendable {
+        var count = 0
+        /// As `ended with signal 11`.
+        var last = ""
+        /// As `signal 11`.
+        var lastReason = ""
+        var lastTime = ""
+        fileprivate var recent: [Date] = []
+
+        /// What the next process is told of those before it.
+        var environment: [String: String] {
+            guard count > 0 else { return ["SUPERVISED_RESTARTS": "0"] }
+            return [
+                "SUPERVISED_RESTARTS": "\(count)", "SUPERVISED_LAST_EXIT": lastReason,
+                "SUPERVISED_LAST_EXIT_AT": lastTime,
+            ]
+        }
+
+        fileprivate mutating func add(_ end: String, reason: String, at time: Date) {
+            count += 1
+            last = end
+            lastReason = reason
+            lastTime = Timestamp.string(from: time)
+            recent = recent.filter { time.timeIntervalSince($0) < ExitJournal.window } + [time]
+        }
+
+        /// What is said of a process that ends again and again.
+        fileprivate var loop: String {
+            recent.count < ExitJournal.loopCount
+                ? "" : " (ended \(recent.count) times in \(Int(ExitJournal.window) / 60) minutes)"
+        }
     }
 
     private struct State {
         var child: ChildProcess?
         var isStopping = false
-        var ends = 0
-        var lastEnd = ""
+        var isSilent = false
+        var ends = Ends()
         var pause: Task<Void, Never>?
     }
+
+    /// Questions within the limit of silence.
+    private static let questions = 10
 
     let charge: Charge
     private let console: Console
     private let notes: ProcessNotes
-    private let state = Mutex(State())
+    private let journal: ExitJournal
+    private let state = Lock(State())
 
-    init(_ charge: Charge, console: Console, notes: ProcessNotes) {
+    init(_ charge: Charge, console: Console, notes: ProcessNotes, journal: ExitJournal) {
         self.charge = charge
         self.console = console
         self.notes = notes
+        self.journal = journal
     }
 
     var name: String { charge.name }
-    /// How often it has ended without being told to, and how the last time.
-    var ends: (count: Int, last: String) { state.withLock { ($0.ends, $0.lastEnd) } }
+    var ends: Ends { state.withLock(\.ends) }
 
     /// Starts the process, and again whenever it ends; returns once it was told to stop and has.
     func run() async {
@@ -55,25 +99,35 @@ final class Supervised: Sendable {
         while !state.withLock(\.isStopping) {
             let began = ContinuousClock.now
             let end: String
+            var reason: String
             do {
-                let child = try await charge.launch()
+                let child = try await charge.launch(ends)
                 adopt(child)
-                end = "ended with \(await child.exit())"
+                let watching = charge.healthURL.map { url in Task { await watch(child, at: url) } }
+                reason = "\(await child.exit())"
+                watching?.cancel()
+                end = "ended with \(reason)"
                 notes.began(name, nil)
             } catch {
+                // What went wrong may name paths; this is shown to everybody.
+                reason = "could not be started"
                 end = "could not be started: \(error)"
             }
-            let isStopping = state.withLock { state in
+            let (ended, ran) = (Date(), ContinuousClock.now - began)
+            let (isStopping, loop) = state.withLock { state in
                 state.child = nil
-                state.ends += 1
-                state.lastEnd = end
-                return state.isStopping
+                if state.isSilent { reason += ", after it was silent for \(charge.silenceLimit)" }
+                state.isSilent = false
+                if !state.isStopping { state.ends.add(end, reason: reason, at: ended) }
+                return (state.isStopping, state.ends.loop)
             }
             guard !isStopping else {
                 return
             }
-            let pause = backoff.pause(afterRunning: .now - began)
-            console.say("roost: \(name) \(end); starting it again" + (pause == .zero ? "" : " in \(pause)"))
+            let time = Timestamp.string(from: ended)
+            journal.append(ExitRecord(time: time, process: name, end: reason, seconds: ran / .seconds(1)))
+            let pause = backoff.pause(afterRunning: ran)
+            console.say("roost: \(name) \(end); starting it again" + (pause == .zero ? "" : " in \(pause)") + loop)
             await wait(pause)
         }
     }
@@ -103,11 +157,39 @@ final class Supervised: Sendable {
 
     @discardableResult
     private func beginStopping() -> ChildProcess? {
-        state.withLock { state in
+        let (child, pause) = state.withLock { state in
             state.isStopping = true
-            state.pause?.cancel()
-            return state.child
+            return (state.child, state.pause)
         }
+        pause?.cancel()
+        return child
+    }
+
+    /// Kills the process when it no longer answers.
+    ///
+    /// What is counted are questions without an answer, not time: a machine that was suspended asks none. A process that
+    /// has not answered yet still starts, which may take as long as its migrations do.
+    private func watch(_ child: ChildProcess, at url: String) async {
+        let interval = charge.silenceLimit / Self.questions
+        var hasAnswered = false
+        var silent = 0
+        while silent < Self.questions {
+            let asked = ContinuousClock.now
+            if await Readiness.isAlive(url, within: interval) {
+                (hasAnswered, silent) = (true, 0)
+            } else if hasAnswered {
+                silent += 1
+            }
+            do { try await Task.sleep(until: asked + interval) } catch { return }
+        }
+        let isOver = state.withLock { state in
+            let isOver = state.isStopping || child.status != nil
+            if !isOver { state.isSilent = true }
+            return isOver
+        }
+        guard !isOver else { return }
+        console.say("roost: \(name) has not answered for \(charge.silenceLimit); killing it")
+        child.signal(SIGKILL)
     }
 
     private func adopt(_ child: ChildProcess) {

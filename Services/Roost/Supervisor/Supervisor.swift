@@ -5,17 +5,19 @@ import Foundation
 actor Supervisor {
     let console: Console
     let notes: ProcessNotes
+    let journal: ExitJournal
     private var supervised: [(process: Supervised, loop: Task<Void, Never>)] = []
     private var isStopping = false
 
-    init(console: Console, notes: ProcessNotes) {
+    init(console: Console, notes: ProcessNotes, journal: ExitJournal) {
         self.console = console
         self.notes = notes
+        self.journal = journal
     }
 
     /// Starts a process and keeps it running from now on.
     func keep(_ charge: Supervised.Charge) -> Supervised {
-        let process = Supervised(charge, console: console, notes: notes)
+        let process = Supervised(charge, console: console, notes: notes, journal: journal)
         if !isStopping {
             supervised.append((process, Task { await process.run() }))
         }

@@ -36,10 +36,26 @@ struct EnvironmentFile: Sendable {
         return values
     }
 
-    /// Writes the file anew, whole or not at all, readable to its owner alone.
+    /// Writes the file, whole or not at all, readable to its owner alone.
     func write(_ values: [String: String], heading: String) throws {
+        try write("# \(heading)\n" + values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)\n" }.joined())
+    }
+
+    /// Replaces the lines of these keys and keeps all other lines; a key without a line is not added.
+    func replace(_ values: [String: String]) throws {
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        let replaced = lines.map { line -> String in
+            let key = line.prefix { $0 != "=" }.trimmingCharacters(in: .whitespaces)
+            return values[key].map { "\(key)=\($0)" } ?? String(line)
+        }
+        try write(replaced.joined(separator: "\n"))
+    }
+
+    private func write(_ text: String) throws {
         let new = path + ".new"
-        let text = "# \(heading)\n" + values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)\n" }.joined()
         let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw Workspace.Problem("cannot write \(new): \(String(cString: strerror(errno)))")

@@ -1,3 +1,4 @@
+import Credentials
 import Crypto
 import Foundation
 import Wire
@@ -15,9 +16,10 @@ struct Secrets: Sendable {
     /// Reads the secrets and makes those that are missing; what the operator has set wins and is not kept.
     static func prepare(in workspace: Workspace, environment: [String: String]) throws -> Secrets {
         let known = try known(in: workspace).values
-        let given = environment.filter { names.contains($0.key) && !$0.value.isEmpty }
+        let given = environment.filter { (names + [sharedKey]).contains($0.key) && !$0.value.isEmpty }
         let hasData = FileManager.default.fileExists(atPath: "\(workspace.postgres)/data")
-        if known["TOKEN_ENCRYPTION_KEY"] == nil, hasData, given["TOKEN_ENCRYPTION_KEY"] == nil {
+        let hasEncryptionKeys = (encryptionKeys + [sharedKey]).contains { known[$0] != nil || given[$0] != nil }
+        if !hasEncryptionKeys, hasData {
             throw Workspace.Problem(
                 """
                 \(workspace.secretsFile) is gone, and what is encrypted in \(workspace.postgres) cannot be read without it.
@@ -26,7 +28,12 @@ struct Secrets: Sendable {
             )
         }
         var values = known
+        // Where the operator distributes public keys, the private ones are not kept here.
+        let hasKeys = environment["SERVICE_PUBLIC_KEYS"]?.isEmpty == false
         for name in names where values[name] == nil && given[name] == nil {
+            // An operator who sets the shared key keeps that one: nothing is encrypted with a key that they do not have.
+            if encryptionKeys.contains(name), given[sharedKey] != nil { continue }
+            if hasKeys, name.hasSuffix(ServiceKeys.settingSuffix) { continue }
             values[name] = random(name)
         }
         if values != known { try keep(values, in: workspace) }
@@ -57,12 +64,16 @@ struct Secrets: Sendable {
         Secrets(values: Dictionary(uniqueKeysWithValues: names.map { ($0, random($0)) }))
     }
 
+    /// The key that auth and social shared in earlier releases; it still decrypts where it is set.
+    private static let sharedKey = "TOKEN_ENCRYPTION_KEY"
+    private static let encryptionKeys = SuiteProgram.all.compactMap(\.encryptionKey)
     private static let names =
-        ["SERVICE_SECRET", "TOKEN_ENCRYPTION_KEY", "VAPID_PRIVATE_KEY"]
+        ["VAPID_PRIVATE_KEY"] + encryptionKeys + ServiceKeys.names.map(ServiceKeys.setting)
         + SuiteProgram.all.filter(\.hasDatabase).map(\.passwordKey)
 
     /// A password in hex, which a URL takes as it is; a key of P-256 in base64url; anything else in base64.
     private static func random(_ name: String) -> String {
+        if name.hasSuffix(ServiceKeys.settingSuffix) { return ServiceKeys.generate() }
         if name == "VAPID_PRIVATE_KEY" { return Base64URL.encode(P256.Signing.PrivateKey().rawRepresentation) }
         let key = randomKey()
         return name.hasPrefix("DATABASE_PASSWORD")

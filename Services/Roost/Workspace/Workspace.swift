@@ -29,6 +29,7 @@ struct Workspace: Sendable {
     var settingsFile: String { "\(root)/.env" }
     var processesFile: String { "\(folder)/processes.json" }
     var logs: String { "\(folder)/logs" }
+    var restartsFile: String { "\(logs)/restarts.log" }
     private var lockFile: String { "\(folder)/lock" }
 
     /// Where the private PostgreSQL lives.

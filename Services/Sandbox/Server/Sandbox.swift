@@ -1,7 +1,7 @@
 import Foundation
+import Locks
 package import Logging
 import ServiceLifecycle
-import Synchronization
 
 /// The outside world on this machine: APNs, FCM and a browser's push service, as strict as the real ones, which can be
 /// told to fail, and which show what they have taken.
@@ -22,7 +22,7 @@ package final class Sandbox: Service {
     private let ports: Ports
 
     private final class Ports: Sendable {
-        private let numbers = Mutex((web: 0, production: 0, sandbox: 0, smtp: 0))
+        private let numbers = Lock((web: 0, production: 0, sandbox: 0, smtp: 0))
 
         var all: (web: Int, production: Int, sandbox: Int, smtp: Int) {
             get { numbers.withLock { $0 } }

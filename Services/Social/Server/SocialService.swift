@@ -21,6 +21,7 @@ package struct SocialService: SuiteService {
         Erasures.migration("V0040_erasures"),
     ]
     package static let events: Set = [BroadcastLive.type, UserErased.type]
+    package static let setAsideKinds: [SetAsideKind] = [.change, .watch, .scheduledPost, .delivery, .erasure]
 
     private let reader: RequestReader
     private let linking: Linking
@@ -114,7 +115,14 @@ package struct SocialService: SuiteService {
         )
         broadcasting = try Broadcasting(resources, source: source, sources: sources, asking: asking)
         exports = Exports(OwnExport(database: database).write)
-        let erasures = Erasures(of: Self.name, database: database, events: resources.events, logger: logger)
+        let erasures = Erasures(
+            of: Self.name,
+            database: database,
+            events: resources.events,
+            setAside: resources.setAside,
+            logger: logger,
+            now: now
+        )
         events = PeopleNews(erasures: erasures).heard(by: EventConsumer(database: database, logger: logger, now: now))
         self.upkeep =
             upkeep + live.upkeep + writing.upkeep + [

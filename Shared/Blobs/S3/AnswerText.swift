@@ -30,9 +30,9 @@ struct AnswerText {
         while let start = rest.firstRange(of: "<\(name)") {
             rest = rest[start.upperBound...]
             // `<Key` begins `<KeyMarker` too.
-            guard let next = rest.first, next == ">" || next.isWhitespace, let open = rest.firstIndex(of: ">") else {
-                continue
-            }
+            guard let next = rest.first, next == ">" || next.isWhitespace else { continue }
+            // None of the elements behind this one has an end either.
+            guard let open = rest.firstIndex(of: ">") else { return nil }
             let content = rest[rest.index(after: open)...]
             guard let end = content.firstRange(of: "</\(name)>") else { return nil }
             return (content[..<end.lowerBound], content[end.upperBound...])

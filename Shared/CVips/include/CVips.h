@@ -13,12 +13,13 @@ typedef struct _VipsSource cvips_source;
 
 /* Starts the library: one thread, no caches, none of its modules, only the readers of JPEG, PNG, GIF and WebP. */
 int cvips_start(void);
-/* Loads the reader of HEIC, as a module beside the library or in it: 0 where the system has one. */
+/* Loads the reader of HEIC, as a module beside the library or in it: 0 where the system has one. Before cvips_confine(). */
 int cvips_load_heif(void);
 /* What went wrong since the last call, in lines; whoever asks frees it. */
 char *cvips_take_error(void);
 
-cvips_source *cvips_open_file(const char *path);
+/* The bytes must stay where they are until whatever was read from them is released. */
+cvips_source *cvips_open_bytes(const void *bytes, size_t count);
 void cvips_close(cvips_source *source);
 void cvips_release(cvips_image *image);
 /* Gives memory that was freed back to the system, which the allocator would keep. */
@@ -61,5 +62,18 @@ int cvips_limit(uint64_t memory, uint64_t file, uint64_t descriptors);
 int cvips_limit_memory(uint64_t memory);
 /* Ends this process by SIGXCPU once it has worked for so many seconds more. */
 int cvips_limit_processor_time(uint64_t seconds);
+
+/* Takes from this process and its threads, for good, every system call but those that decoding needs (seccomp), and every
+ * file, network and other process (Landlock). Answers what of these the kernel has taken.
+ *
+ * A call that is not allowed fails with EPERM.
+ */
+int cvips_confine(void);
+enum { CVIPS_LANDLOCK = 1, CVIPS_SECCOMP = 2 };
+
+/* Reads from a Unix socket, with the descriptors that travel with the bytes: at most *received of them, and then how many. */
+long cvips_receive(int socket, void *bytes, size_t count, int *descriptors, int *received);
+/* Tries to attach to a process: the error, or 0. */
+int cvips_try_ptrace(int process);
 
 #endif

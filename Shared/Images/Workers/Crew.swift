@@ -9,6 +9,7 @@ actor Crew {
     private var working: [ObjectIdentifier: WorkerProcess] = [:]
     private var sweep: Task<Void, Never>?
     private var isClosed = false
+    private var hasReported = false
 
     init(_ configuration: ImageWorkshopConfiguration) {
         self.configuration = configuration
@@ -26,6 +27,10 @@ actor Crew {
         guard !isClosed else {
             await worker.end(now: true)
             throw .cancelled
+        }
+        if !worker.missingConfinement.isEmpty, !hasReported {
+            hasReported = true
+            configuration.reportMissingConfinement(worker.missingConfinement)
         }
         return begin(worker)
     }

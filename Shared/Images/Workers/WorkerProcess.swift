@@ -1,6 +1,7 @@
 import ChildProcesses
 import Foundation
 import ImageWork
+import Locks
 import Synchronization
 
 /// One process that decodes, and the talk with it: one order, one answer.
@@ -21,15 +22,19 @@ final class WorkerProcess: Sendable {
     private let child: ChildProcess
     private let talk: Talk
     private let orders = Atomic(0)
+    /// What the kernel did not confine it by.
+    let missingConfinement: [String]
 
-    private init(child: ChildProcess, talk: Talk) {
+    private init(child: ChildProcess, talk: Talk, missingConfinement: [String]) {
         self.child = child
         self.talk = talk
+        self.missingConfinement = missingConfinement
     }
 
     static func start(_ configuration: ImageWorkshopConfiguration) async throws(ImageError) -> WorkerProcess {
         // What this process has in its environment, passwords among it, is nothing that a decoder needs.
-        var environment = ["MALLOC_ARENA_MAX": "1", "VIPS_BLOCK_UNTRUSTED": "1"]
+        // A crash is expected of hostile files, and a backtrace of it would only delay the answer.
+        var environment = ["MALLOC_ARENA_MAX": "1", "SWIFT_BACKTRACE": "enable=no", "VIPS_BLOCK_UNTRUSTED": "1"]
         environment["LD_LIBRARY_PATH"] = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"]
         var command = ProcessCommand(configuration.worker, ["\(configuration.memory)"], environment: environment)
         let talk = Talk()
@@ -41,12 +46,11 @@ final class WorkerProcess: Sendable {
         } catch {
             throw .failed(reason: "image-worker cannot be started: \(error)")
         }
-        let worker = WorkerProcess(child: child, talk: talk)
-        guard case .answer(.ready) = await worker.nextAnswer(within: patience) else {
+        guard case .answer(.ready(let missing)) = await nextAnswer(of: child, talk, within: patience) else {
             child.signal(SIGKILL)
             throw .failed(reason: "image-worker is not ready: \(await child.exit()) \(talk.noise)")
         }
-        return worker
+        return WorkerProcess(child: child, talk: talk, missingConfinement: missing)
     }
 
     /// Whether it has not been given an order yet.
@@ -63,14 +67,14 @@ final class WorkerProcess: Sendable {
         return max(pages[1], pages[5]) * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
 
-    func carryOut(_ order: RenderingOrder, within limit: Duration) async -> Outcome {
+    func carryOut(_ order: RenderingOrder, on files: ImageFiles, within limit: Duration) async -> Outcome {
         orders.add(1, ordering: .relaxed)
         // One that takes no order does not answer either, since it has ended.
-        guard child.send(Frames.frame(order.encoded)) else {
+        guard child.send(Frames.frame(order.encoded), descriptors: files.descriptors) else {
             child.signal(SIGKILL)
             return .ended(await child.exit())
         }
-        return await nextAnswer(within: limit)
+        return await Self.nextAnswer(of: child, talk, within: limit)
     }
 
     /// Lets it end, as it does when it reads the end of its input, or kills it; one that stays is killed, too.
@@ -83,9 +87,9 @@ final class WorkerProcess: Sendable {
         _ = await child.exit()
     }
 
-    private func nextAnswer(within limit: Duration) async -> Outcome {
+    private static func nextAnswer(of child: ChildProcess, _ talk: Talk, within limit: Duration) async -> Outcome {
         // A task of its own: the deadline holds as well for who has been cancelled meanwhile.
-        let alarm = Task { [child, talk] in
+        let alarm = Task {
             // Silence: cancelled means that it has answered.
             guard (try? await Task.sleep(for: limit)) != nil else { return }
             talk.isLate = true
@@ -116,7 +120,7 @@ private final class Talk: Sendable {
         var noise = ""
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// What it said that was no answer, for a log: the system's words on why it does not start.
     var noise: String { state.withLock { $0.noise } }

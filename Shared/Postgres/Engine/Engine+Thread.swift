@@ -1,6 +1,6 @@
 import CLibpq
 import DequeModule
-import Synchronization
+import Locks
 
 // The thread.
 extension Engine {
@@ -10,7 +10,7 @@ extension Engine {
             inbox.take(into: &batch)
             now = Monotonic.now()
             if !batch.isEmpty { hasNews = true }
-            for command in batch { handle(command) }
+            for command in batch { if isOver { refuse(command) } else { handle(command) } }
             batch.removeAll(keepingCapacity: true)
             if now >= nextTick { tick() }
             if !readsWaiting.isEmpty { sendWaitingReads() }
@@ -87,16 +87,7 @@ extension Engine {
         for waiter in waiters { fail(waiter, with: .shutDown) }
         for session in sessions { failWaiting(in: session, with: .shutDown) }
         for subscription in subscriptions { subscription.finish() }
-        for command in commands {
-            switch command {
-            case .run(let segment, _): segment.finish(with: .failure(.shutDown))
-            case .end(_, let onRelease): onRelease?()
-            case .subscribe(let subscription): subscription.finish()
-            case .connectStarted(_, let handle): if let handle { PQfinish(handle.pointer) }
-            case .shutdown(let onShutdown): onShutdown()
-            case .cancelled, .open, .close, .unsubscribe, .cancelReturned, .stop: break
-            }
-        }
+        for command in commands { refuse(command) }
         readsWaiting = []
         waiters = []
         sessions = []
@@ -104,6 +95,18 @@ extension Engine {
         life.withLock { $0 = .stopped }
         for resume in onShutdown { resume() }
         onShutdown = []
+    }
+
+    /// Answers a command that came too late to be carried out, so that its caller does not wait for ever.
+    private func refuse(_ command: Command) {
+        switch command {
+        case .run(let segment, _): segment.finish(with: .failure(.shutDown))
+        case .end(_, let onRelease): onRelease?()
+        case .subscribe(let subscription): subscription.finish()
+        case .connectStarted(_, let handle): if let handle { PQfinish(handle.pointer) }
+        case .shutdown(let onShutdown): onShutdown()
+        case .cancelled, .open, .close, .unsubscribe, .cancelReturned, .stop: break
+        }
     }
 }
 

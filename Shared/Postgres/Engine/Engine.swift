@@ -1,6 +1,7 @@
 import CLibpq
 import DequeModule
 import Foundation
+import Locks
 import Logging
 import Synchronization
 
@@ -52,7 +53,7 @@ final class Engine: @unchecked Sendable {
     let metrics: EngineMetrics
     let poller: Poller
     let inbox: Inbox<Command>
-    let life = Mutex(Life.fresh)
+    let life = Lock(Life.fresh)
     private let isShuttingDown = Atomic<Bool>(false)
 
     // The thread's own.

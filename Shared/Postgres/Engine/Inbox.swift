@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// What other threads ask of the engine, taken over by it a batch at a time.
 final class Inbox<Command: Sendable>: Sendable {
@@ -8,7 +8,7 @@ final class Inbox<Command: Sendable>: Sendable {
         var isClosed = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let wake: @Sendable () -> Void
 
     init(wake: @escaping @Sendable () -> Void) {

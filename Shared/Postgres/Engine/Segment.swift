@@ -1,3 +1,4 @@
+import Locks
 import Synchronization
 
 /// What goes to the server before one Sync, and whoever waits for the answer: the engine's unit of work.
@@ -116,6 +117,7 @@ final class Segment: @unchecked Sendable {
     }
 
     private func resume(with result: Result<[PostgresResult], any Error>) {
+        Locks.assertNoneHeld("resume a continuation")
         let waiter = waiter
         self.waiter = nil
         waiter?.resume(with: result)

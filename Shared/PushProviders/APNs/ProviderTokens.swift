@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import Synchronization
+import Locks
 
 /// The token by which Apple knows the provider: one for all requests, renewed before it is an hour old.
 ///
@@ -25,7 +25,7 @@ final class ProviderTokens: Sendable {
     private let keyID: String
     private let teamID: String
     private let now: @Sendable () -> Date
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(_ credentials: APNsClient.Credentials, now: @escaping @Sendable () -> Date) throws {
         do {

@@ -1,6 +1,6 @@
 import Foundation
+import Locks
 import NIOCore
-import Synchronization
 
 /// The access token of a service account: fetched once for all who need it, and renewed while the old one still works.
 final class AccessTokens: Sendable {
@@ -32,7 +32,7 @@ final class AccessTokens: Sendable {
     private let address: HTTPAddress
     private let pool: ConnectionPool
     private let now: @Sendable () -> Date
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(_ account: ServiceAccount, at address: HTTPAddress, pool: ConnectionPool, now: @escaping @Sendable () -> Date)
     {

@@ -1,6 +1,6 @@
 import DequeModule
+import Locks
 import NIOCore
-import Synchronization
 
 /// Long-lived connections to one origin, which share the requests that are made of it.
 ///
@@ -11,7 +11,7 @@ final class ConnectionPool: Sendable {
     let origin: Origin
     let settings: PoolSettings
     private let connector: Connector
-    private let state = Mutex(PoolState())
+    private let state = Lock(PoolState())
 
     init(origin: Origin, connector: Connector, settings: PoolSettings) {
         self.origin = origin

@@ -1,10 +1,10 @@
 import Foundation
+import Locks
 import NIOCore
 import NIOPosix
 import NIOSSL
 import NIOTLS
 import NetworkGuard
-import Synchronization
 
 /// Opens connections: the look-up, TCP, TLS and the choice of HTTP's version.
 struct Connector: Sendable {
@@ -98,7 +98,7 @@ private final class Contexts: Sendable {
         var authorities: String?
     }
 
-    private let known = Mutex<[Key: NIOSSLContext]>([:])
+    private let known = Lock<[Key: NIOSSLContext]>([:])
 
     /// - Throws: `PushCredentialsError` for certificates that cannot be read.
     func context(for versions: Connector.Versions, trusting authorities: String?) throws -> NIOSSLContext {

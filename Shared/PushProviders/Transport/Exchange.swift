@@ -1,3 +1,4 @@
+import Locks
 import NIOCore
 import Synchronization
 
@@ -17,7 +18,7 @@ final class Exchange: Sendable {
 
     let request: OutgoingRequest
     let deadline: NIODeadline
-    private let stage = Mutex(Stage.new)
+    private let stage = Lock(Stage.new)
     private let returns = Atomic(0)
 
     init(_ request: OutgoingRequest, deadline: NIODeadline) {

@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import Synchronization
+import Locks
 
 /// The `Authorization` of requests to a push service (RFC 8292, section 3): one token an origin, used as long as it lasts.
 final class VAPIDTokens: Sendable {
@@ -18,7 +18,7 @@ final class VAPIDTokens: Sendable {
     private let key: VAPIDKey
     private let subject: String
     private let now: @Sendable () -> Date
-    private let tokens = Mutex<[Origin: Token]>([:])
+    private let tokens = Lock<[Origin: Token]>([:])
 
     init(key: VAPIDKey, subject: String, now: @escaping @Sendable () -> Date) {
         self.key = key

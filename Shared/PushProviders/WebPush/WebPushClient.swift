@@ -1,7 +1,7 @@
 public import Foundation
+import Locks
 import NIOCore
 public import NetworkGuard
-import Synchronization
 
 /// Sends notifications to browsers (RFC 8030), encrypted for each of them (RFC 8291) and signed by VAPID (RFC 8292).
 ///
@@ -31,7 +31,7 @@ public final class WebPushClient: PushProvider {
     private let tokens: VAPIDTokens
     private let configuration: Configuration
     private let connector: Connector
-    private let pools = Mutex(Pools())
+    private let pools = Lock(Pools())
     private let now: @Sendable () -> Date
 
     private struct Pools {

@@ -15,7 +15,9 @@ package struct Erasures: Sendable {
     private let service: String
     private let database: PostgresPool
     private let events: EventOutbox
+    private let setAside: SetAside
     private let logger: Logger
+    private let now: @Sendable () -> Date
     private let isGone: @Sendable (Erasure) async throws -> Bool
 
     /// The answers of one service.
@@ -24,20 +26,26 @@ package struct Erasures: Sendable {
     ///   - service: its name, which the answer says.
     ///   - database: where it keeps what it was asked.
     ///   - events: where its answers go.
+    ///   - setAside: takes an erasure that fails out of the way of the others.
     ///   - logger: hears of rounds that fail.
+    ///   - now: the service's clock.
     ///   - isGone: whether there is nothing left; asked about once a second, and it may wipe some more itself. A service that
     ///     wipes all in the transaction that takes the event has nothing to look for.
     package init(
         of service: String,
         database: PostgresPool,
         events: EventOutbox,
+        setAside: SetAside,
         logger: Logger,
+        now: @escaping @Sendable () -> Date,
         isGone: @escaping @Sendable (Erasure) async throws -> Bool = { _ in true }
     ) {
         self.service = service
         self.database = database
         self.events = events
+        self.setAside = setAside
         self.logger = logger
+        self.now = now
         self.isGone = isGone
     }
 
@@ -62,12 +70,14 @@ package struct Erasures: Sendable {
         try await store.insert(departure, user, number: number, at: moment)
     }
 
-    /// Looks once at all whom somebody waits for, and answers for those who are gone.
+    /// Checks every erasure once, and answers those that are complete; an erasure that fails delays no other.
     package func answer() async throws {
         var last: Int64 = 0
         while true {
-            let some = try await ErasureStore(db: database).list(after: last, limit: Self.batch)
-            for erasure in some where try await isGone(erasure) { try await answer(erasure) }
+            let some = try await ErasureStore(db: database).list(after: last, at: now(), limit: Self.batch)
+            try await setAside.each(some, of: .erasure, key: { ["\($0.id)"] }) { erasure in
+                if try await isGone(erasure) { try await answer(erasure) }
+            }
             guard some.count == Self.batch, let end = some.last else { return }
             last = end.id
         }
@@ -111,11 +121,11 @@ struct ErasureStore {
         )
     }
 
-    func list(after id: Int64, limit: Int) async throws -> [Erasure] {
+    func list(after id: Int64, at now: Date, limit: Int) async throws -> [Erasure] {
         try await db.all(
             """
             SELECT erasure_id, departure_id, round, application_id, user_id, person_number FROM erasures
-            WHERE erasure_id > \(id) ORDER BY erasure_id LIMIT \(limit)
+            WHERE erasure_id > \(id) AND \(isDue: .erasure, at: now) ORDER BY erasure_id LIMIT \(limit)
             """
         ) { row in
             Erasure(
@@ -137,4 +147,9 @@ struct ErasureStore {
             "DELETE FROM idempotency_keys WHERE application_id = \(user.application) AND user_id = \(user.user)"
         )
     }
+}
+
+extension SetAsideKind {
+    /// A user whose data is to be erased.
+    package static let erasure = SetAsideKind("erasure", table: "erasures", key: ["erasure_id": "bigint"])
 }

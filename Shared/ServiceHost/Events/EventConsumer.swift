@@ -19,6 +19,7 @@ package struct EventConsumer: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Date
     private var actions: [String: Action] = [:]
+    private var publishers: [String: Set<InternalCaller>] = [:]
 
     package init(database: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date = { Date() }) {
         self.database = database
@@ -31,19 +32,31 @@ package struct EventConsumer: Sendable {
         Migration(name: name, sql: PackageResources.event_inbox_sql)
     }
 
-    /// Acts on the events of one type, in the transaction that notes them.
+    /// Acts on the events of one type, in the transaction that records them as processed.
+    ///
+    /// - Parameters:
+    ///   - type: the content of the events.
+    ///   - publishers: the services that may send events of this type.
+    ///   - action: what follows from an event; it runs in the transaction.
+    /// - Returns: the consumer with this action added.
     package func on<Content: EventContent>(
         _ type: Content.Type,
+        from publishers: Set<InternalCaller>,
         _ action: @escaping @Sendable (Content, Event, PostgresTransaction) async throws -> Void
     ) -> EventConsumer {
         var consumer = self
+        consumer.publishers[type.type] = publishers
         consumer.actions[type.type] = { event, db in try await action(try event.content(), event, db) }
         return consumer
     }
 
     package func add(to routes: SuiteRoutes) {
-        routes.neighbour.post("events") { request, context in
-            try await take(request.decode(as: Event.self, context: context))
+        routes.internalRoutes(from: .services).post("events") { request, context in
+            let event = try await request.decode(as: Event.self, context: context)
+            if let allowed = publishers[event.type], !allowed.contains(where: { $0.rawValue == context.caller }) {
+                throw APIError(.forbidden, "caller_not_allowed", "This service may not send events of this type.")
+            }
+            try await take(event)
             return Reply(["success": true])
         }
     }

@@ -39,9 +39,15 @@ struct EventOutboxStore {
         )
     }
 
-    /// Takes events that are due for `seconds`: none whose key has an earlier one waiting, nor one that another has.
-    func claim(for subscriber: String, limit: Int, seconds: Double) async throws -> [Claimed] {
-        try await db.all(
+    /// Claims events that are due for `seconds`: none whose key has an earlier one waiting, nor one that another has.
+    ///
+    /// An event that is set aside holds up no later one of its key.
+    func claim(
+        for subscriber: String,
+        limit: Int,
+        seconds: Double
+    ) async throws -> (values: [Claimed], unreadable: [FailedRow]) {
+        try await db.execute(
             """
             UPDATE event_outbox
             SET due_at = clock_timestamp() + make_interval(secs => \(seconds)), attempts = attempts + 1
@@ -51,16 +57,15 @@ struct EventOutboxStore {
                     AND NOT EXISTS (
                         SELECT FROM event_outbox AS earlier
                         WHERE earlier.subscriber = waiting.subscriber AND earlier.key = waiting.key
-                            AND earlier.outbox_id < waiting.outbox_id
+                            AND earlier.outbox_id < waiting.outbox_id AND isfinite(earlier.due_at)
                     )
                 ORDER BY due_at
                 LIMIT \(limit)
                 FOR UPDATE SKIP LOCKED
             )
             RETURNING outbox_id, event_id, type, content, written_at
-            """,
-            as: Claimed.init(row:)
-        )
+            """
+        ).decoded(key: { ["\(try $0.int64("outbox_id"))"] }, as: Claimed.init(row:))
     }
 
     func delete(_ rows: [Int64]) async throws {
@@ -77,24 +82,13 @@ struct EventOutboxStore {
         )
     }
 
-    /// Lets events that were refused wait: 2 s after the first time, twice as long after each, five minutes at most.
-    func postpone(_ rows: [Int64]) async throws {
-        try await db.run(
-            """
-            UPDATE event_outbox
-            SET due_at = clock_timestamp() + make_interval(secs => least(300, 2.0 ^ least(attempts, 20)))
-            WHERE outbox_id = ANY(\(rows))
-            """
-        )
-    }
-
     func lag(of subscriber: String) async throws -> Lag {
         try await db.one(
             """
             SELECT count(*) AS waiting,
                 COALESCE(extract(epoch FROM clock_timestamp() - min(written_at)), 0)::float8 AS oldest
             FROM event_outbox
-            WHERE subscriber = \(subscriber)
+            WHERE subscriber = \(subscriber) AND isfinite(due_at)
             """
         ) { row in Lag(waiting: try row.int("waiting"), oldest: try row.double("oldest")) }
     }
@@ -118,4 +112,15 @@ extension EventOutboxStore.Claimed {
             )
         )
     }
+}
+
+extension SetAsideKind {
+    /// An event for one subscriber.
+    package static let event = SetAsideKind(
+        "event",
+        table: "event_outbox",
+        key: ["outbox_id": "bigint"],
+        due: "due_at",
+        clock: .database
+    )
 }

@@ -11,8 +11,8 @@ import Wire
 ///
 /// Several may run at once, in as many instances: each claims its own events. A claim that its holder did not live to
 /// settle ends by itself, and the event is told again; so it arrives at least once, and the subscriber's inbox makes that
-/// once. While nobody answers there, nothing is told for up to five seconds; an event that is refused waits longer each
-/// time, and those after it of the same key with it.
+/// once. While the subscriber does not answer, nothing is sent for up to five seconds. An event that is refused is retried
+/// after longer each time, and later events of its key wait for it until it is set aside.
 struct EventRelay: Service {
     private static let batch = 32
     /// How long a claim holds; longer than a batch takes.
@@ -22,21 +22,23 @@ struct EventRelay: Service {
     private static let lagInterval: Duration = .seconds(5)
     private static let retention: TimeInterval = 30 * 86_400
 
-    private enum Outcome: Sendable { case taken, away, refused }
+    private enum Outcome: Hashable, Sendable { case taken, away, refused }
 
     private let subscriber: String
     private let client: ServiceClient
     private let database: PostgresPool
+    private let setAside: SetAside
     private let logger: Logger
     private let delivered: Counter
     private let failures: [Outcome: Counter]
     private let waiting: Gauge
     private let oldest: Gauge
 
-    init(to subscriber: String, client: ServiceClient, database: PostgresPool, logger: Logger) {
+    init(to subscriber: String, client: ServiceClient, database: PostgresPool, setAside: SetAside, logger: Logger) {
         self.subscriber = subscriber
         self.client = client
         self.database = database
+        self.setAside = setAside
         self.logger = logger
         let dimensions = [("subscriber", subscriber)]
         delivered = Counter(label: "roost_events_delivered_total", dimensions: dimensions)
@@ -52,11 +54,14 @@ struct EventRelay: Service {
     static func all(
         to subscribers: EventSubscribers,
         database: PostgresPool,
+        setAside: SetAside,
         logger: Logger,
         now: @escaping @Sendable () -> Date
     ) -> [any Service] {
         guard !subscribers.clients.isEmpty else { return [] }
-        let relays = subscribers.clients.map { EventRelay(to: $0, client: $1, database: database, logger: logger) }
+        let relays = subscribers.clients.map {
+            EventRelay(to: $0, client: $1, database: database, setAside: setAside, logger: logger)
+        }
         // Apart from the telling: of very many events the count may take longer than a statement may.
         let lag = Periodic("lag of events", every: lagInterval, logger: logger) {
             for relay in relays { try await relay.showLag() }
@@ -97,26 +102,36 @@ struct EventRelay: Service {
 
     /// Claims what is due, tells it all at once, and notes what came of it.
     private func round() async throws -> [Outcome] {
-        let claimed = try await EventOutboxStore(db: database)
+        let (claimed, unreadable) = try await EventOutboxStore(db: database)
             .claim(for: subscriber, limit: Self.batch, seconds: Self.claim)
+        try await setAside.failed(unreadable, of: .event)
         guard !claimed.isEmpty else { return [] }
-        let outcomes = await withTaskGroup(of: (Int64, Outcome).self) { group in
-            for one in claimed { group.addTask { (one.row, await tell(one.event)) } }
-            return await group.reduce(into: [Outcome: [Int64]]()) { $0[$1.1, default: []].append($1.0) }
+        var refusals: [FailedRow] = []
+        let outcomes = await withTaskGroup(of: (Int64, Outcome, code: String).self) { group in
+            for one in claimed {
+                group.addTask {
+                    let (outcome, code) = await tell(one.event)
+                    return (one.row, outcome, code)
+                }
+            }
+            return await group.reduce(into: [Outcome: [Int64]]()) { outcomes, told in
+                outcomes[told.1, default: []].append(told.0)
+                if told.1 == .refused { refusals.append(FailedRow(["\(told.0)"], .failing, detail: told.code)) }
+            }
         }
         let store = EventOutboxStore(db: database)
         if let rows = outcomes[.taken] { try await store.delete(rows) }
         if let rows = outcomes[.away] { try await store.release(rows) }
-        if let rows = outcomes[.refused] { try await store.postpone(rows) }
+        try await setAside.failed(refusals, of: .event)
         for (outcome, rows) in outcomes { (failures[outcome] ?? delivered).increment(by: rows.count) }
         return outcomes.flatMap { outcome, rows in rows.map { _ in outcome } }
     }
 
-    private func tell(_ event: Event) async -> Outcome {
+    private func tell(_ event: Event) async -> (Outcome, code: String) {
         do {
             let body = try WireJSON.encoder().encode(event)
             _ = try await client.send(.post, "/internal/events", body: body, timeout: Self.timeout)
-            return .taken
+            return (.taken, "")
         } catch let error as APIError where !error.isAbsence {
             logger.error(
                 "event refused",
@@ -125,9 +140,9 @@ struct EventRelay: Service {
                     "code": "\(error.code)",
                 ]
             )
-            return .refused
+            return (.refused, error.code)
         } catch {
-            return .away
+            return (.away, "")
         }
     }
 

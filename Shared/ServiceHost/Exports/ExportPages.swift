@@ -17,13 +17,13 @@ package enum ExportPages {
         let rows = try await database.all(query) { row in
             (place: try row.decode("place", as: [Int64].self), text: try row.string("row"))
         }
-        let things = try rows.map { try JSONText.parse($0.text.utf8) }
+        let things = try rows.map { try WireJSON.decoder().decode(JSONValue.self, from: $0.text.utf8) }
         return (things, rows.count == limit ? rows.last?.place : nil)
     }
 
     /// All rows of a query that answers with `row`, for what is bounded anyway.
     package static func all(_ query: PostgresQuery, of database: some PostgresExecutor) async throws -> [JSONValue] {
-        try await database.all(query) { try JSONText.parse(try $0.string("row").utf8) }
+        try await database.all(query) { try WireJSON.decoder().decode(JSONValue.self, from: try $0.string("row").utf8) }
     }
 
     /// The SQL of a moment as the wire has it: RFC 3339 in UTC with milliseconds.

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 package import Wire
 
 /// A bound on what is being sent at once, in requests and in bytes, of one user and in all.
@@ -17,7 +17,7 @@ package final class UploadSlots: Sendable {
     private let capacityOfUser: Int
     private let bytes: Int
     private let bytesOfUser: Int
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     package init(capacity: Int = .max, ofUser capacityOfUser: Int = .max, bytes: Int = .max, bytesOfUser: Int = .max) {
         self.capacity = capacity

@@ -3,13 +3,14 @@ import Crypto
 import Foundation
 package import HTTPTypes
 import Hummingbird
+import Locks
 import NIOCore
-import Synchronization
 import Wire
 
 /// Honours `Idempotency-Key`: the same key and body from the same user within 24 h gives the first answer.
 ///
-/// Another body is 422, one still running 409. An answer of 5xx is not kept, so that it can be tried again; nor is a
+/// Another body is 422, one still running 409. A response of more than 16 kB is not kept: the request runs again where it
+/// finds what it has made, else the repeat is 409. A user has at most 1,000 keys in 24 h, then 429. An answer of 5xx is not kept, so that it can be tried again; nor is a
 /// request whose process died, after a minute. What such a one has made is not made again: `IdempotentRequest`.
 struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
     let store: IdempotencyStore
@@ -27,8 +28,9 @@ struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
             throw APIError.invalid("Idempotency-Key", "an Idempotency-Key has 1 to 255 characters")
         }
         var request = request
-        let fingerprint = try await Self.fingerprint(&request, limit: context.maxUploadSize)
-        let entry = IdempotencyStore.Entry(user: context.identity.user, key: key, fingerprint: fingerprint, at: now())
+        let fingerprint = try await Self.fingerprint(&request, limit: JSONLimits.large.bytes)
+        var entry = IdempotencyStore.Entry(user: context.identity.user, key: key, fingerprint: fingerprint, at: now())
+        if context.identity.isServer { entry.maximumKeys = IdempotencyStore.mostServerKeys }
         switch try await store.begin(entry) {
         case .running:
             throw APIError.stillRunning
@@ -39,7 +41,20 @@ struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
                 "this Idempotency-Key came with another request before",
                 field: "Idempotency-Key"
             )
-        case .answered(let status, let contentType, let body):
+        case .full(let retryAfter):
+            throw APIError(
+                .rateLimited,
+                "too_many_idempotency_keys",
+                "at most \(entry.maximumKeys) Idempotency-Keys are kept for 24 hours; try again later, or without a key",
+                retryAfter: retryAfter
+            )
+        case .answered(let status, _, nil):
+            throw APIError(
+                .conflict,
+                "response_not_kept",
+                "the request with this Idempotency-Key was done with status \(status); its response was too large to keep"
+            )
+        case .answered(let status, let contentType, let body?):
             return Response(
                 status: HTTPResponse.Status(code: status),
                 headers: [.contentType: contentType, .contentLength: "\(body.count)"],
@@ -78,11 +93,19 @@ struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
             }
             response = refusal.problem(requestID: context.requestID)
         }
+        if known.isRead.withLock({ $0 }) {
+            try await store.forget(known.entry)
+            return response
+        }
         let collected = CollectedBody()
         try await response.body.write(collected)
         let body = collected.bytes
         let contentType = response.headers[.contentType] ?? "application/json"
-        _ = try await store.finish(known.entry, status: response.status.code, contentType: contentType, body: body)
+        if body.count > IdempotencyStore.largestBody, known.isRepeatable.withLock({ $0 }) {
+            try await store.release(known.entry)
+        } else {
+            _ = try await store.finish(known.entry, status: response.status.code, contentType: contentType, body: body)
+        }
         response.body = ResponseBody(byteBuffer: ByteBuffer(bytes: body))
         return response
     }

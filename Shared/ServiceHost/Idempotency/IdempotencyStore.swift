@@ -11,18 +11,28 @@ struct IdempotencyStore: Sendable {
     static let retention = 86_400.0
     /// When a request that was begun counts as dead, in seconds; longer than any answer may take.
     static let patience = 60.0
+    /// Bytes of a response that is kept.
+    static let largestBody = 16_384
+    /// Keys of the last 24 hours that a user may have; each request counts them.
+    static let mostKeys = 1_000
+    /// The same of an application's server, which speaks for all users of the application.
+    static let mostServerKeys = 10_000
 
     struct Entry: Sendable {
         let user: User.ID
         let key: String
         let fingerprint: [UInt8]
         let at: Date
+        var maximumKeys = IdempotencyStore.mostKeys
     }
 
     enum Beginning {
         case begun(token: UUID)
         case running, otherRequest
-        case answered(status: Int, contentType: String, body: [UInt8])
+        /// The user has as many keys as allowed; the first is forgotten after so many seconds.
+        case full(retryAfter: Int)
+        /// `body` is nil where it was too large to keep.
+        case answered(status: Int, contentType: String, body: [UInt8]?)
     }
 
     static let migrations = [
@@ -36,10 +46,18 @@ struct IdempotencyStore: Sendable {
         let token = try await db.first(
             """
             INSERT INTO idempotency_keys AS known (application_id, user_id, key, fingerprint, begun_at, body)
-            VALUES (
-                \(entry.user.application), \(entry.user.user), \(entry.key), \(entry.fingerprint), \(entry.at),
-                uuid_send(gen_random_uuid())
-            )
+            SELECT \(entry.user.application)::text, \(entry.user.user)::text, \(entry.key)::text,
+                \(entry.fingerprint)::bytea, \(entry.at)::timestamptz, uuid_send(gen_random_uuid())
+            WHERE (
+                    SELECT count(*) FROM idempotency_keys
+                    WHERE application_id = \(entry.user.application) AND user_id = \(entry.user.user)
+                        AND begun_at >= \(oldest)
+                ) < \(entry.maximumKeys)::bigint
+                OR EXISTS (
+                    SELECT FROM idempotency_keys
+                    WHERE application_id = \(entry.user.application) AND user_id = \(entry.user.user)
+                        AND key = \(entry.key)
+                )
             ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE
             SET fingerprint = excluded.fingerprint, begun_at = excluded.begun_at, status = NULL, content_type = NULL,
                 body = CASE
@@ -69,16 +87,44 @@ struct IdempotencyStore: Sendable {
                 )
             }
         )
-        // Gone in between, with its day or its person: a later try will find the way free.
-        guard let known else { return .running }
+        guard let known else { return try await full(entry, since: oldest) ?? .running }
         guard known.fingerprint == entry.fingerprint else { return .otherRequest }
         guard let status = known.status else { return .running }
-        return .answered(status: status, contentType: known.contentType ?? "application/json", body: known.body ?? [])
+        return .answered(status: status, contentType: known.contentType ?? "application/json", body: known.body)
     }
 
-    /// Keeps the answer; false: there is one, the request was begun again meanwhile, or whose it was is gone.
-    func finish(_ entry: Entry, status: Int, contentType: String, body: [UInt8]) async throws -> Bool {
+    /// Nil where the user has fewer keys than allowed: the row was deleted meanwhile, and a later try succeeds.
+    private func full(_ entry: Entry, since oldest: Date) async throws -> Beginning? {
+        let (count, first) = try await db.one(
+            """
+            SELECT count(*) AS count, min(begun_at) AS first
+            FROM idempotency_keys
+            WHERE application_id = \(entry.user.application) AND user_id = \(entry.user.user)
+                AND begun_at >= \(oldest)
+            """,
+            as: { (try $0.int("count"), try $0.decodeIfPresent("first", as: Date.self)) }
+        )
+        guard count >= entry.maximumKeys, let first else { return nil }
+        return .full(retryAfter: max(1, Int(first.timeIntervalSince(oldest).rounded(.up))))
+    }
+
+    /// Forgets the key of a request that changed nothing.
+    func forget(_ entry: Entry) async throws {
         try await db.run(
+            """
+            DELETE FROM idempotency_keys
+            WHERE application_id = \(entry.user.application) AND user_id = \(entry.user.user) AND key = \(entry.key)
+                AND begun_at = \(entry.at) AND status IS NULL
+            """
+        )
+    }
+
+    /// Keeps the response, without its body where that is larger than `largestBody`.
+    ///
+    /// - Returns: false where there is one, the request was begun again meanwhile, or the user is gone.
+    func finish(_ entry: Entry, status: Int, contentType: String, body: [UInt8]) async throws -> Bool {
+        let body = body.count <= Self.largestBody ? body : nil
+        return try await db.run(
             """
             UPDATE idempotency_keys
             SET status = \(status), content_type = \(contentType), body = \(body)

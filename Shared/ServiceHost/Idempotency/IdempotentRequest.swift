@@ -1,7 +1,7 @@
 package import Foundation
 import Hummingbird
+import Locks
 package import Postgres
-import Synchronization
 import Wire
 
 /// The request under way, where it came with an `Idempotency-Key`: for those who make something of it.
@@ -12,15 +12,34 @@ import Wire
 package final class IdempotentRequest: Sendable {
     @TaskLocal package static var current: IdempotentRequest?
 
-    /// The same whenever the request comes again, until it is answered.
-    package let token: UUID
+    /// The same whenever the request comes again, until it is answered: what is made with it is found again.
+    package var token: UUID {
+        isRepeatable.withLock { $0 = true }
+        return ownToken
+    }
+
+    private let ownToken: UUID
+    /// Whether the request may run again and finds what it has made.
+    let isRepeatable = Lock(false)
+    /// Whether the request changed nothing, so that its response is not kept.
+    let isRead = Lock(false)
     let entry: IdempotencyStore.Entry
     /// What `keep` has written.
-    let kept = Mutex<[UInt8]?>(nil)
+    let kept = Lock<[UInt8]?>(nil)
 
     init(token: UUID, entry: IdempotencyStore.Entry) {
-        self.token = token
+        ownToken = token
         self.entry = entry
+    }
+
+    /// Says that the request under way only reads: its response is not kept, and its key is forgotten.
+    package static func changesNothing() {
+        current?.isRead.withLock { $0 = true }
+    }
+
+    /// Says that the request under way finds what it has made by an id of the client's.
+    package static func findsWhatItMade() {
+        current?.isRepeatable.withLock { $0 = true }
     }
 
     /// Keeps what will be answered, as JSON with the status 200; does nothing where the request under way has no key.

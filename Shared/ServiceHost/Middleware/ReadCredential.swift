@@ -28,8 +28,8 @@ struct ReadCredential: RouterMiddleware {
     }
 }
 
-/// Lets only other services in.
-struct RequireNeighbour: RouterMiddleware {
+/// Reads the service token of an internal request; a request without a valid one gets 403.
+struct ReadServiceToken: RouterMiddleware {
     typealias Context = NeighbourContext
 
     let tokens: ServiceTokens
@@ -40,10 +40,28 @@ struct RequireNeighbour: RouterMiddleware {
         next: (Request, NeighbourContext) async throws -> Response
     ) async throws -> Response {
         guard case .bearer(let token) = try Credential(request.headers) else {
-            throw APIError(.forbidden, "missing_credential", "a service token is needed")
+            throw APIError(.forbidden, "missing_credential", "This route needs a service token.")
         }
         var context = context
         context.caller = try tokens.caller(of: token)
+        return try await next(request, context)
+    }
+}
+
+/// Admits only the listed callers.
+struct RequireCaller: RouterMiddleware {
+    typealias Context = NeighbourContext
+
+    let callers: Set<InternalCaller>
+
+    func handle(
+        _ request: Request,
+        context: NeighbourContext,
+        next: (Request, NeighbourContext) async throws -> Response
+    ) async throws -> Response {
+        guard let caller = InternalCaller(rawValue: context.caller), callers.contains(caller) else {
+            throw APIError(.forbidden, "caller_not_allowed", "This service may not call this route.")
+        }
         return try await next(request, context)
     }
 }

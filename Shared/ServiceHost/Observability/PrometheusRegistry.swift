@@ -1,5 +1,5 @@
 package import CoreMetrics
-import Synchronization
+import Locks
 
 /// Keeps what swift-metrics reports, and writes it in the text format of Prometheus (0.0.4).
 ///
@@ -40,7 +40,7 @@ package final class PrometheusRegistry: MetricsFactory, Sendable {
         var series: Int { numbers.count + histograms.count }
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     package init() {}
 

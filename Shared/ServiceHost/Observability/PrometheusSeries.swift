@@ -1,12 +1,12 @@
 import CoreMetrics
-import Synchronization
+import Locks
 
 /// One number: a counter that grows, or a gauge.
 final class PrometheusNumber: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler {
     enum Kind: String, Sendable { case counter, gauge }
 
     let kind: Kind
-    private let stored = Mutex(0.0)
+    private let stored = Lock(0.0)
 
     init(_ kind: Kind) {
         self.kind = kind
@@ -37,11 +37,11 @@ final class PrometheusHistogram: TimerHandler, RecorderHandler {
     }
 
     private let bounds: [Double]
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     init(bounds: [Double]) {
         self.bounds = bounds
-        state = Mutex(State(counts: Array(repeating: 0, count: bounds.count + 1)))
+        state = Lock(State(counts: Array(repeating: 0, count: bounds.count + 1)))
     }
 
     func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1_000_000_000) }

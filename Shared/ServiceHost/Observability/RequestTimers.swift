@@ -1,5 +1,5 @@
+import Locks
 import Metrics
-import Synchronization
 
 /// The timers of a service's requests, each made once: to make one costs more than many a request's own work.
 final class RequestTimers: Sendable {
@@ -10,7 +10,7 @@ final class RequestTimers: Sendable {
     }
 
     private let label: String
-    private let known = Mutex<[Key: Metrics.Timer]>([:])
+    private let known = Lock<[Key: Metrics.Timer]>([:])
 
     init(service: String) {
         label = "roost_\(service)_request_duration_seconds"

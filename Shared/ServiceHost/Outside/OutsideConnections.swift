@@ -1,10 +1,10 @@
 package import AsyncHTTPClient
+import Locks
 package import NIOCore
 import NIOPosix
 import NIOSSL
 package import NetworkGuard
 import ServiceLifecycle
-import Synchronization
 
 /// Why somebody outside was not asked: nothing was sent.
 package struct OutsideUnreachable: Error {
@@ -37,7 +37,7 @@ package final class OutsideConnections: Service, Sendable {
     }
 
     private let configuration: HTTPClient.Configuration
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let maximumPlaces = 512
 
     /// - Parameters:

@@ -19,6 +19,10 @@ extension EngineConnection {
 
     func closeNow(_ reason: DisconnectReason, _ farewell: Farewell = .politely) {
         guard isOpen else { return }
+        loop.exclusively { finish(reason, farewell) }
+    }
+
+    private func finish(_ reason: DisconnectReason, _ farewell: Farewell) {
         for socket in client?.sockets ?? [] { loop.catchUp(socket) }
         let wasStreaming = isStreaming
         stage = .closed

@@ -57,7 +57,8 @@ extension EngineConnection {
                 exchange.answer(.error(.badRequest))
                 return closeNow(.parseError)
             }
-            let reader = PollingPayloadReader(body, revision: revision, isBinary: isBinary)
+            let packets = core.configuration.limits.packets
+            let reader = PollingPayloadReader(body, revision: revision, isBinary: isBinary, packets: packets)
             polling?.post = PollingTransport.Post(exchange: exchange, reader: reader, lease: lease)
             continuePost()
         case .streaming:
@@ -67,21 +68,22 @@ extension EngineConnection {
         }
     }
 
-    /// Goes on with a body, unless the client has to wait.
+    /// Takes the next packet of a body, unless the client has to wait.
     func continuePost() {
-        defer { lease = nil }
-        while holds == 0, isOpen, polling?.post != nil {
-            do {
-                if let packet = try polling?.post?.reader.next() {
-                    lease = polling?.post?.lease
-                    receive(packet)
-                } else {
-                    polling?.post?.exchange.answer(.ok)
-                    polling?.post = nil
-                }
-            } catch {
-                closeNow(.parseError)
+        guard holds == 0, isOpen, polling?.post != nil else { return }
+        do {
+            if let packet = try polling?.post?.reader.next() {
+                lease = polling?.post?.lease
+                receive(packet)
+                lease = nil
+                // Behind what the callback asked for: it may hold back the next packet, or close the connection.
+                loop.perform { self.continuePost() }
+            } else {
+                polling?.post?.exchange.answer(.ok)
+                polling?.post = nil
             }
+        } catch {
+            closeNow(.parseError)
         }
     }
 

@@ -5,15 +5,19 @@ extension EngineConnection {
     func receive(_ packet: PollingPacket) {
         switch packet {
         case .text(let text): receive(text: text)
-        case .binary(let bytes): handler.received(.binary(bytes), from: self)
+        case .binary(let bytes): take(.binary(bytes))
         }
+    }
+
+    private func take(_ message: EngineMessage) {
+        loop.exclusively { handler.received(message, from: self) }
     }
 
     func receive(text: ByteBuffer) {
         var text = text
         guard let type: UInt8 = text.readInteger() else { return closeNow(.parseError) }
         switch type {
-        case UInt8(ascii: "4"): handler.received(.text(text), from: self)
+        case UInt8(ascii: "4"): take(.text(text))
         case UInt8(ascii: "2"): receivePing()
         case UInt8(ascii: "3"): receivePong()
         case UInt8(ascii: "1"): closeNow(.transportClose, .asAsked)
@@ -45,7 +49,7 @@ extension EngineConnection {
         var text = base64
         if revision == .three, text.readInteger() != UInt8(ascii: "4") { return closeNow(.parseError) }
         guard let bytes = Base64.decode(text) else { return closeNow(.parseError) }
-        handler.received(.binary(bytes), from: self)
+        take(.binary(bytes))
     }
 
     /// A message of a WebSocket that is this connection's, or wants to be.
@@ -58,7 +62,7 @@ extension EngineConnection {
             receive(text: text)
         case .binary(var bytes):
             if revision == .three, bytes.readInteger() != UInt8(4) { return closeNow(.parseError) }
-            handler.received(.binary(bytes), from: self)
+            take(.binary(bytes))
         }
     }
 

@@ -118,7 +118,7 @@ public final class EngineConnection: @unchecked Sendable {
         )
         sendNow(open)
         flush()
-        handler.opened(self)
+        loop.exclusively { handler.opened(self) }
     }
 
     func sendNow(_ packet: OutgoingPacket) {

@@ -1,13 +1,13 @@
+import Locks
 import NIOCore
 import NIOHTTP1
-import Synchronization
 
 /// What all connections of a server share.
 final class EngineCore: Sendable {
     let configuration: SocketIOConfiguration
     let payloads: PayloadLedger
-    private let connections = Mutex<[String: EngineConnection]>([:])
-    private let loops = Mutex<[EngineLoop]>([])
+    private let connections = Lock<[String: EngineConnection]>([:])
+    private let loops = Lock<[EngineLoop]>([])
     private let closing = Flag()
 
     init(configuration: SocketIOConfiguration) {

@@ -1,3 +1,4 @@
+import Locks
 import NIOCore
 import Synchronization
 
@@ -18,9 +19,12 @@ final class EngineLoop: @unchecked Sendable {
 
     let eventLoop: any EventLoop
     let wheel: TimerWheel
-    private let mail = Mutex(Mail())
+    private let mail = Lock(Mail())
     private let hasMail = Atomic(false)
-    private var isReading = false
+    /// Letters taken from the mail, and those sent by the loop's own thread while it was busy.
+    private var unread = CircularBuffer<Letter>(initialCapacity: 0)
+    /// How many calls of ``exclusively(_:)`` are on the stack.
+    private var depth = 0
 
     private var namespaces: [NamespaceOnLoop] = []
     /// What is being said to a room.
@@ -39,14 +43,15 @@ final class EngineLoop: @unchecked Sendable {
         return namespaces[namespace.index]
     }
 
-    // MARK: From other threads
+    // MARK: Letters
 
-    /// Has something done here: now, if this is the loop's thread.
+    /// Does something here after everything that was sent before: now, if this is the loop's thread and it is not busy.
     func send(_ letter: Letter) {
+        Locks.assertNoneHeld("send to an event loop")
         if eventLoop.inEventLoop {
-            // What others said before comes first.
+            takeMail()
+            unread.append(letter)
             readMail()
-            read(letter)
             return
         }
         let isFirst = mail.withLock { mail in
@@ -62,18 +67,38 @@ final class EngineLoop: @unchecked Sendable {
         send(.work(work))
     }
 
-    func readMail() {
-        // What a letter has done is done before the next letter is read.
-        guard !isReading, hasMail.exchange(false, ordering: .acquiringAndReleasing) else { return }
-        isReading = true
-        defer { isReading = false }
-        let letters = mail.withLock { mail in
+    /// Whether every letter that was sent until now has been read.
+    var isUpToDate: Bool { unread.isEmpty && !hasMail.load(ordering: .acquiring) }
+
+    /// Runs work of the engine or a callback of the application; letters that arrive meanwhile are read after it.
+    ///
+    /// So a callback never runs inside another callback, nor while a connection is half changed.
+    func exclusively<Result>(_ body: () -> Result) -> Result {
+        Locks.assertNoneHeld("call back from an event loop")
+        depth += 1
+        let result = body()
+        depth -= 1
+        readMail()
+        return result
+    }
+
+    private func readMail() {
+        guard depth == 0, !isUpToDate else { return }
+        depth = 1
+        defer { depth = 0 }
+        takeMail()
+        while let letter = unread.popFirst() { read(letter) }
+    }
+
+    private func takeMail() {
+        guard hasMail.load(ordering: .acquiring) else { return }
+        hasMail.store(false, ordering: .relaxed)
+        unread += mail.withLock { mail in
             mail.isAnnounced = false
             let letters = mail.letters
             mail.letters = []
             return letters
         }
-        for letter in letters { read(letter) }
     }
 
     private func read(_ letter: Letter) {
@@ -100,7 +125,13 @@ final class EngineLoop: @unchecked Sendable {
 
     func endTick() {
         isTickScheduled = false
-        handOut()
+        exclusively {
+            handOut()
+            flush()
+        }
+    }
+
+    private func flush() {
         while !dirty.isEmpty {
             var connections = ContiguousArray<EngineConnection>()
             swap(&connections, &dirty)

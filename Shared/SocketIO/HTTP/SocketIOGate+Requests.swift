@@ -130,7 +130,7 @@ extension SocketIOGate {
         let exchange = EngineExchange(eventLoop: context.eventLoop, gate: self)
         phase = .waiting(exchange, connection, request.head)
         connection.polling?.poll = exchange
-        connection.start()
+        connection.loop.perform { connection.start() }
     }
 
     private func makeConnection(_ request: EngineRequest, _ context: ChannelHandlerContext) -> EngineConnection? {
@@ -167,7 +167,7 @@ extension SocketIOGate {
         }
         if known == nil {
             connection.webSocket = webSocket
-            connection.start()
+            connection.loop.perform { connection.start() }
         } else {
             // A second WebSocket of a session that has one is closed; the session goes on.
             connection.loop.perform { if !connection.beginProbe(webSocket) { webSocket.finish() } }

@@ -23,6 +23,9 @@ struct IncomingPacket {
         "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener",
     ]
 
+    /// The most bytes of JSON that the name of an event may have.
+    private static let longestName = 1_024
+
     /// Reads `<type>[<attachments>-][<namespace>,][<id>][<json>]`.
     init(_ text: ByteBuffer, limits: SocketIOLimits) throws(ParseFault) {
         let parsed = text.withUnsafeReadableBytes { bytes in
@@ -65,6 +68,7 @@ struct IncomingPacket {
                 text: text,
                 start: index,
                 depth: limits.depth,
+                values: limits.values,
                 attachments: isBinary ? attachments : nil
             )
             switch type {
@@ -110,10 +114,11 @@ struct IncomingPacket {
         let text: ByteBuffer
         let start: Int
         let depth: Int
+        let values: Int
         let attachments: Int?
 
         private var scanner: JSONScanner {
-            JSONScanner(bytes, from: start, depth: depth, attachments: attachments)
+            JSONScanner(bytes, from: start, depth: depth, values: values, attachments: attachments)
         }
 
         private func slice(_ range: Range<Int>) -> ByteBuffer {
@@ -157,6 +162,8 @@ struct IncomingPacket {
             let start = scanner.index
             if scanner.next == UInt8(ascii: "\"") {
                 let hasEscapes = try scanner.skipString()
+                // Looking a name up may take the square of the combining marks in it.
+                guard scanner.index - start <= IncomingPacket.longestName else { throw ParseFault() }
                 let name = JSONText.decode(bytes[start..<scanner.index], hasEscapes: hasEscapes)
                 guard !IncomingPacket.reserved.contains(name) else { throw ParseFault() }
                 return name

@@ -99,17 +99,22 @@ struct PollingPayloadReader {
     private var body: ByteBuffer
     private let revision: EngineRevision
     private let isBinary: Bool
+    /// How many more packets there may be: all of a body are taken in one go.
+    private var packets: Int
 
     /// The body has to be well-formed UTF-8, unless it is binary.
-    init(_ body: ByteBuffer, revision: EngineRevision, isBinary: Bool) {
+    init(_ body: ByteBuffer, revision: EngineRevision, isBinary: Bool, packets: Int = .max) {
         self.body = body
         self.revision = revision
         self.isBinary = isBinary
+        self.packets = packets
     }
 
     /// Nil at the end.
     mutating func next() throws(ParseFault) -> PollingPacket? {
         guard body.readableBytes > 0 else { return nil }
+        guard packets > 0 else { throw ParseFault() }
+        packets -= 1
         switch revision {
         case .four: return try separated()
         case .three: return try isBinary ? binary() : counted()

@@ -40,16 +40,16 @@ public struct SocketBroadcast: Sendable {
 
     /// Lets those chosen join a room.
     public func join(_ room: SocketRoom) {
-        namespace.core.forEach(self) { $0.join(room) }
+        namespace.core.forEach(self) { $0.connection.loop.enter($0, room) }
     }
 
     /// Lets those chosen leave a room.
     public func leave(_ room: SocketRoom) {
-        namespace.core.forEach(self) { $0.leave(room) }
+        namespace.core.forEach(self) { $0.connection.loop.exit($0, room) }
     }
 
     /// Disconnects those chosen, as ``Socket/disconnect(close:)`` does.
     public func disconnect(close: Bool = false) {
-        namespace.core.forEach(self) { $0.disconnect(close: close) }
+        namespace.core.forEach(self) { $0.disconnectNow(close: close) }
     }
 }

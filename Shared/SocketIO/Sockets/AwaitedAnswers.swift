@@ -9,12 +9,12 @@ final class AwaitedAnswers {
         let timer: Scheduled<Void>
     }
 
-    private let eventLoop: any EventLoop
+    private let loop: EngineLoop
     private var awaited: [UInt64: Awaited] = [:]
     private var next: UInt64 = 0
 
-    init(eventLoop: any EventLoop) {
-        self.eventLoop = eventLoop
+    init(loop: EngineLoop) {
+        self.loop = loop
     }
 
     var count: Int { awaited.count }
@@ -22,9 +22,9 @@ final class AwaitedAnswers {
     func add(_ timeout: Duration, _ body: @escaping Body) -> UInt64 {
         let id = next
         next += 1
-        let timer = eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) { [weak self] in
-            self?.awaited.removeValue(forKey: id)?.body(.failure(.timeout))
-            return
+        let timer = loop.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) { [weak self] in
+            guard let self, let one = awaited.removeValue(forKey: id) else { return }
+            loop.exclusively { one.body(.failure(.timeout)) }
         }
         awaited[id] = Awaited(body: body, timer: timer)
         return id

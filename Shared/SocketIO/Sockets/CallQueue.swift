@@ -1,5 +1,5 @@
+import Locks
 import NIOCore
-import Synchronization
 
 /// What is to run for one socket, one after the other.
 final class CallQueue: Sendable {
@@ -13,7 +13,7 @@ final class CallQueue: Sendable {
 
     private let connection: EngineConnection
     private let limit: Int
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(connection: EngineConnection, limit: Int) {
         self.connection = connection

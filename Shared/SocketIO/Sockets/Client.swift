@@ -89,7 +89,8 @@ final class Client {
         let socket = Socket(id: RandomID.make(), namespace: namespace, connection: connection)
         let handshake = handshake(auth: auth, query: query)
         pending.insert(name)
-        decide(socket, handshake, namespace.handlers.connect?(socket, handshake) ?? .accept)
+        let decision = connection.loop.exclusively { namespace.handlers.connect?(socket, handshake) }
+        decide(socket, handshake, decision ?? .accept)
     }
 
     private func handshake(auth: ByteBuffer?, query: String?) -> SocketHandshake {
@@ -132,7 +133,7 @@ final class Client {
         sockets.append(socket)
         socket.connected()
         connection.sendNow(Self.answer(socket))
-        socket.handlers.connected?(socket)
+        connection.loop.exclusively { socket.handlers.connected?(socket) }
     }
 
     private static func answer(_ socket: Socket) -> OutgoingPacket {

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// A part of a server that clients connect to by name, over a connection they share with other namespaces.
 ///
@@ -8,7 +8,7 @@ public final class Namespace: Sendable {
     public let name: String
     let core: EngineCore
     let index: Int
-    private let current = Mutex(NamespaceHandlers())
+    private let current = Lock(NamespaceHandlers())
 
     init(name: String, core: EngineCore, index: Int) {
         self.name = name

@@ -1,9 +1,9 @@
-import Synchronization
+import Locks
 
 /// Which namespaces there are.
 final class NamespaceTable: Sendable {
     private let core: EngineCore
-    private let namespaces = Mutex<[String: Namespace]>([:])
+    private let namespaces = Lock<[String: Namespace]>([:])
 
     init(core: EngineCore) {
         self.core = core

@@ -1,3 +1,4 @@
+import Locks
 public import NIOCore
 import Synchronization
 
@@ -18,11 +19,13 @@ public final class Socket: @unchecked Sendable {
     public let connection: EngineConnection
 
     let handlers: NamespaceHandlers
-    private let shared = Mutex(Shared())
+    private let shared = Lock(Shared())
     private let state = Atomic<UInt8>(0)
 
     // On the connection's loop alone.
     var rooms: [RoomOnLoop] = []
+    /// A callback has disconnected it: what its client said meanwhile is not passed on.
+    private var isEnding = false
     private var seenSerial: UInt64 = 0
     private var seenBytes = 0
     private var awaited: AwaitedAnswers?
@@ -58,10 +61,10 @@ public final class Socket: @unchecked Sendable {
         timeout: Duration,
         then body: @escaping @Sendable (Result<SocketArguments, AcknowledgementError>) -> Void
     ) {
-        onLoop { socket in
-            guard socket.isConnected else { return body(.failure(.disconnected)) }
-            guard let id = socket.await(timeout, body) else { return body(.failure(.tooMany)) }
-            socket.send(OutgoingPacket(event: event, arguments, namespace: socket.namespace, id: id))
+        connection.loop.perform { [self] in
+            guard isConnected else { return call { body(.failure(.disconnected)) } }
+            guard let id = self.await(timeout, body) else { return call { body(.failure(.tooMany)) } }
+            send(OutgoingPacket(event: event, arguments, namespace: namespace, id: id))
         }
     }
 
@@ -100,7 +103,12 @@ public final class Socket: @unchecked Sendable {
     ///
     /// - Parameter close: whether the whole connection ends, with all its namespaces.
     public func disconnect(close: Bool = false) {
-        onLoop { $0.disconnectNow(close: close) }
+        if eventLoop.inEventLoop {
+            isEnding = true
+            // The callback that decides about it may refuse it so; then it is never connected.
+            if !isConnected { state.store(2, ordering: .releasing) }
+        }
+        connection.loop.perform { self.disconnectNow(close: close) }
     }
 
     // MARK: What takes longer
@@ -111,6 +119,7 @@ public final class Socket: @unchecked Sendable {
     /// read from the client; a task exists only while something waits. What waits when the socket is disconnected still
     /// runs.
     public func perform(_ body: @escaping @Sendable () async -> Void) {
+        Locks.assertNoneHeld("use a socket")
         let calls = shared.withLock { shared in
             if let calls = shared.calls { return calls }
             let made = CallQueue(connection: connection, limit: connection.core.configuration.limits.queuedCalls)
@@ -125,7 +134,13 @@ public final class Socket: @unchecked Sendable {
     /// What the application keeps with the socket.
     public subscript<Key: SocketDataKey>(_ key: Key.Type) -> Key.Value? {
         get { shared.withLock { $0.data[ObjectIdentifier(key)] as? Key.Value } }
-        set { shared.withLock { $0.data[ObjectIdentifier(key)] = newValue } }
+        set {
+            // The former value is released without the lock: its deinit is not ours.
+            _ = shared.withLock { shared in
+                defer { shared.data[ObjectIdentifier(key)] = newValue }
+                return shared.data[ObjectIdentifier(key)]
+            }
+        }
     }
 }
 
@@ -140,13 +155,19 @@ extension Socket: Hashable {
 // MARK: - On the connection's loop
 
 extension Socket {
+    /// Does what calls no callback: at once, where nothing was sent to the loop before and not done yet.
     private func onLoop(_ body: @escaping @Sendable (Socket) -> Void) {
-        if connection.eventLoop.inEventLoop {
-            connection.loop.readMail()
+        Locks.assertNoneHeld("use a socket")
+        if connection.eventLoop.inEventLoop, connection.loop.isUpToDate {
             body(self)
         } else {
             connection.loop.perform { body(self) }
         }
+    }
+
+    /// Calls the application back.
+    private func call(_ body: () -> Void) {
+        connection.loop.exclusively(body)
     }
 
     private func send(_ packet: OutgoingPacket) {
@@ -165,12 +186,14 @@ extension Socket {
 
     func disconnected(_ reason: DisconnectReason) {
         state.store(2, ordering: .releasing)
-        awaited?.failAll()
-        awaited = nil
-        handlers.disconnect?(self, reason)
+        call {
+            awaited?.failAll()
+            awaited = nil
+            handlers.disconnect?(self, reason)
+        }
     }
 
-    private func disconnectNow(close: Bool) {
+    func disconnectNow(close: Bool) {
         if isConnected {
             let name = namespace.name == "/" ? "" : "\(namespace.name),"
             connection.sendNow(OutgoingPacket(text: ByteBuffer(string: "41\(name)")))
@@ -182,7 +205,7 @@ extension Socket {
     }
 
     func received(_ event: String, _ arguments: SocketArguments, _ leases: [PayloadLease], id: UInt64?) {
-        guard let body = handlers.events[event] ?? handlers.anyOther else { return }
+        guard !isEnding, let body = handlers.events[event] ?? handlers.anyOther else { return }
         let acknowledgement = id.map { SocketAcknowledgement(socket: self, id: $0) }
         body(self, SocketEvent(name: event, arguments: arguments, acknowledgement: acknowledgement, leases: leases))
     }
@@ -195,7 +218,7 @@ extension Socket {
         _ timeout: Duration,
         _ body: @escaping @Sendable (Result<SocketArguments, AcknowledgementError>) -> Void
     ) -> UInt64? {
-        let answers = awaited ?? AwaitedAnswers(eventLoop: connection.eventLoop)
+        let answers = awaited ?? AwaitedAnswers(loop: connection.loop)
         awaited = answers
         guard answers.count < connection.core.configuration.limits.acknowledgements else { return nil }
         return answers.add(timeout, body)

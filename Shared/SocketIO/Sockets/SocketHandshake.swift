@@ -27,8 +27,10 @@ public struct SocketQuery: Hashable, Sendable {
 
     /// - Parameter text: what stands behind the question mark.
     public init(_ text: Substring) {
-        for part in text.split(separator: "&") {
-            let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        // By bytes: splitting characters takes the square of the combining marks in a row.
+        for part in text.utf8.split(separator: UInt8(ascii: "&")) {
+            let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { Substring($0) }
             pairs.append((Self.decoded(halves[0]), halves.count == 2 ? Self.decoded(halves[1]) : ""))
         }
     }

@@ -33,6 +33,7 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
     private var state = State.open
     private var decoder = FrameDecoder()
     private var input = ByteBuffer()
+    private var isDecoding = false
     private var isPaused = false
     private var isReadPending = false
     private var forwarded: [WebSocketMessage] = []
@@ -111,6 +112,7 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
         guard isPaused != paused else { return }
         isPaused = paused
         guard !paused else { return }
+        // In the middle of a message the loop in `decode` goes on with the next one by itself.
         decode()
         if isReadPending, !isPaused {
             isReadPending = false
@@ -119,12 +121,8 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
     }
 
     private func tell(_ body: @escaping @Sendable (EngineConnection) -> Void) {
-        if isLocal {
-            body(connection)
-        } else {
-            let connection = connection
-            connection.loop.perform { body(connection) }
-        }
+        let connection = connection
+        connection.loop.perform { body(connection) }
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -155,6 +153,9 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
     }
 
     private func decode() {
+        guard !isDecoding else { return }
+        isDecoding = true
+        defer { isDecoding = false }
         do {
             let ledger = connection.core.payloads
             while state == .open, !isPaused,
@@ -195,14 +196,12 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
         }
     }
 
-    /// Sends to the connection's loop all that one read brought.
+    /// Sends to the connection's loop all that one read brought, each message as a letter: what its callback asks for is
+    /// done before the next one.
     private func forward() {
-        guard !forwarded.isEmpty else { return }
         let messages = forwarded
         forwarded = []
-        tell { connection in
-            for message in messages { connection.receive(message, from: self) }
-        }
+        for message in messages { tell { $0.receive(message, from: self) } }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

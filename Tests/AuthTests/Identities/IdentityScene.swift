@@ -161,13 +161,23 @@ struct IdentityScene: Sendable {
 func withIdentities(
     settings: [String: String] = [:],
     neighbours: Neighbours = .none,
+    sendingMail: Bool = false,
     _ body: @Sendable (IdentityScene) async throws -> Void
 ) async throws {
     let clock = TestClock()
     var configuration = try SandboxConfiguration.small()
     configuration.now = { clock.now }
     try await Sandbox.run(configuration) { sandbox in
-        let settings = try IdentityScene.settings(of: sandbox).merging(settings) { $1 }
+        let mail = sendingMail ? try sandbox.credentials() : nil
+        let mailSettings = mail.map { credentials in
+            [
+                "SMTP_URL": credentials.mail.url, "SMTP_FROM": credentials.mail.from,
+                "TRUSTED_CA": credentials.authority,
+            ]
+        }
+        let settings = try IdentityScene.settings(of: sandbox)
+            .merging(mailSettings ?? [:]) { $1 }
+            .merging(settings) { $1 }
         try await HTTPClient.followingNobody { http in
             try await TestService.with(
                 AuthService.self,

@@ -177,6 +177,44 @@ import Wire
         }
     }
 
+    @Test("One client causes ten mails an hour to addresses that nobody has verified")
+    func mailsToStrangers() async throws {
+        try await withMail { scene in
+            func register(_ number: Int, from address: String) async throws -> TestAnswer {
+                var headers = HTTPFields()
+                if let name = HTTPField.Name("X-Forwarded-For") { headers[name] = address }
+                let body: [String: JSONValue] = [
+                    "email": .string("\(number)@example.org"), "password": .string(Auth.password),
+                ]
+                return try await scene.auth.post("/auth/register", json(body), headers: headers)
+            }
+            for number in 0..<Mails.strangersPerCaller + 2 {
+                #expect(try await register(number, from: "2001:db8::\(number)").status == 200)
+            }
+            try await scene.settle()
+            #expect(scene.sandbox.mailbox.mails().count == Mails.strangersPerCaller)
+
+            for number in 100..<102 { _ = try await register(number, from: "203.0.113.7") }
+            // A proxy may hide many clients in a private network.
+            for number in 200..<212 { _ = try await register(number, from: "192.168.0.1") }
+            try await scene.settle()
+            #expect(scene.sandbox.mailbox.mails().count == Mails.strangersPerCaller + 14)
+
+            scene.clock.advance(seconds: 3_600)
+            _ = try await register(300, from: "2001:db8::1")
+            #expect(try await scene.mails(to: "300@example.org").count == 1)
+        }
+    }
+
+    @Test("A verification mail names the account, and makes no link of its name")
+    func namedAccount() async throws {
+        try await withMail { scene in
+            try await scene.register("win.example:8080", "ada@example.org")
+            let text = try #require(try await scene.mails(to: "ada@example.org").first).text
+            #expect(text.contains("The account \"win·example·8080\" at Roost asks for it."))
+        }
+    }
+
     @Test func withoutAMailServerOneIsToldSo() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")

@@ -31,7 +31,7 @@ struct Instance: Sendable {
     private let ended = EndedSessions()
 
     init(_ name: String, over pool: PostgresPool, bus: any EventBus) {
-        let links = FileLinks(signer: LinkSigner(secret: "links"), publicURL: "http://roost.test", now: { Date() })
+        let links = FileLinks(signer: LinkSigner(secrets: ["links"]), publicURL: "http://roost.test", now: { Date() })
         let rooms = RecordingRooms()
         let ended = ended
         let delivery = Delivery(
@@ -39,6 +39,7 @@ struct Instance: Sendable {
             bus: bus,
             rooms: rooms,
             links: links,
+            setAside: SetAside([.message], database: pool, logger: StoreScene.logger, now: { Date() }),
             logger: StoreScene.logger,
             hasEnded: ended.contains,
             instance: name
@@ -54,7 +55,7 @@ struct Instance: Sendable {
         conversations = Conversations(
             database: pool,
             users: KnownUsers(auth: AuthStandIn.nobody),
-            cursors: CursorSigner(secret: "cursors"),
+            cursors: CursorSigner(secrets: ["cursors"]),
             links: links,
             maximumMembers: 10_000,
             doorbell: delivery.doorbell

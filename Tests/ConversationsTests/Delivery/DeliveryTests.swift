@@ -2,6 +2,7 @@ import ConversationsAPI
 @testable import ConversationsServer
 import EventBus
 import Foundation
+import Locks
 import Postgres
 import ServiceHost
 import Synchronization

@@ -16,16 +16,16 @@ import Testing
             }
             let store = PushOutboxStore(database: scene.pool)
 
-            let one = try await store.claim(by: "one", limit: 1, seconds: 60)
+            let one = try await store.claim(by: "one", limit: 1, seconds: 60).values
             #expect(one.map(\.id) == [scene.conversation.id] && one[0].seqs == 1...3 && one[0].rows.count == 3)
             _ = try await scene.lanes.write(scene.draft("later"))
-            let two = try await store.claim(by: "two", limit: 10, seconds: 60)
+            let two = try await store.claim(by: "two", limit: 10, seconds: 60).values
             #expect(two.map(\.id) == [other.id])
-            #expect(try await store.claim(by: "three", limit: 10, seconds: 60).isEmpty)
+            #expect(try await store.claim(by: "three", limit: 10, seconds: 60).values.isEmpty)
 
             // What came later has its turn once the first is done.
             try await store.delete(one)
-            let next = try await store.claim(by: "three", limit: 10, seconds: 60)
+            let next = try await store.claim(by: "three", limit: 10, seconds: 60).values
             #expect(next.map(\.id) == [scene.conversation.id] && next[0].seqs == 4...4)
         }
     }
@@ -35,19 +35,19 @@ import Testing
             _ = try await scene.lanes.write(scene.draft())
             let store = PushOutboxStore(database: scene.pool)
 
-            let died = try await store.claim(by: "one", limit: 1, seconds: 0)
-            let taken = try await store.claim(by: "two", limit: 1, seconds: 60)
+            let died = try await store.claim(by: "one", limit: 1, seconds: 0).values
+            let taken = try await store.claim(by: "two", limit: 1, seconds: 60).values
             #expect(taken.map(\.rows) == died.map(\.rows))
             #expect(try await store.renew(died, by: "one", seconds: 60) == 0)
             #expect(try await store.renew(taken, by: "two", seconds: 60) == 1)
             // Who has lost it cannot give it away.
             try await store.release(died, by: "one")
-            #expect(try await store.claim(by: "three", limit: 1, seconds: 60).isEmpty)
+            #expect(try await store.claim(by: "three", limit: 1, seconds: 60).values.isEmpty)
             // Who claims anew begins anew.
-            #expect(try await store.claim(by: "two", limit: 1, seconds: 60).count == 1)
+            #expect(try await store.claim(by: "two", limit: 1, seconds: 60).values.count == 1)
 
             try await store.release(taken, by: "two")
-            #expect(try await store.claim(by: "three", limit: 1, seconds: 60).count == 1)
+            #expect(try await store.claim(by: "three", limit: 1, seconds: 60).values.count == 1)
         }
     }
 
@@ -62,14 +62,14 @@ import Testing
                 for number in 0..<8 {
                     tasks.addTask {
                         let store = PushOutboxStore(database: scene.pool)
-                        return try await store.claim(by: "\(number)", limit: 4, seconds: 60)
+                        return try await store.claim(by: "\(number)", limit: 4, seconds: 60).values
                     }
                 }
                 return try await tasks.reduce(into: []) { $0 += $1 }
             }
             #expect(Set(claimed.map(\.id)).count == claimed.count)
             #expect(claimed.allSatisfy { $0.rows.count == 3 })
-            var left = try await PushOutboxStore(database: scene.pool).claim(by: "last", limit: 32, seconds: 60)
+            var left = try await PushOutboxStore(database: scene.pool).claim(by: "last", limit: 32, seconds: 60).values
             left += claimed
             #expect(Set(left.map(\.id)) == Set(conversations.map(\.id)))
         }
@@ -81,6 +81,7 @@ import Testing
             for _ in 0..<150 { _ = try await scene.lanes.write(scene.draft()) }
             _ = try await scene.lanes.write(scene.draft(in: other))
             let claimed = try await PushOutboxStore(database: scene.pool).claim(by: "one", limit: 10, seconds: 60)
+                .values
             #expect(claimed.map(\.seqs) == [1...100, 1...1])
         }
     }
@@ -99,14 +100,14 @@ import Testing
             _ = try await scene.lanes.write(scene.draft(in: other))
             let store = PushOutboxStore(database: scene.pool)
 
-            let one = try await store.claim(by: "one", limit: 1, seconds: 60)
-            let two = try await store.claim(by: "two", limit: 1, seconds: 60)
+            let one = try await store.claim(by: "one", limit: 1, seconds: 60).values
+            let two = try await store.claim(by: "two", limit: 1, seconds: 60).values
             #expect(one.map(\.id) == [scene.conversation.id] && two.map(\.id) == [other.id])
 
             for (claimed, claimant) in [(one, "one"), (two, "two")] {
                 try await store.release(claimed, by: claimant, after: claimant == "one" ? 60 : 0)
             }
-            #expect(try await store.claim(by: "three", limit: 9, seconds: 60).map(\.id) == [other.id])
+            #expect(try await store.claim(by: "three", limit: 9, seconds: 60).values.map(\.id) == [other.id])
         }
     }
 

@@ -164,7 +164,7 @@ import Wire
                 #expect(event["mime"].string == "application/diuit-chat-sys-message")
                 #expect(event["encoding"].string == "json")
                 #expect(event["senderUser"] == .null)
-                let data = try JSONDecoder().decode(JSONValue.self, from: Data((event["data"].string ?? "").utf8))
+                let data = try WireJSON.decoder().decode(JSONValue.self, from: Data((event["data"].string ?? "").utf8))
                 #expect(data["type"].string == type)
                 return data
             }

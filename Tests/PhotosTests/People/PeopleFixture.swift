@@ -15,7 +15,7 @@ extension Scene {
             database: database,
             people: People(database: database, auth: AuthClient(auth.client)),
             links: MediaLinks(publicURL: "http://127.0.0.1:8080"),
-            cursors: CursorSigner(secret: TestService.secret),
+            cursors: CursorSigner(secrets: [TestService.secret]),
             maximum: 1_000,
             popular: 1_000
         )

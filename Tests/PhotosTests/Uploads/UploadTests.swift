@@ -58,7 +58,14 @@ import Wire
     @Test func whatIsNoImageLeavesNothing() async throws {
         try await withUploads { scene async throws in
             let svg = Array(#"<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>"#.utf8)
-            for bytes in [svg, Array("hello".utf8), [0xFF, 0xD8, 0xFF, 0xE0], Array(SampleImage.png().prefix(60))] {
+            // HEIC of 131,072 boxes, each within the one before.
+            var nested = Array("\0\0\0\u{10}ftypheic\0\0\0\0\0\u{10}\0\u{0C}meta\0\0\0\0".utf8)
+            for level in 0..<131_072 {
+                let length = (131_072 - level) * 8
+                nested += (0..<4).reversed().map { UInt8(truncatingIfNeeded: length >> ($0 * 8)) } + Array("ipco".utf8)
+            }
+            let cut = Array(SampleImage.png().prefix(60))
+            for bytes in [svg, Array("hello".utf8), [0xFF, 0xD8, 0xFF, 0xE0], cut, nested] {
                 let answer = try await scene.ann.upload(bytes)
                 #expect([415, 422].contains(answer.status), "\(answer.text)")
                 #expect(answer.problem?.field == "file")

@@ -41,7 +41,8 @@ struct PipelineScene: Sendable {
             database: database.pool,
             providers: provider,
             settings: settings,
-            cursors: CursorSigner(secret: "cursors"),
+            cursors: CursorSigner(secrets: ["cursors"]),
+            setAside: database.setAside(PushService.setAsideKinds, now: clock.read),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             now: clock.read
         )

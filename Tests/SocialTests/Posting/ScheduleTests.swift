@@ -178,7 +178,7 @@ extension Scene {
     /// What begins as a JPEG does, and is 10,004 bytes long.
     static let picture: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 7, count: 10_000)
 
-    fileprivate func schedule(
+    func schedule(
         _ text: String,
         after seconds: TimeInterval,
         _ fields: String = ""

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
+import Locks
 import ServiceHost
-import Synchronization
 
 /// A list of passwords that others know already, in a file: the SHA-1 of each in hex, a line each, sorted.
 ///
@@ -17,7 +17,7 @@ final class BreachedPasswords: Sendable {
     }
 
     /// Read from by one thread at a time: its place is shared.
-    private let file: Mutex<FileHandle>
+    private let file: Lock<FileHandle>
     private let size: UInt64
 
     /// - Throws: `SettingError` where it cannot be read, or its first line is none of these.
@@ -25,7 +25,7 @@ final class BreachedPasswords: Sendable {
         guard let handle = FileHandle(forReadingAtPath: path), let size = try? handle.seekToEnd() else {
             throw SettingError("BREACHED_PASSWORDS", "names the file \(path), which cannot be read")
         }
-        file = Mutex(handle)
+        file = Lock(handle)
         self.size = size
         let first = try Self.line(at: 0, of: handle)
         guard let hash = first?.hash, hash.count == Self.hashLength,

@@ -6,6 +6,9 @@ import Wire
 
 /// The rules of e-mail addresses: one is an account's own when its owner has followed the link that was sent there, and
 /// not before.
+///
+/// The link alone shows that the verifier reads the mailbox. With a session or the password of the account, it also shows
+/// that the verifier holds the account, so the address is proven. `EarlierCredentials` says what follows for the rest.
 struct EmailAddresses: Sendable {
     let database: PostgresPool
     let mails: Mails
@@ -16,7 +19,7 @@ struct EmailAddresses: Sendable {
     /// Sends a link to an address, which becomes the account's when it is followed; until then nothing changes.
     ///
     /// Answers alike for an address that is somebody else's: its owner is told instead.
-    func change(_ draft: EmailDraft, by identity: Identity) async throws {
+    func change(_ draft: EmailDraft, by identity: Identity, from caller: Caller) async throws {
         let address = try EmailAddress(draft.email)
         let id = try identity.user.ownAccount()
         try mails.require()
@@ -25,7 +28,10 @@ struct EmailAddresses: Sendable {
         }
         try await reauthentication.require(draft.password, of: identity)
         try await mails.count(id, in: database)
+        guard try await mails.mayWriteToStrangers(caller, in: database) else { throw Mails.tooMany }
         try await database.transaction { db in
+            guard try await AccountStore(db: db).lock(id) else { throw Accounts.noAccount }
+            try await reauthentication.requireLive(identity, in: db)
             try await mails.write(.verify, to: address, about: id, in: db)
         }
         mails.ring()
@@ -33,16 +39,35 @@ struct EmailAddresses: Sendable {
 
     /// Makes the address that a link was sent to the account's own: it signs in by it from now on.
     ///
-    /// - Throws: a 400 for a link that was used, is too old, or is none; a 409 where another account was faster.
-    func verify(_ draft: EmailVerification, from caller: Caller) async throws {
+    /// A session of the same account proves that the verifier holds it; another account's counts for nothing.
+    ///
+    /// - Throws: a 400 for a link that was used, is too old, or is none; a 403 for a wrong password; a 409 where another
+    ///   account was faster.
+    func verify(_ draft: EmailVerification, by asking: Identity?, from caller: Caller) async throws {
         let token = try Self.token(draft.token)
+        var shownHash: String?
+        if let password = draft.password, !password.isEmpty {
+            let account = try await MailLinkStore(db: database.reads).account(of: token.hash, for: .verify, at: now())
+            guard let account else { throw Self.worthless }
+            shownHash = try await reauthentication.check(password, of: account)
+        }
         try await database.transaction { db in
             let (links, accounts) = (MailLinkStore(db: db), AccountSecretStore(db: db))
             guard let link = try await links.take(token.hash, for: .verify, at: now()),
                 let account = try await accounts.lock(link.account)
             else { throw Self.worthless }
             let address = try EmailAddress(link.address)
-            guard try await accounts.verify(address, of: link.account) else { throw Self.taken }
+            var isProven = false
+            if let shownHash {
+                isProven = try await accounts.passwordHash(of: link.account) == shownHash
+            } else if let asking, asking.user.accountID == link.account {
+                try await reauthentication.requireLive(asking, in: db)
+                isProven = true
+            }
+            if !isProven, account.email.map(NameFolding.fold) == address.folded {
+                isProven = try await accounts.isEmailProven(link.account)
+            }
+            guard try await accounts.verify(address, of: link.account, isProven: isProven) else { throw Self.taken }
             try await audit.note(.emailChanged, of: link.account, by: caller, in: db)
             // All others were sent to an address that it had or might have had; a new password is asked for anew.
             try await links.delete(of: link.account)

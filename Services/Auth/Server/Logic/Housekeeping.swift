@@ -29,7 +29,7 @@ struct Housekeeping: Service {
         // A while longer than what it signed may live, for instances that noticed the rotation late.
         _ = try await SigningKeyStore(db: database).delete(retiredBefore: revocations.addingTimeInterval(-300))
         _ = try await LoginFailureStore(db: database)
-            .delete(before: ago(max(configuration.loginWindow, Mails.window)))
+            .delete(before: ago(max(configuration.loginWindow, Mails.strangerWindow)))
         _ = try await KnownDeviceStore(db: database).delete(signedInBefore: now.addingTimeInterval(-Self.deviceMemory))
         _ = try await AuditStore(db: database).delete(before: ago(configuration.auditDays * 86_400))
         // A while longer than they count, for instances with clocks apart.

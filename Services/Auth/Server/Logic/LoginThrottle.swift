@@ -7,16 +7,23 @@ import Wire
 /// Slows failed logins down: per account, whether there is one or not, and per address.
 ///
 /// The counts are in the database, so all instances share them. A device that has signed in to the account before has
-/// a count of its own, which nobody else can use up: its owner gets in while others are kept out.
+/// a count of its own, which nobody else can use up: its owner gets in while others are kept out. Its failures count
+/// towards its address too.
 struct LoginThrottle: Sendable {
+    /// Seconds that a window of logins, right or wrong, lasts.
+    static let rateWindow = 60
+
     /// A count, and where it ends.
     struct Bucket: Sendable {
         fileprivate let key: Data
         fileprivate let limit: Int
+        /// Whether a full count refuses this login; else it only counts towards the logins of others.
+        fileprivate let isChecked: Bool
 
-        fileprivate init(_ kind: String, _ name: Data, limit: Int) {
+        fileprivate init(_ kind: String, _ name: Data, limit: Int, isChecked: Bool = true) {
             key = Data(SHA256.hash(data: Data("\(kind):".utf8) + name))
             self.limit = limit
+            self.isChecked = isChecked
         }
     }
 
@@ -33,17 +40,31 @@ struct LoginThrottle: Sendable {
 
     let failures: Int
     let failuresPerAddress: Int
+    /// Logins in a window of `rateWindow`, with a right password or a wrong one; 0 is no limit.
+    let loginsPerMinute: Int
     /// Seconds.
     let window: Int
 
     /// What a login by this folded name counts towards, from a device that has signed in to the account before or not.
-    func buckets(name: String, address: IPAddress?, knownDevice device: Data?) -> Buckets {
-        if let device {
-            return Buckets(own: Bucket("device", device + Data(name.utf8), limit: failures), shared: [])
-        }
-        return Buckets(
-            own: Bucket("name", Data(name.utf8), limit: failures),
-            shared: address.map { [Bucket("address", $0.place, limit: failuresPerAddress)] } ?? []
+    func buckets(name: String, address: IPAddress?, knownDevice: KnownDevice?) -> Buckets {
+        buckets("name", "device", Data(name.utf8), address, knownDevice)
+    }
+
+    /// Counts a login by this folded name before its password is compared.
+    ///
+    /// - Throws: a 429 where the name has had enough of them in this minute.
+    func countLogin(name: String, at now: Date, in db: any PostgresExecutor) async throws {
+        guard loginsPerMinute > 0 else { return }
+        let bucket = Bucket("logins", Data(name.utf8), limit: loginsPerMinute)
+        let start = now.addingTimeInterval(-TimeInterval(Self.rateWindow))
+        let store = LoginFailureStore(db: db)
+        guard try await !store.add(to: bucket.key, upTo: bucket.limit, windowsSince: start, now: now) else { return }
+        let since = try await store.counts(of: [bucket.key], since: start).map(\.since).max() ?? now
+        throw APIError(
+            .rateLimited,
+            "too_many_logins",
+            "too many logins to one account; keep the session and refresh it",
+            retryAfter: Self.wait(since, Self.rateWindow, now)
         )
     }
 
@@ -53,15 +74,27 @@ struct LoginThrottle: Sendable {
         of thing: String,
         account: UUID,
         address: IPAddress? = nil,
-        knownDevice device: Data? = nil
+        knownDevice: KnownDevice? = nil
     ) -> Buckets {
-        let name = Data(account.wire.utf8)
-        if let device {
-            return Buckets(own: Bucket("\(thing), device", device + name, limit: failures), shared: [])
-        }
+        buckets(thing, "\(thing), device", Data(account.wire.utf8), address, knownDevice)
+    }
+
+    private func buckets(
+        _ kind: String,
+        _ kindOfDevice: String,
+        _ name: Data,
+        _ address: IPAddress?,
+        _ knownDevice: KnownDevice?
+    ) -> Buckets {
+        // A token is good for one account, so no address is needed to bound its guesses. A deviceId can be common to all
+        // users of an app.
+        let isAddressChecked = knownDevice?.isToken != true
         return Buckets(
-            own: Bucket(thing, name, limit: failures),
-            shared: address.map { [Bucket("address", $0.place, limit: failuresPerAddress)] } ?? []
+            own: knownDevice.map { Bucket(kindOfDevice, $0.hash + name, limit: failures) }
+                ?? Bucket(kind, name, limit: failures),
+            shared: address.map { address in
+                [Bucket("address", address.place, limit: failuresPerAddress, isChecked: isAddressChecked)]
+            } ?? []
         )
     }
 
@@ -72,10 +105,10 @@ struct LoginThrottle: Sendable {
 
     /// - Throws: a 429 where one of them is full.
     func check(_ buckets: Buckets, at now: Date, in db: any PostgresExecutor) async throws {
-        let all = buckets.all
-        guard !all.isEmpty else { return }
-        let counts = try await LoginFailureStore(db: db).counts(of: all.map(\.key), since: start(now))
-        try refuse(counts, of: all, now: now) { count, limit in count >= limit }
+        let checked = buckets.all.filter(\.isChecked)
+        guard !checked.isEmpty else { return }
+        let counts = try await LoginFailureStore(db: db).counts(of: checked.map(\.key), since: start(now))
+        try refuse(counts, of: checked, now: now) { count, limit in count >= limit }
     }
 
     /// Counts a failed login.
@@ -86,7 +119,7 @@ struct LoginThrottle: Sendable {
         guard !all.isEmpty else { return }
         let store = LoginFailureStore(db: db)
         let counts = try await store.add(to: all.map(\.key), windowsSince: start(now), now: now)
-        try refuse(counts, of: all, now: now) { count, limit in count > limit }
+        try refuse(counts, of: all.filter(\.isChecked), now: now) { count, limit in count > limit }
     }
 
     /// Forgets the failures of whoever got in; not those of the address, which would let one account open the others.
@@ -107,12 +140,16 @@ struct LoginThrottle: Sendable {
         let limits = Dictionary(buckets.map { ($0.key, $0.limit) }) { first, _ in first }
         let full = counts.filter { isFull($0.failures, limits[$0.bucket] ?? .max) }
         guard let last = full.map(\.since).max() else { return }
-        let wait = last.addingTimeInterval(TimeInterval(window)).timeIntervalSince(now)
         throw APIError(
             .rateLimited,
             "too_many_failures",
             "too many failed logins; try again later",
-            retryAfter: max(1, Int(wait.rounded(.up)))
+            retryAfter: Self.wait(last, window, now)
         )
+    }
+
+    /// Seconds until a window that began at `since` is over; at least 1.
+    private static func wait(_ since: Date, _ window: Int, _ now: Date) -> Int {
+        max(1, Int(since.addingTimeInterval(TimeInterval(window)).timeIntervalSince(now).rounded(.up)))
     }
 }

@@ -82,6 +82,7 @@ struct Passkeys: Sendable {
             guard let account = try await AccountSecretStore(db: db).lock(id), !account.isAnonymous else {
                 throw Self.anonymous
             }
+            try await reauthentication.requireLive(identity, in: db)
             let store = PasskeyStore(db: db)
             guard try await store.list(of: id).count < Self.maximum else {
                 throw APIError(.conflict, "too_many_passkeys", "an account has at most \(Self.maximum) passkeys")

@@ -13,6 +13,7 @@ struct PasswordChanges: Sendable {
     let reauthentication: Reauthentication
     let throttle: LoginThrottle
     let ends: SessionEnds
+    let earlier: EarlierCredentials
     let audit: Audit
     let mails: Mails
     let now: @Sendable () -> Date
@@ -23,8 +24,11 @@ struct PasswordChanges: Sendable {
         let id = try identity.user.ownAccount()
         guard let kept = UUID(uuidString: identity.session) else { throw Accounts.notOurs }
         let old = try await proof(draft, of: id, identity)
-        let new = try await passwords.hash(draft.newPassword, field: "newPassword")
+        let share = HashingThreads.Share(of: caller, account: id.wire)
+        let new = try await passwords.hash(draft.newPassword, field: "newPassword", for: share)
         let ended = try await database.transaction { db in
+            guard try await AccountStore(db: db).lock(id) else { throw Accounts.noAccount }
+            try await reauthentication.requireLive(identity, in: db)
             guard try await AccountSecretStore(db: db).setPasswordHash(of: id, old, to: new) else {
                 throw APIError(.conflict, "password_changed", "the password was changed meanwhile")
             }
@@ -65,24 +69,27 @@ struct PasswordChanges: Sendable {
         mails.ring()
     }
 
-    /// Sets a new password by a link, and ends all sessions.
+    /// Sets a new password by a link, and ends all sessions; other credentials too where they may be another person's.
     ///
     /// - Throws: a 400 for a link that was used, is too old, or is none.
     func reset(_ draft: PasswordReset, from caller: Caller) async throws {
         let token = try EmailAddresses.token(draft.token)
         try Passwords.check(draft.newPassword, field: "newPassword")
         // Looked up first, since a hash is dear; the transaction has the last word.
-        guard try await MailLinkStore(db: database.reads).contains(token.hash, for: .reset, at: now()) else {
-            throw EmailAddresses.worthless
-        }
-        let new = try await passwords.hash(draft.newPassword, field: "newPassword")
+        let found = try await MailLinkStore(db: database.reads).account(of: token.hash, for: .reset, at: now())
+        guard let found else { throw EmailAddresses.worthless }
+        let share = HashingThreads.Share(of: caller, account: found.wire)
+        let new = try await passwords.hash(draft.newPassword, field: "newPassword", for: share)
         let ended = try await database.transaction { db in
             guard let link = try await MailLinkStore(db: db).take(token.hash, for: .reset, at: now()),
                 let account = try await AccountSecretStore(db: db).setPasswordHash(of: link.account, to: new),
                 // Sent to an address that it no longer has, it is worth nothing.
                 account.emailVerified, account.email.map(NameFolding.fold) == NameFolding.fold(link.address)
             else { throw EmailAddresses.worthless }
-            try await MailLinkStore(db: db).delete(of: link.account, for: .reset)
+            try await earlier.end(of: link.account, by: caller, in: db)
+            // It may have ended the password that was just set.
+            _ = try await AccountSecretStore(db: db).setPasswordHash(of: link.account, to: new)
+            try await earlier.forgetLinks(of: link.account, in: db)
             try await LoginChallengeStore(db: db).delete(of: link.account)
             try await audit.note(.passwordReset, of: link.account, by: caller, in: db)
             try await mails.tell(.passwordChanged, ownerOf: link.account, in: db)

@@ -36,10 +36,14 @@ final class Passwords: Sendable {
 
     /// Hashes a password that is to be one.
     ///
-    /// - Throws: a 400 that names `field` for one that is known to others; a 503 where too many are waiting.
-    func hash(_ password: String, field: String = "password") async throws -> String {
+    /// - Throws: a 400 that names `field` for one that is known to others; a 429 or 503 where too many are waiting.
+    func hash(
+        _ password: String,
+        field: String = "password",
+        for share: HashingThreads.Share
+    ) async throws -> String {
         let (parameters, breached) = (parameters, breached)
-        return try await threads.run {
+        return try await threads.run(for: share) {
             if try breached?.contains(password) == true {
                 throw APIError.invalid(
                     field,
@@ -60,10 +64,14 @@ final class Passwords: Sendable {
 
     /// Compares a password with a hash, or with nothing, in the same time.
     ///
-    /// - Throws: a 503 where too many are waiting.
-    func verify(_ password: String, against hash: String?) async throws -> Verdict {
+    /// - Throws: a 429 or 503 where too many are waiting.
+    func verify(
+        _ password: String,
+        against hash: String?,
+        for share: HashingThreads.Share
+    ) async throws -> Verdict {
         let (parameters, decoy) = (parameters, decoy)
-        return try await threads.run {
+        return try await threads.run(for: share) {
             let password = Self.prepared(password)
             let isRight = try Self.counted { try Argon2id.verify(password, against: hash ?? decoy) }
             guard isRight, let hash else { return .wrong }

@@ -34,6 +34,18 @@ struct Reauthentication: Sendable {
         return now().timeIntervalSince(signedInAt) <= Self.recent
     }
 
+    /// Makes sure that the session of a request has not ended since the request was admitted.
+    ///
+    /// For a transaction that adds a credential and has locked the account: a credential must not be added after
+    /// `EarlierCredentials` has ended the session.
+    ///
+    /// - Throws: a 403 where it has ended.
+    func requireLive(_ identity: Identity, in db: PostgresTransaction) async throws {
+        guard let session = UUID(uuidString: identity.session),
+            try await SessionStore(db: db).signedInAt(session, of: identity.user) != nil
+        else { throw APIError(.forbidden, "invalid_credential", "a valid credential is needed") }
+    }
+
     static let needed = APIError(
         .forbidden,
         "recent_sign_in_needed",
@@ -53,7 +65,8 @@ struct Reauthentication: Sendable {
         let hash = try await AccountSecretStore(db: database.reads).passwordHash(of: account)
         let buckets = throttle.buckets(of: "password", account: account)
         try await throttle.check(buckets, at: now(), in: database.reads)
-        guard case .right = try await passwords.verify(password, against: hash), let hash else {
+        let share = HashingThreads.Share(account: account.wire)
+        guard case .right = try await passwords.verify(password, against: hash, for: share), let hash else {
             try await throttle.count(buckets, at: now(), in: database)
             throw APIError(.forbidden, "wrong_password", "the password is wrong", field: field)
         }

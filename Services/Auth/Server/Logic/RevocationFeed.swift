@@ -1,9 +1,9 @@
 import Credentials
 import Foundation
+import Locks
 import Logging
 import Postgres
 import ServiceLifecycle
-import Synchronization
 import Wire
 
 /// Tells every service, within a moment, which sessions have ended.
@@ -44,7 +44,7 @@ final class RevocationFeed: Sendable, Service {
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let tell: @Sendable ([Revocation]) -> Void
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// A feed of revocations that matter for `lifetime` seconds; `tell` is called with those new here, each once.
     init(

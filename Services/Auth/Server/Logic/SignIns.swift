@@ -1,5 +1,4 @@
 import AuthAPI
-import Crypto
 import Foundation
 import Metrics
 import Postgres
@@ -50,7 +49,8 @@ struct SignIns: Sendable {
     /// Signs in by username, or verified e-mail address, and password.
     ///
     /// A name that is nobody's costs the same time and gets the same answer as a wrong password. Only so many failures
-    /// are answered: past them not even the right password is, but from a device that has signed in before.
+    /// are answered: past them not even the right password is, but from a device that has signed in before. Logins by one
+    /// name are limited too when the password is right.
     ///
     /// Where the account has a second factor, that is asked for instead of tokens, and only to who knows the password.
     func login(_ draft: LoginDraft, from caller: Caller) async throws -> SignInStep<SignIn> {
@@ -65,12 +65,16 @@ struct SignIns: Sendable {
         let device = try draft.deviceId.map { try DeviceID($0) }
 
         let name = NameFolding.fold(draft.username)
-        let secret = try await AccountStore(db: database.reads).secret(of: name, askedBy: device?.hash)
-        let knownDevice = secret?.isDeviceKnown == true ? device?.hash : nil
+        let token = draft.deviceToken.flatMap { DeviceToken($0) }
+        let place = device?.hash(at: caller.address)
+        let secret = try await AccountStore(db: database.reads).secret(of: name, token: token?.hash, place: place)
+        let knownDevice = secret?.knownDevice
         let buckets = throttle.buckets(name: name, address: caller.address, knownDevice: knownDevice)
         do {
             try await throttle.check(buckets, at: now(), in: database.reads)
-            let verdict = try await passwords.verify(draft.password, against: secret?.passwordHash)
+            try await throttle.countLogin(name: name, at: now(), in: database)
+            let share = HashingThreads.Share(of: caller, account: name)
+            let verdict = try await passwords.verify(draft.password, against: secret?.passwordHash, for: share)
             guard case .right(let rehashed) = verdict, let secret, let hash = secret.passwordHash else {
                 // One transaction, whether there is such an account or not, so that the time of it tells nobody.
                 let refusal: APIError? = try await database.transaction { db in
@@ -91,7 +95,14 @@ struct SignIns: Sendable {
                 guard try await accounts.hold(secret.id, passwordHash: hash) else { throw Self.wrong }
                 if let rehashed { try await accounts.replacePasswordHash(of: secret.id, hash, with: rehashed) }
                 try await self.throttle.forgive(buckets, in: db)
-                return try await self.step(secret.id, on: device, from: caller, in: db)
+                return try await self.step(
+                    secret.id,
+                    on: device,
+                    knownBy: knownDevice,
+                    keeping: knownDevice?.isToken == true ? token : nil,
+                    from: caller,
+                    in: db
+                )
             }
             if case .done = step { Self.count("signed_in") } else { Self.count("mfa_required") }
             return step
@@ -102,16 +113,30 @@ struct SignIns: Sendable {
     }
 
     /// Signs in an account whose first factor was right, whichever it was; or asks for the second, where it has one.
+    ///
+    /// Without `knownDevice`, the device is looked up by its id. It keeps `token`, or gets a new one.
     func step(
         _ account: UUID,
         on device: DeviceID?,
+        knownBy knownDevice: KnownDevice? = nil,
+        keeping token: DeviceToken? = nil,
         from caller: Caller,
         in db: any PostgresExecutor
     ) async throws -> SignInStep<SignIn> {
-        if let challenge = try await secondFactors.challenge(for: account, device: device, in: db) {
-            return .secondFactor(challenge: challenge)
+        var knownDevice = knownDevice
+        if knownDevice == nil, let place = device?.hash(at: caller.address),
+            try await KnownDeviceStore(db: db).contains(place, of: account)
+        {
+            knownDevice = .place(place)
         }
-        return .done(try await signIn(account, on: device, from: caller, in: db))
+        let challenge = try await secondFactors.challenge(
+            for: account,
+            device: device,
+            knownDevice: knownDevice,
+            in: db
+        )
+        if let challenge { return .secondFactor(challenge: challenge) }
+        return .done(try await signIn(account, on: device, keeping: token, from: caller, in: db))
     }
 
     /// Ends a sign-in that was asked for its second factor.
@@ -150,24 +175,24 @@ struct SignIns: Sendable {
         }
     }
 
-    /// Signs in an account that has shown all that is asked of it, and knows its device again next time.
+    /// Signs in an account that has shown all that is asked of it, and recognises its device at the next login.
     func signIn(
         _ account: UUID,
         on device: DeviceID?,
+        keeping known: DeviceToken? = nil,
         from caller: Caller,
         in db: any PostgresExecutor
     ) async throws -> SignIn {
-        if let device { try await KnownDeviceStore(db: db).remember(device.hash, of: account, at: now()) }
-        return try await issuer.signIn(account, on: device, from: caller, in: db)
+        var signIn = try await issuer.signIn(account, on: device, from: caller, in: db)
+        let token = known ?? .random()
+        let hashes = [token.hash, device?.hash(at: caller.address)].compactMap(\.self)
+        try await KnownDeviceStore(db: db).remember(hashes, of: account, at: now(), maximum: KnownDevice.maximum)
+        signIn.deviceToken = token.text
+        return signIn
     }
 
     /// Counts a login by what came of it: `signed_in`, or the code of the error.
     private static func count(_ outcome: String) {
         Counter(label: "roost_auth_logins_total", dimensions: [("outcome", outcome)]).increment()
     }
-}
-
-extension DeviceID {
-    /// What is kept of a device for telling it again.
-    var hash: Data { Data(SHA256.hash(data: Data(text.utf8))) }
 }

@@ -2,11 +2,11 @@ import AuthAPI
 import Credentials
 import Crypto
 import Foundation
+import Locks
 import Logging
 import Postgres
 import ServiceHost
 import ServiceLifecycle
-import Synchronization
 import Wire
 
 /// The keys that sign access tokens: one stands by, one signs, and those before it verify what they signed.
@@ -33,7 +33,7 @@ final class SigningKeys: Sendable, Service {
     private let sealer: Sealer
     private let logger: Logger
     private let now: @Sendable () -> Date
-    private let ring: Mutex<Ring?> = Mutex(nil)
+    private let ring: Lock<Ring?> = Lock(nil)
 
     init(database: PostgresPool, sealer: Sealer, logger: Logger, now: @escaping @Sendable () -> Date) {
         self.database = database

@@ -6,6 +6,11 @@ import Wire
 
 /// Opens sessions, and makes the tokens that they are used and continued with.
 struct TokenIssuer: Sendable {
+    /// Sessions of one account; the one that was used longest ago ends when another begins.
+    static let maximumSessions = 100
+    /// Surplus sessions that one sign-in ends: an account may have very many from an earlier release.
+    private static let batch = 1_000
+
     let keys: SigningKeys
     let refreshTokenTags: RefreshTokenTags
     /// The `iss` of access tokens.
@@ -14,6 +19,7 @@ struct TokenIssuer: Sendable {
     let accessTokenLifetime: Int
     /// Seconds.
     let sessionLifetime: Int
+    let ends: SessionEnds
     let audit: Audit
     let now: @Sendable () -> Date
 
@@ -39,6 +45,10 @@ struct TokenIssuer: Sendable {
             lastSeenAt: now,
             expiresAt: now.addingTimeInterval(TimeInterval(sessionLifetime))
         )
+        let surplus = try await SessionStore(db: db)
+            .lockSurplus(of: session.user, keeping: Self.maximumSessions - 1, limit: Self.batch)
+        // Not announced here: every process learns of it from the feed within 250 ms.
+        _ = try await ends.end(surplus, of: session.user, in: db)
         try await SessionStore(db: db).insert(session)
         try await audit.note(signIn: session, of: account, by: caller, in: db)
         let first = RefreshToken(for: session.id, tags: refreshTokenTags)

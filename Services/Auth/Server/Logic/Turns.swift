@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 import Wire
 
 /// Lets those who want the same thing have it one after the other, in the order they came.
@@ -8,7 +8,7 @@ import Wire
 final class Turns<Key: Hashable & Sendable>: Sendable {
     private let maximumWaiting: Int
     /// Who waits for each key that somebody has.
-    private let waiting = Mutex<[Key: [CheckedContinuation<Bool, Never>]]>([:])
+    private let waiting = Lock<[Key: [CheckedContinuation<Bool, Never>]]>([:])
 
     init(maximumWaiting: Int) {
         self.maximumWaiting = maximumWaiting

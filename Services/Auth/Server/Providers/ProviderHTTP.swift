@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import Locks
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -8,7 +9,6 @@ import NIOSSL
 import ServiceClient
 import ServiceHost
 import ServiceLifecycle
-import Synchronization
 import Wire
 
 /// What a provider answers that it should not; the text is for the log, and has nothing of a user in it.
@@ -48,7 +48,7 @@ final class ProviderHTTP: Service {
     private static let maximumUnderWay = 64
 
     private let client: HTTPClient
-    private let underWay = Mutex(0)
+    private let underWay = Lock(0)
 
     /// - Parameter trustedCA: certificates of authorities that are trusted beside the machine's, PEM.
     /// - Throws: `SettingError` for certificates that cannot be read.

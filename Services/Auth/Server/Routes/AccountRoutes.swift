@@ -9,6 +9,7 @@ import Wire
 struct AccountRoutes {
     let accounts: Accounts
     let credentials: CredentialVerifier
+    let callers: Callers
 
     func add(to routes: SuiteRoutes) {
         routes.open.post("auth/register", use: register)
@@ -22,7 +23,8 @@ struct AccountRoutes {
         let asking = try Credential(request.headers) == nil ? nil : try await credentials.identity(of: request.headers)
         var draft = try await request.decode(as: AccountDraft.self, context: context)
         if request.isForm { draft.leaveOutBlanks() }
-        return Reply(try await accounts.register(draft, by: asking?.user))
+        let caller = callers.caller(of: request, context)
+        return Reply(try await accounts.register(draft, by: asking?.user, from: caller))
     }
 
     func show(request: Request, context: UserContext) async throws -> Reply<Account> {

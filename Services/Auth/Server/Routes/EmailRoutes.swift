@@ -17,13 +17,14 @@ struct EmailRoutes {
 
     func change(request: Request, context: UserContext) async throws -> Reply<Done> {
         let draft = try await request.decode(as: EmailDraft.self, context: context)
-        try await addresses.change(draft, by: context.identity)
+        let caller = callers.caller(of: request, at: context.remoteAddress)
+        try await addresses.change(draft, by: context.identity, from: caller)
         return Reply(Done())
     }
 
     func verify(request: Request, context: SuiteContext) async throws -> Reply<Done> {
         let draft = try await request.decode(as: EmailVerification.self, context: context)
-        try await addresses.verify(draft, from: callers.caller(of: request, context))
+        try await addresses.verify(draft, by: context.identity, from: callers.caller(of: request, context))
         return Reply(Done())
     }
 

@@ -4,7 +4,7 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves `/internal`: what the other services ask of auth.
+/// The internal routes of auth: users, keys, sessions and revocations for services, and the operator's commands.
 struct NeighbourRoutes {
     let accounts: Accounts
     let keys: SigningKeys
@@ -15,17 +15,21 @@ struct NeighbourRoutes {
     let applications: Applications
 
     func add(to routes: SuiteRoutes) {
-        routes.neighbour.get("users", use: findUsers)
-        routes.neighbour.get("revocations", use: listRevocations)
-        routes.neighbour.get("sessions", use: findSessions)
-        routes.neighbour.get("application-keys", use: findApplicationKeys)
-        routes.neighbour.get("applications/{id}/push", use: showPushCredentials)
-        routes.neighbour.get("keys", use: showKeys)
-        routes.neighbour.post("keys/rotate", use: rotateKeys)
-        routes.neighbour.get("applications", use: listApplications)
-        routes.neighbour.get("administrators", use: listAdministrators)
-        routes.neighbour.post("administrators/grant", use: grantAdministration)
-        routes.neighbour.post("administrators/revoke", use: revokeAdministration)
+        routes.internalRoutes(from: [.conversations, .photos]).get("users", use: findUsers)
+        routes.internalRoutes(from: [.push]).get("applications/{id}/push", use: showPushCredentials)
+
+        let verifiers = routes.internalRoutes(from: .services.union([.gateway]))
+        verifiers.get("revocations", use: listRevocations)
+        verifiers.get("sessions", use: findSessions)
+        verifiers.get("application-keys", use: findApplicationKeys)
+
+        let operatorCommand = routes.internalRoutes(from: [.operatorCommand])
+        operatorCommand.get("keys", use: showKeys)
+        operatorCommand.post("keys/rotate", use: rotateKeys)
+        operatorCommand.get("applications", use: listApplications)
+        operatorCommand.get("administrators", use: listAdministrators)
+        operatorCommand.post("administrators/grant", use: grantAdministration)
+        operatorCommand.post("administrators/revoke", use: revokeAdministration)
     }
 
     func findUsers(request: Request, context: NeighbourContext) async throws -> Page<UserSummary> {
@@ -56,48 +60,33 @@ struct NeighbourRoutes {
     }
 
     func showPushCredentials(request: Request, context: NeighbourContext) async throws -> Response {
-        try context.require("push", to: "hand over notifications")
-        return try .secret(await pushSetups.credentials(of: context.path("id")))
+        try .secret(await pushSetups.credentials(of: context.path("id")))
     }
 
     func showKeys(request: Request, context: NeighbourContext) async throws -> Reply<KeyRotation> {
-        try context.requireOperator()
-        return Reply(try await keys.standing())
+        Reply(try await keys.standing())
     }
 
     func listApplications(request: Request, context: NeighbourContext) async throws -> Page<CustomerApplication> {
-        try context.requireOperator()
         // A cursor is its reader's own, and the operator is no user.
         let reader = User.ID(application: RoostApplication.id, user: "operator")
         return try await applications.list(by: reader, limit: request.limit(), cursor: request.query("cursor"))
     }
 
     func rotateKeys(request: Request, context: NeighbourContext) async throws -> Reply<KeyRotation> {
-        try context.requireOperator()
-        return Reply(try await keys.rotate())
+        Reply(try await keys.rotate())
     }
 
     func listAdministrators(request: Request, context: NeighbourContext) async throws -> Page<Administrator> {
-        try context.requireOperator()
-        return try await administrators.list()
+        try await administrators.list()
     }
 
     func grantAdministration(request: Request, context: NeighbourContext) async throws -> Reply<Administrator> {
-        try context.requireOperator()
-        return Reply(try await administrators.grant(request.decode(as: AdministratorName.self, context: context)))
+        Reply(try await administrators.grant(request.decode(as: AdministratorName.self, context: context)))
     }
 
     func revokeAdministration(request: Request, context: NeighbourContext) async throws -> Reply<Done> {
-        try context.requireOperator()
         try await administrators.revoke(request.decode(as: AdministratorName.self, context: context))
         return Reply(Done())
-    }
-}
-
-extension NeighbourContext {
-    fileprivate func require(_ service: String, to purpose: String) throws {
-        guard caller == service else {
-            throw APIError(.forbidden, "\(service)_only", "this is for the service \(service), to \(purpose)")
-        }
     }
 }

@@ -10,7 +10,7 @@ struct OAuthRoutes {
 
     func add(to routes: SuiteRoutes) {
         routes.open.post("oauth/revoke", use: revoke)
-        routes.service.post("oauth/introspect", use: introspect)
+        routes.standardRoutes(from: .services).post("oauth/introspect", use: introspect)
         routes.user.get("oauth/userinfo", use: showUser)
     }
 

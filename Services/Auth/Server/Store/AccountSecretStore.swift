@@ -49,10 +49,26 @@ struct AccountSecretStore {
         )
     }
 
+    /// Whether the verified address was verified by a person who also held the account.
+    func isEmailProven(_ id: UUID) async throws -> Bool {
+        try await db.first(
+            "SELECT user_id FROM accounts WHERE user_id = \(id) AND email_verified AND proven_email = email"
+        ) { _ in true } ?? false
+    }
+
+    func proveEmail(of id: UUID) async throws {
+        try await db.run("UPDATE accounts SET proven_email = email WHERE user_id = \(id) AND email_verified")
+    }
+
+    func removePassword(of id: UUID) async throws {
+        try await db.run("UPDATE accounts SET password_hash = NULL WHERE user_id = \(id)")
+    }
+
     /// Makes an address the account's own, by which it signs in from now on, and by no other; false if it is another's.
     ///
-    /// Whoever asks has made sure that the address is the account's holder's.
-    func verify(_ email: EmailAddress, of id: UUID) async throws -> Bool {
+    /// Whoever asks has made sure that the address is the account's holder's; `isProven` says whether the person who
+    /// verifies it holds the account too.
+    func verify(_ email: EmailAddress, of id: UUID, isProven: Bool) async throws -> Bool {
         try await db.run(
             """
             WITH taken AS (
@@ -67,7 +83,8 @@ struct AccountSecretStore {
                     AND position('@' IN sign_in_names.name) > 0
             )
             UPDATE accounts
-            SET email = \(email.text), email_verified = true
+            SET email = \(email.text), email_verified = true,
+                proven_email = CASE WHEN \(isProven) THEN \(email.text) END
             FROM taken
             WHERE accounts.user_id = taken.user_id
             """

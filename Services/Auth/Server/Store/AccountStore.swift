@@ -19,8 +19,8 @@ struct AccountStore {
     struct Secret: Sendable {
         var id: UUID
         var passwordHash: String?
-        /// Whether the device that asks has signed in to it before.
-        var isDeviceKnown: Bool
+        /// How the device that asks has signed in to it before; nil for a new device.
+        var knownDevice: KnownDevice?
     }
 
     /// - Throws: a 409 if the name is taken.
@@ -99,22 +99,27 @@ struct AccountStore {
         try await db.first("SELECT user_id FROM sign_in_names WHERE name = \(name)") { try $0.uuid("user_id") }
     }
 
-    /// What a login by this folded name needs; `device` is the hash of the asking device's id.
-    func secret(of name: String, askedBy device: Data?) async throws -> Secret? {
+    /// What a login by this folded name needs; `token` and `place` are the hashes that may show a known device.
+    func secret(of name: String, token: Data?, place: Data?) async throws -> Secret? {
         try await db.first(
             """
-            SELECT accounts.user_id, accounts.password_hash, known_devices.device IS NOT NULL AS is_device_known
+            SELECT accounts.user_id, accounts.password_hash,
+                by_token.device IS NOT NULL AS is_token_known, by_place.device IS NOT NULL AS is_place_known
             FROM sign_in_names
             JOIN accounts ON accounts.user_id = sign_in_names.user_id
-            LEFT JOIN known_devices
-                ON known_devices.user_id = accounts.user_id AND known_devices.device = \(device)
+            LEFT JOIN known_devices AS by_token
+                ON by_token.user_id = accounts.user_id AND by_token.device = \(token)
+            LEFT JOIN known_devices AS by_place
+                ON by_place.user_id = accounts.user_id AND by_place.device = \(place)
             WHERE sign_in_names.name = \(name)
             """
         ) { row in
-            Secret(
+            let byToken = try row.bool("is_token_known") ? token.map { KnownDevice.token($0) } : nil
+            let byPlace = try row.bool("is_place_known") ? place.map { KnownDevice.place($0) } : nil
+            return Secret(
                 id: try row.uuid("user_id"),
                 passwordHash: try row.optionalString("password_hash"),
-                isDeviceKnown: try row.bool("is_device_known")
+                knownDevice: byToken ?? byPlace
             )
         }
     }

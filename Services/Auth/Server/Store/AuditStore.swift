@@ -7,6 +7,11 @@ import Wire
 ///
 /// What is noted of an account that is not there, or is just going, is not noted: the same statement, and no error.
 struct AuditStore {
+    /// Entries of one frequent kind that an account keeps; the oldest go first, so that a flood of logins is bounded.
+    static let maximumOfKind = 1_000
+    /// The kinds that a client can cause without limit.
+    private static let frequent: Set<SecurityEvent.Kind> = [.signedIn, .signInFailed, .sessionEnded]
+
     let db: any PostgresExecutor
 
     /// What is noted of something that happened.
@@ -35,6 +40,24 @@ struct AuditStore {
             FROM accounts WHERE user_id = \(account) FOR KEY SHARE
             """
         )
+        // Without an account too, so that the time does not tell whether there is one.
+        try await forget(entry.kind, of: account)
+    }
+
+    /// Deletes the entries of a frequent kind beyond those that an account keeps.
+    private func forget(_ kind: SecurityEvent.Kind, of account: UUID?) async throws {
+        guard Self.frequent.contains(kind) else { return }
+        try await db.run(
+            """
+            DELETE FROM audit
+            WHERE user_id = \(account) AND kind = \(kind.rawValue) AND entry_id <= (
+                SELECT entry_id FROM audit
+                WHERE user_id = \(account) AND kind = \(kind.rawValue)
+                ORDER BY entry_id DESC
+                OFFSET \(Self.maximumOfKind) LIMIT 1
+            )
+            """
+        )
     }
 
     /// Notes the same of several sessions of Roost's own people.
@@ -50,6 +73,7 @@ struct AuditStore {
             FOR KEY SHARE OF accounts
             """
         )
+        for account in Set(sessions.map(\.account)) { try await forget(kind, of: account) }
     }
 
     /// A device is known by its id; one without an id by how it calls itself.

@@ -1,6 +1,7 @@
 import AuthAPI
 import Foundation
 import Postgres
+import ServiceHost
 import Wire
 
 /// The tables `departures` and `departure_services`.
@@ -39,7 +40,7 @@ struct DepartureStore {
         try await db.first(
             """
             SELECT departure_id, application_id, user_id, begun_at, round, next_round_at FROM departures
-            WHERE (next_round_at IS NULL OR next_round_at <= \(now))
+            WHERE (next_round_at IS NULL OR next_round_at <= \(now)) AND \(isDue: .departure, at: now)
                 AND NOT EXISTS (
                     SELECT FROM departure_services
                     WHERE departure_services.departure_id = departures.departure_id
@@ -115,6 +116,16 @@ struct DepartureStore {
             """
         )
     }
+}
+
+extension SetAsideKind {
+    /// A deleted user for whom the other services' answers are awaited.
+    static let departure = SetAsideKind(
+        "departure",
+        table: "departures",
+        key: ["departure_id": "uuid"],
+        dropping: .keep
+    )
 }
 
 extension DepartureStore.Record {

@@ -43,7 +43,9 @@ struct IdentityStore {
     }
 
     /// Notes a sign-in; a token of before is kept where there is no newer one.
-    func note(_ key: Key, email: String?, token: Sealer.Sealed?, at now: Date) async throws {
+    ///
+    /// - Returns: false if the identity was unlinked meanwhile.
+    func note(_ key: Key, email: String?, token: Sealer.Sealed?, at now: Date) async throws -> Bool {
         try await db.run(
             """
             UPDATE identities
@@ -52,7 +54,7 @@ struct IdentityStore {
                 sealing_key = COALESCE(\(token?.keyID), sealing_key)
             WHERE provider = \(key.provider) AND subject = \(key.subject)
             """
-        )
+        ) == 1
     }
 
     func list(of account: UUID) async throws -> [LinkedIdentity] {

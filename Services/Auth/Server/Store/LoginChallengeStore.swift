@@ -9,15 +9,24 @@ struct LoginChallengeStore {
     struct Record: Sendable {
         var account: UUID
         var device: String?
-        /// Whether the device has signed in to the account before.
-        var isDeviceKnown: Bool
+        /// How the device has signed in to the account before; nil for a new device.
+        var knownDevice: KnownDevice?
     }
 
-    func insert(_ hash: Data, of account: UUID, device: DeviceID?, until expiry: Date) async throws {
+    func insert(
+        _ hash: Data,
+        of account: UUID,
+        device: DeviceID?,
+        knownDevice: KnownDevice?,
+        until expiry: Date
+    ) async throws {
         try await db.run(
             """
-            INSERT INTO login_challenges (hash, user_id, device_id, expires_at)
-            VALUES (\(hash), \(account), \(device?.text), \(expiry))
+            INSERT INTO login_challenges (hash, user_id, device_id, known_device, has_device_token, expires_at)
+            VALUES (
+                \(hash), \(account), \(device?.text), \(knownDevice?.hash), \(knownDevice?.isToken ?? false),
+                \(expiry)
+            )
             """
         )
     }
@@ -26,19 +35,17 @@ struct LoginChallengeStore {
     func find(_ hash: Data, failuresBelow limit: Int, at now: Date) async throws -> Record? {
         try await db.first(
             """
-            SELECT challenge.user_id, challenge.device_id, EXISTS (
-                SELECT FROM known_devices
-                WHERE known_devices.user_id = challenge.user_id
-                    AND known_devices.device = sha256(convert_to(challenge.device_id, 'UTF8'))
-            ) AS is_device_known
-            FROM login_challenges AS challenge
+            SELECT user_id, device_id, known_device, has_device_token
+            FROM login_challenges
             WHERE hash = \(hash) AND expires_at > \(now) AND failures < \(limit)
             """
         ) { row in
-            Record(
+            let hash = try row.decode("known_device", as: Data?.self)
+            let isToken = try row.bool("has_device_token")
+            return Record(
                 account: try row.uuid("user_id"),
                 device: try row.optionalString("device_id"),
-                isDeviceKnown: try row.bool("is_device_known")
+                knownDevice: hash.map { isToken ? .token($0) : .place($0) }
             )
         }
     }

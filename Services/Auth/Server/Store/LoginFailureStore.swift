@@ -41,6 +41,22 @@ struct LoginFailureStore {
         )
     }
 
+    /// Counts one more in a bucket that has less than `limit` in its window.
+    ///
+    /// - Returns: false, with nothing written, where it is full.
+    func add(to bucket: Data, upTo limit: Int, windowsSince start: Date, now: Date) async throws -> Bool {
+        try await db.run(
+            """
+            INSERT INTO login_failures AS counted (bucket, failures, since)
+            VALUES (\(bucket), 1, \(now))
+            ON CONFLICT (bucket) DO UPDATE SET
+                failures = CASE WHEN counted.since > \(start) THEN counted.failures + 1 ELSE 1 END,
+                since = CASE WHEN counted.since > \(start) THEN counted.since ELSE excluded.since END
+            WHERE counted.since <= \(start) OR counted.failures < \(limit)
+            """
+        ) == 1
+    }
+
     func clear(_ bucket: Data) async throws {
         try await db.run("DELETE FROM login_failures WHERE bucket = \(bucket)")
     }

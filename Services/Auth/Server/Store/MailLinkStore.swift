@@ -5,22 +5,26 @@ import Postgres
 struct MailLinkStore {
     let db: any PostgresExecutor
 
-    func insert(_ link: MailLink, hash: Data, until expiry: Date) async throws {
+    /// Keeps a link as long as the mail that it is sent in has not been withdrawn.
+    func insert(_ link: MailLink, in mail: UUID, hash: Data, until expiry: Date) async throws {
         try await db.run(
             """
             INSERT INTO mail_links (hash, purpose, user_id, address, expires_at)
-            VALUES (\(hash), \(link.purpose.rawValue), \(link.account), \(link.address), \(expiry))
+            SELECT \(hash), \(link.purpose.rawValue), \(link.account), \(link.address), \(expiry)
+            FROM mails WHERE mail_id = \(mail)
+            FOR KEY SHARE
             """
         )
     }
 
-    func contains(_ hash: Data, for purpose: MailLink.Purpose, at now: Date) async throws -> Bool {
+    /// The account that a link is for; nil if the link is unknown, used or expired.
+    func account(of hash: Data, for purpose: MailLink.Purpose, at now: Date) async throws -> UUID? {
         try await db.first(
             """
-            SELECT hash FROM mail_links
+            SELECT user_id FROM mail_links
             WHERE hash = \(hash) AND purpose = \(purpose.rawValue) AND expires_at > \(now)
             """
-        ) { _ in true } ?? false
+        ) { try $0.uuid("user_id") }
     }
 
     /// Uses a link up; nil if it is none any more.

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import ServiceHost
 
 /// The table `mails`.
 struct MailStore {
@@ -26,27 +27,27 @@ struct MailStore {
         )
     }
 
-    /// Takes the mail that has waited longest, for so long that nobody else tries it meanwhile.
-    ///
-    /// One of a kind that this release does not know waits for the release that does.
-    func claim(at now: Date, until lease: Date) async throws -> Mail? {
-        try await db.first(
+    /// Claims the mail that has waited longest, until `lease`; nothing, or one that can be read or not.
+    func claim(at now: Date, until lease: Date) async throws -> (values: [Mail], unreadable: [FailedRow]) {
+        try await db.execute(
             """
             UPDATE mails SET due_at = \(lease), attempts = attempts + 1
             WHERE mail_id = (
                 SELECT mail_id FROM mails
-                WHERE due_at <= \(now) AND kind = ANY(\(Mail.Kind.allCases.map(\.rawValue)))
+                WHERE due_at <= \(now)
                 ORDER BY due_at
                 LIMIT 1
                 FOR UPDATE SKIP LOCKED
             )
             RETURNING mail_id, kind, address, user_id, created_at, attempts
             """
-        ) { row in
-            Mail(
+        ).decoded(key: { [try $0.uuid("mail_id").uuidString] }) { row in
+            guard let kind = Mail.Kind(rawValue: try row.string("kind")) else {
+                throw UnreadableRow("mails", "kind is unknown")
+            }
+            return Mail(
                 id: try row.uuid("mail_id"),
-                // Asked for above.
-                kind: Mail.Kind(rawValue: try row.string("kind")) ?? .verify,
+                kind: kind,
                 address: try row.string("address"),
                 account: try row.optionalUUID("user_id"),
                 createdAt: try row.date("created_at"),
@@ -59,7 +60,17 @@ struct MailStore {
         try await db.run("UPDATE mails SET due_at = \(date) WHERE mail_id = \(id)")
     }
 
+    /// Withdraws the mails of a kind that wait for an account.
+    func delete(_ kind: Mail.Kind, of account: UUID) async throws {
+        try await db.run("DELETE FROM mails WHERE user_id = \(account) AND kind = \(kind.rawValue)")
+    }
+
     func delete(_ id: UUID) async throws {
         try await db.run("DELETE FROM mails WHERE mail_id = \(id)")
     }
+}
+
+extension SetAsideKind {
+    /// A mail that is to be sent.
+    static let mail = SetAsideKind("mail", table: "mails", key: ["mail_id": "uuid"], due: "due_at")
 }

@@ -90,6 +90,10 @@ struct PasskeyStore {
         )
     }
 
+    func delete(of account: UUID) async throws -> Int {
+        try await db.run("DELETE FROM passkeys WHERE user_id = \(account)")
+    }
+
     /// What it was called; nil where it is not there, or another's.
     func delete(_ id: UUID, of account: UUID) async throws -> String? {
         try await db.first(

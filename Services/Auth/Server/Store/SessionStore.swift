@@ -140,6 +140,26 @@ struct SessionStore {
         ) { try $0.uuid("session_id") }
     }
 
+    /// Keeps others from opening sessions of a user until the transaction ends, and locks those beyond the `kept` most
+    /// recently used, at most `limit`.
+    func lockSurplus(of user: User.ID, keeping kept: Int, limit: Int) async throws -> [UUID] {
+        let name = "sessions of\n\(user.application)\n\(user.user)"
+        try await db.run("SELECT pg_advisory_xact_lock(hashtextextended(\(name), 0))")
+        return try await db.all(
+            """
+            SELECT session_id FROM sessions
+            WHERE session_id IN (
+                SELECT session_id FROM sessions
+                WHERE application = \(user.application) AND user_id = \(user.user)
+                ORDER BY last_seen_at DESC, session_id DESC
+                OFFSET \(kept) LIMIT \(limit)
+            )
+            ORDER BY session_id
+            FOR UPDATE
+            """
+        ) { try $0.uuid("session_id") }
+    }
+
     /// Locks some of the sessions that a key of an application has vouched for.
     func lock(openedBy key: String, of application: String, limit: Int) async throws -> [UUID] {
         try await db.all(

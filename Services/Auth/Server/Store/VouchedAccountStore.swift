@@ -38,7 +38,7 @@ struct VouchedAccountStore {
 
     /// Whose verified address it is.
     ///
-    /// The account is held as it is until the transaction ends.
+    /// The account is locked until the transaction ends.
     func holder(of email: EmailAddress) async throws -> UUID? {
         try await db.first(
             """
@@ -46,7 +46,7 @@ struct VouchedAccountStore {
             FROM sign_in_names
             JOIN accounts ON accounts.user_id = sign_in_names.user_id
             WHERE sign_in_names.name = \(email.folded) AND accounts.email_verified
-            FOR SHARE OF accounts
+            FOR NO KEY UPDATE OF accounts
             """
         ) { try $0.uuid("user_id") }
     }

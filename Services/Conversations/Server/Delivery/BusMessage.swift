@@ -53,7 +53,9 @@ enum BusMessage: Sendable, Equatable {
         } else if text == "started" {
             self = .started
         } else if text.utf8.first == UInt8(ascii: "{") {
-            guard let spoken = try? WireJSON.decode(Spoken.self, from: Array(text.utf8)) else { return nil }
+            guard let spoken = try? WireJSON.decode(Spoken.self, from: text.utf8, limits: .neighbour) else {
+                return nil
+            }
             let user = User.ID(application: spoken.application, user: spoken.user)
             if let conversation = spoken.typesIn {
                 self = .typing(Conversation.ID(conversation), user)

@@ -1,9 +1,9 @@
 import Foundation
+import Locks
 import Logging
 import Postgres
 import ServiceHost
 import ServiceLifecycle
-import Synchronization
 import Wire
 
 /// Keeps in the table of connected devices who has a socket at this instance, and finds out who came and who is away.
@@ -30,7 +30,7 @@ final class ConnectedDevices: Sendable {
     private let doorbell: Doorbell
     private let presences: Presences
     private let logger: Logger
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
@@ -78,7 +78,8 @@ final class ConnectedDevices: Sendable {
         }
         guard !wasHeld else { return }
         doorbell.publish(.started)
-        state.withLock { $0.changed.formUnion(connections.devices) }
+        let devices = connections.devices
+        state.withLock { $0.changed.formUnion(devices) }
         signal.yield()
     }
 

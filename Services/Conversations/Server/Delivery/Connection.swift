@@ -1,5 +1,5 @@
 import ConversationsAPI
-import Synchronization
+import Locks
 import Wire
 
 /// A socket that is signed in here: whose it is, and which device and session it came with.
@@ -13,10 +13,10 @@ final class Connection: Sendable {
     private let connections: Connections
     /// What was sent to conversations whose room it was not in yet, as those that it has just made: it may come in before
     /// that is told.
-    private let early = Mutex<[(conversation: Conversation.ID, draft: Room.Draft)]>([])
+    private let early = Lock<[(conversation: Conversation.ID, draft: Room.Draft)]>([])
     private static let earlyCapacity = 16
     /// What its user came into while it was being attached; nil: it is.
-    private let putOff = Mutex<[Arrival]?>([])
+    private let putOff = Lock<[Arrival]?>([])
 
     init(
         user: User.ID,

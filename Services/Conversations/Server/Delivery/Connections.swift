@@ -1,11 +1,11 @@
 import ConversationsAPI
+import Locks
 import Metrics
-import Synchronization
 import Wire
 
 /// Who is connected to this instance, and which conversations that opens here.
 ///
-/// The lock of this registry is never held while a room's is asked for; a room may ask for it.
+/// This registry's lock is never held while a room's is taken; a room may take it while it holds its own.
 final class Connections: Sendable {
     private struct State {
         var rooms: [Conversation.ID: Room] = [:]
@@ -22,7 +22,7 @@ final class Connections: Sendable {
     /// How many conversations are remembered while somebody is attached; past it, each that is opened is looked at.
     private static let heardCapacity = 10_000
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let connectionGauge = Gauge(label: "roost_conversations_connections")
     private let roomGauge = Gauge(label: "roost_conversations_open_rooms")
 
@@ -101,9 +101,11 @@ final class Connections: Sendable {
 
     /// The conversation's room, opened with `make` if need be; with the change that was heard of before it was.
     func open(_ conversation: Conversation.ID, _ make: () -> Room) -> (room: Room, heard: Int64?) {
-        state.withLock { state in
+        if let room = room(conversation) { return (room, nil) }
+        let room = make()
+        return state.withLock { state in
+            // Another thread may have opened it meanwhile.
             if let room = state.rooms[conversation] { return (room, nil) }
-            let room = make()
             state.rooms[conversation] = room
             roomGauge.record(state.rooms.count)
             guard let heard = state.heard else { return (room, Room.look) }
@@ -134,7 +136,7 @@ final class Connections: Sendable {
     var conversations: [Conversation.ID] { state.withLock { Array($0.rooms.keys) } }
 
     /// So many of the open rooms at most; with where the last time ended, all of them in turn.
-    func openRooms(limit: Int, from start: borrowing Mutex<Int>) -> [Room] {
+    func openRooms(limit: Int, from start: borrowing Lock<Int>) -> [Room] {
         let rooms = state.withLock { $0.rooms }
         guard rooms.count > limit else { return Array(rooms.values) }
         let first = start.withLock { start in

@@ -1,7 +1,7 @@
 import ConversationsAPI
+import Locks
 import Logging
 import Postgres
-import Synchronization
 import Wire
 
 /// The arrivals of the last seconds that were dealt with.
@@ -12,7 +12,7 @@ final class RecentArrivals: Sendable {
     static let seconds = 15.0
     static let limit = 1_000
 
-    private let known = Mutex<[Int64: ContinuousClock.Instant]>([:])
+    private let known = Lock<[Int64: ContinuousClock.Instant]>([:])
 
     var ids: [Int64] { known.withLock { Array($0.keys) } }
 

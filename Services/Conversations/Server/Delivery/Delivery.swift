@@ -1,10 +1,11 @@
 import ConversationsAPI
 import EventBus
+import Locks
 import Logging
 import Metrics
 import Postgres
+import ServiceHost
 import ServiceLifecycle
-import Synchronization
 import Wire
 
 /// Tells whoever is connected to this instance what happens in his conversations: each event once, in order, without a
@@ -28,7 +29,7 @@ final class Delivery: Service {
     let hasEnded: @Sendable (_ session: String) -> Bool
     let typing = Throttle<Typing>(pause: .seconds(3))
     let arrivals = RecentArrivals()
-    let sweepStart = Mutex(0)
+    let sweepStart = Lock(0)
     let late = Counter(label: "roost_conversations_swept_rooms_total")
     let missed = Counter(label: "roost_conversations_doorbells_missed_total")
 
@@ -37,6 +38,7 @@ final class Delivery: Service {
     ///   - bus: the doorbell, between instances of this service.
     ///   - rooms: the sockets.
     ///   - links: signs the links of files that are told of.
+    ///   - setAside: notes messages that cannot be read.
     ///   - logger: hears what goes wrong.
     ///   - hasEnded: whether a session is over, of which `end(session:)` is told after that.
     ///   - instance: what this instance is called in the table of those that run.
@@ -45,6 +47,7 @@ final class Delivery: Service {
         bus: any EventBus,
         rooms: any DeliveryRooms,
         links: FileLinks,
+        setAside: SetAside,
         logger: Logger,
         hasEnded: @escaping @Sendable (_ session: String) -> Bool,
         instance: String = Base64URL.random(bytes: 9)
@@ -61,6 +64,7 @@ final class Delivery: Service {
             tellings: Tellings(links: links, logger: logger),
             rooms: rooms,
             connections: connections,
+            setAside: setAside,
             logger: logger
         )
         doorbell = Doorbell(connections: connections, queue: queue, bus: bus)

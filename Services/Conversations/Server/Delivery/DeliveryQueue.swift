@@ -1,7 +1,9 @@
 import ConversationsAPI
 import DequeModule
+import Locks
 import Logging
 import Metrics
+import ServiceHost
 import Synchronization
 import Wire
 
@@ -14,6 +16,8 @@ final class DeliveryQueue: Sendable {
         var rooms: Deque<Room> = []
         var workers = 0
         var isStopped = false
+        /// How often in a row the news of a conversation could not be read.
+        var failures: [Conversation.ID: Int] = [:]
     }
 
     /// Readings at once, and rooms in one.
@@ -24,8 +28,9 @@ final class DeliveryQueue: Sendable {
     private let tellings: Tellings
     private let rooms: any DeliveryRooms
     private let connections: Connections
+    private let setAside: SetAside
     private let logger: Logger
-    private let state = Mutex(State())
+    private let state = Lock(State())
     let readings = Atomic<Int>(0)
     private let told = Counter(label: "roost_conversations_told_events_total")
     private let reads = Counter(label: "roost_conversations_delivery_reads_total")
@@ -36,12 +41,14 @@ final class DeliveryQueue: Sendable {
         tellings: Tellings,
         rooms: any DeliveryRooms,
         connections: Connections,
+        setAside: SetAside,
         logger: Logger
     ) {
         self.store = store
         self.tellings = tellings
         self.rooms = rooms
         self.connections = connections
+        self.setAside = setAside
         self.logger = logger
     }
 
@@ -101,20 +108,76 @@ final class DeliveryQueue: Sendable {
             for room in batch { for visit in room.takeVisits() { await visit(true) } }
             let rooms = batch.filter(tellWritten)
             guard !rooms.isEmpty else { continue }
-            do {
-                reads.increment()
-                readings.add(1, ordering: .relaxed)
-                for (room, news) in try await read(rooms) { tell(news, in: room) }
+            let waiting = await deliver(rooms)
+            guard !waiting.isEmpty else {
                 pause = .milliseconds(20)
-            } catch {
-                failures.increment()
-                logger.warning("news could not be read", metadata: ["error": "\(error)", "rooms": "\(rooms.count)"])
-                // The record is away, and nothing of it is lost: the rooms wait.
-                try? await ContinuousClock().sleep(for: pause)
-                pause = min(pause * 2, .seconds(1))
-                for room in rooms { room.fail() }
-                putBack(rooms)
+                continue
             }
+            // Nothing is lost: the rooms wait for the database.
+            try? await ContinuousClock().sleep(for: pause)
+            pause = min(pause * 2, .seconds(1))
+            for room in waiting { room.fail() }
+            putBack(waiting)
+        }
+    }
+
+    /// Reads news and sends it; returns the rooms that could not be read since the database is unavailable.
+    ///
+    /// Where one of several rooms may be the reason of a failure, each is read by itself. A room that fails alone is read
+    /// again later, and no other room waits for it.
+    private func deliver(_ rooms: [Room]) async -> [Room] {
+        do {
+            reads.increment()
+            readings.add(1, ordering: .relaxed)
+            let found = try await read(rooms)
+            forgetFailures(of: rooms.filter { found.failures[$0.conversation] == nil })
+            for room in rooms {
+                if let error = found.failures[room.conversation] {
+                    delay(room, error)
+                } else {
+                    tell(found.news[room.conversation], in: room)
+                }
+            }
+            // Without the note the messages are left out all the same.
+            try? await setAside.failed(found.unreadable, of: .message)
+            return []
+        } catch {
+            let isOfRoom = FailedRow([], error) != nil
+            if isOfRoom, rooms.count == 1 {
+                delay(rooms[0], error)
+                return []
+            }
+            failures.increment()
+            logger.warning("news could not be read", metadata: ["error": "\(error)", "rooms": "\(rooms.count)"])
+            guard isOfRoom else { return rooms }
+            var waiting: [Room] = []
+            for room in rooms { waiting += await deliver([room]) }
+            return waiting
+        }
+    }
+
+    /// Has a room read again after 20 ms, then twice as long each time, at most 5 s.
+    private func delay(_ room: Room, _ error: any Error) {
+        failures.increment()
+        let count = state.withLock { state in
+            state.failures[room.conversation, default: 0] += 1
+            return state.failures[room.conversation] ?? 1
+        }
+        logger.warning(
+            "news of a conversation could not be read",
+            metadata: ["conversation": "\(room.conversation)", "error": "\(error)", "attempts": "\(count)"]
+        )
+        Task.detached {
+            try? await ContinuousClock().sleep(for: .milliseconds(min(20 << min(count - 1, 8), 5_000)))
+            room.fail()
+            self.add([room])
+        }
+    }
+
+    private func forgetFailures(of rooms: [Room]) {
+        state.withLock { state in
+            guard !state.failures.isEmpty else { return }
+            for room in rooms { state.failures[room.conversation] = nil }
         }
     }
 
@@ -140,18 +203,19 @@ final class DeliveryQueue: Sendable {
         return mustRead
     }
 
-    /// All of it before any is told; nil: the conversation is nobody's any more.
-    private func read(_ rooms: [Room]) async throws -> [(Room, RoomNews?)] {
+    /// All of it before any is sent; a conversation without news or failure is gone.
+    private func read(_ rooms: [Room]) async throws -> ReadNews {
         let places = rooms.map(\.told)
         var found = try await store.news(zip(rooms, places).map { ($0.conversation, $1.change) })
         for (room, place) in zip(rooms, places) {
-            guard let news = found[room.conversation] else { continue }
+            guard let news = found.news[room.conversation] else { continue }
             let missing = news.missing(after: place.seq)
             guard !missing.isEmpty else { continue }
             let more = try await store.messages(missing, in: room.conversation, news.marks)
-            found[room.conversation]?.messages += more
+            found.news[room.conversation]?.messages += more.values
+            found.unreadable += more.unreadable
         }
-        return rooms.map { ($0, found[$0.conversation]) }
+        return found
     }
 
     private func tell(_ news: RoomNews?, in room: Room) {

@@ -1,6 +1,6 @@
 import ConversationsAPI
 import EventBus
-import Synchronization
+import Locks
 import Wire
 
 /// Says that there is something new, once it is committed: here at once, and to the other instances over the bus.
@@ -11,7 +11,7 @@ final class Doorbell: Sendable {
     private let queue: DeliveryQueue
     private let bus: any EventBus
     /// Whether there is another instance to be rung for; and how often one was heard of.
-    private let others = Mutex((areThere: true, heard: 0))
+    private let others = Lock((areThere: true, heard: 0))
     /// Somebody came into a conversation, here or elsewhere: looked for by one task, so that nobody is let in twice.
     private let hasArrived: AsyncStream<Void>.Continuation
     let arrivals: AsyncStream<Void>

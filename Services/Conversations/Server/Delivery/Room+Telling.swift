@@ -1,6 +1,6 @@
 import ConversationsAPI
+import Locks
 import NIOCore
-import Synchronization
 import Wire
 
 /// What has been encoded and is to be told now.
@@ -45,7 +45,7 @@ extension Room {
         to rooms: any DeliveryRooms,
         _ connections: Connections
     ) {
-        state.withLock { state in
+        update { state in
             for telling in tellings {
                 guard !state.isClosed else { return }
                 tell(telling, &state, to: rooms, connections)
@@ -67,7 +67,7 @@ extension Room {
         }
         let origin = telling.draft.flatMap { state.origins.removeValue(forKey: $0) }
         if let event = telling.event {
-            rooms.emit(event, to: conversation, except: origin.map { [$0.socket] } ?? [])
+            state.effects.append(.emit(event, to: rooms, except: origin))
         }
         state.change = max(state.change, telling.change)
         if let seq = telling.seq { state.seq = max(state.seq, seq) }

@@ -1,6 +1,6 @@
 import ConversationsAPI
 import DequeModule
-import Synchronization
+import Locks
 import Wire
 
 /// A conversation that somebody connected here is in: how far it has been told, and to whom.
@@ -48,6 +48,17 @@ final class Room: Sendable {
         var visits: [@Sendable (_ isHeld: Bool) async -> Void] = []
         /// Through which socket a draft came, that its message is not told to.
         var origins: [Draft: Connection] = [:]
+        /// What follows from the changes above, in their order, and is not done yet.
+        var effects: [Effect] = []
+        /// A thread is at the effects, and does those that are added meanwhile as well.
+        var isActing = false
+    }
+
+    /// What is done to sockets once the lock is released.
+    enum Effect: Sendable {
+        case join(Connection)
+        case leave(Connection)
+        case emit(DeliveryEvent, to: any DeliveryRooms, except: Connection?)
     }
 
     enum Joining {
@@ -63,13 +74,13 @@ final class Room: Sendable {
 
     let conversation: Conversation.ID
     let application: String
-    let state: Mutex<State>
+    let state: Lock<State>
 
     /// A room that has told everything up to a change, the messages up to a `seq` among it.
     init(_ conversation: Conversation.ID, of application: String, change: Int64, seq: Int64) {
         self.conversation = conversation
         self.application = application
-        state = Mutex(State(change: change, seq: seq))
+        state = Lock(State(change: change, seq: seq))
     }
 
     var change: Int64 { state.withLock { $0.change } }
@@ -126,7 +137,7 @@ final class Room: Sendable {
 
     /// Lets connections in that know all up to `change`, as members at that moment; all of them between two events.
     func join(_ arriving: [Connection], knowing change: Int64, _ connections: Connections) -> Joining {
-        state.withLock { state in
+        update { state in
             guard !state.isClosed else { return .isClosed }
             guard state.change <= change else { return .isAhead }
             for connection in arriving { admit(connection, &state, connections) }
@@ -137,14 +148,49 @@ final class Room: Sendable {
     }
 
     func leave(_ connection: Connection, _ connections: Connections) {
-        state.withLock { expel(connection, &$0, connections) }
+        update { expel(connection, &$0, connections) }
     }
 
     /// Everybody out: the conversation is gone.
     func close(_ connections: Connections) {
-        state.withLock { state in
+        update { state in
             for connection in state.connections { expel(connection, &state, connections) }
             finish(&state, connections)
+        }
+    }
+
+    /// Changes the state, and then does what follows from that without the lock: a socket's event loop may come back
+    /// to this room or go on to another one.
+    ///
+    /// Effects are done in the order of the changes, by one thread at a time. Where another thread is at them, this
+    /// returns at once and that thread does these too.
+    func update<Result>(_ body: (inout State) -> Result) -> Result {
+        let result = state.withLock { body(&$0) }
+        var isActing = false
+        while let effects = takeEffects(&isActing) { act(effects) }
+        return result
+    }
+
+    /// Nil where this thread has nothing to do, or nothing more.
+    private func takeEffects(_ isActing: inout Bool) -> [Effect]? {
+        state.withLock { state in
+            guard isActing || !state.isActing else { return nil }
+            let effects = state.effects
+            state.effects = []
+            isActing = !effects.isEmpty
+            state.isActing = isActing
+            return isActing ? effects : nil
+        }
+    }
+
+    private func act(_ effects: [Effect]) {
+        for effect in effects {
+            switch effect {
+            case .join(let connection): connection.socket.join(conversation)
+            case .leave(let connection): connection.socket.leave(conversation)
+            case .emit(let event, let rooms, let origin):
+                rooms.emit(event, to: conversation, except: origin.map { [$0.socket] } ?? [])
+            }
         }
     }
 
@@ -153,14 +199,14 @@ final class Room: Sendable {
         guard !state.connections.contains(connection), connections.note(connection, in: conversation) else { return }
         state.connections.insert(connection)
         for draft in connection.takeEarly(conversation) { state.origins[draft] = connection }
-        connection.socket.join(conversation)
+        state.effects.append(.join(connection))
     }
 
     /// Under the room's lock; the last one closes the room.
     func expel(_ connection: Connection, _ state: inout State, _ connections: Connections) {
         guard state.connections.remove(connection) != nil else { return }
         connections.note(connection, notIn: conversation)
-        connection.socket.leave(conversation)
+        state.effects.append(.leave(connection))
         state.origins = state.origins.filter { $0.value !== connection }
         if state.connections.isEmpty { finish(&state, connections) }
     }

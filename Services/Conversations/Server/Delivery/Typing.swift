@@ -1,6 +1,6 @@
 import ConversationsAPI
+import Locks
 import NIOCore
-import Synchronization
 import Wire
 
 /// Somebody writes in a conversation.
@@ -30,7 +30,7 @@ final class Throttle<Key: Hashable & Sendable>: Sendable {
     private let pause: Duration
     private let capacity: Int
     private let now: @Sendable () -> ContinuousClock.Instant
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     init(
         pause: Duration,
@@ -40,7 +40,7 @@ final class Throttle<Key: Hashable & Sendable>: Sendable {
         self.pause = pause
         self.capacity = capacity
         self.now = now
-        state = Mutex(State(turnedAt: now()))
+        state = Lock(State(turnedAt: now()))
     }
 
     /// Whether it passed a moment ago.

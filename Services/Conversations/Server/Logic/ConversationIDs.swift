@@ -1,6 +1,6 @@
 import ConversationsAPI
+import Locks
 import Postgres
-import Synchronization
 import Wire
 
 /// Finds conversations by their ids, as diuit's clients name them.
@@ -55,7 +55,7 @@ private final class KnownTokens: Sendable {
     }
 
     private static let capacity = 50_000
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     subscript(id: Conversation.ID, application: String) -> ConversationToken? {
         get {

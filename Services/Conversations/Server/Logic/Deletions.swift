@@ -1,22 +1,26 @@
 import ConversationsAPI
+import Foundation
 import Postgres
+import ServiceHost
 import Wire
 
 /// What deleted conversations left, removed a little at a time however much it is.
 struct Deletions: Sendable {
-    let database: PostgresPool
+    let setAside: SetAside
+    let now: @Sendable () -> Date
     var batch = 5_000
 
-    /// Until nothing is left that nobody else is at.
+    /// Until nothing is left that no other instance is at.
+    ///
+    /// A conversation that cannot be removed delays no other.
     func clear() async throws {
-        var hasMore = true
-        while hasMore {
-            hasMore = try await database.transaction { db in
-                let store = DeletionStore(db: db)
-                guard let conversation = try await store.next() else { return false }
-                if try await !store.removeSome(of: conversation, limit: batch) { try await store.delete(conversation) }
-                return true
-            }
+        try await setAside.drain(
+            .deletion,
+            key: { ["\($0.rawValue)"] },
+            next: { try await DeletionStore(db: $0).next(at: now()) }
+        ) { conversation, db in
+            let store = DeletionStore(db: db)
+            if try await !store.removeSome(of: conversation, limit: batch) { try await store.delete(conversation) }
         }
     }
 }

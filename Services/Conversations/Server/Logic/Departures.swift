@@ -12,6 +12,8 @@ import Wire
 /// has to be alone with it.
 struct Departures: Sendable {
     let database: PostgresPool
+    let setAside: SetAside
+    let now: @Sendable () -> Date
     var doorbell: Doorbell?
     /// Conversations that are looked at in one statement, and messages that are changed in one.
     var batch = 1_000
@@ -28,22 +30,18 @@ struct Departures: Sendable {
 
     /// Until nobody is left whom there is something to be done about.
     ///
-    /// Whoever cannot be taken out of something keeps nobody else from going; it is tried again the next time.
+    /// A departure that fails delays no other; it is tried again later.
     func clear() async throws {
         let store = DepartureStore(db: database)
-        var failure: (id: Int64, error: any Error)?
-        while let departure = try await store.next(after: failure?.id ?? 0) {
-            do {
+        while let departure = try await store.next(at: now()) {
+            try await setAside.each([departure], of: .departure, key: { ["\($0.id)"] }) { departure in
                 if departure.conversations.isEmpty {
                     try await search(departure)
                 } else {
                     for conversation in departure.conversations { try await leave(conversation, departure) }
                 }
-            } catch {
-                failure = (departure.id, error)
             }
         }
-        if let failure { throw failure.error }
     }
 
     /// Looks for what he has left in conversations that he was in no more.

@@ -1,5 +1,6 @@
 import ConversationsAPI
 import Foundation
+import ServiceHost
 import Wire
 
 /// What a label, a `meta`, a white list and a message may be.
@@ -27,12 +28,7 @@ enum DraftRules {
         case .object:
             let compact = try meta?.compact() ?? Data()
             guard compact.count <= maximumMeta else {
-                throw APIError(
-                    .tooLarge,
-                    "\(field)_too_long",
-                    "\"\(field)\" may have \(maximumMeta) bytes of compact JSON",
-                    field: field
-                )
+                throw APIError.fieldTooLong(field, limit: maximumMeta)
             }
             return String(decoding: compact, as: UTF8.self)
         default:
@@ -84,6 +80,7 @@ enum DraftRules {
 
     static func clientMessageID(_ id: String?) throws -> String {
         guard let id else { return ClientMessageID.new() }
+        IdempotentRequest.findsWhatItMade()
         guard !id.isEmpty else { throw APIError.missing("clientMessageId") }
         guard !id.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
             throw APIError.invalid("clientMessageId", "\"clientMessageId\" may not contain control characters")
@@ -93,7 +90,8 @@ enum DraftRules {
 
     /// One emoji as Unicode has them (UTS #51): a symbol, a flag, a keycap, or several joined to one.
     static func emoji(_ text: String) throws -> String {
-        let text = text.precomposedStringWithCanonicalMapping
+        // The length first: normalising a long text may take the square of it.
+        let text = text.utf8.count <= 256 ? text.precomposedStringWithCanonicalMapping : ""
         guard text.utf8.count <= 64, text.count == 1, let character = text.first, character.isOneEmoji else {
             throw APIError.invalid("emoji", "\"emoji\" must be one emoji")
         }
@@ -129,6 +127,17 @@ enum DraftRules {
         }
         return text
     }
+}
+
+extension JSONLimits {
+    private static let fields = ["meta": DraftRules.maximumMeta, "pushPayload": DraftRules.maximumMeta]
+
+    /// A request with `meta`, whose size is checked before it is decoded.
+    static let withMeta = body.limiting(fields)
+    /// A message's text, a white list, or a list of members, beside `meta`.
+    static let largeWithMeta = large.limiting(fields)
+    /// A message with a file as base64: each slash may be escaped, and lines end now and then.
+    static let withFile = JSONLimits(bytes: 8_388_608, values: 10_000, depth: 16).limiting(fields)
 }
 
 extension Character {

@@ -1,6 +1,6 @@
 import AuthAPI
 import Foundation
-import Synchronization
+import Locks
 import Wire
 
 /// Tells whether userIds that a request names are somebody's.
@@ -53,7 +53,7 @@ private final class KnownAccounts: Sendable {
     }
 
     private static let capacity = 10_000
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func missing(among users: [String]) -> [String] {
         state.withLock { state in users.filter { !state.young.contains($0) && !state.old.contains($0) } }

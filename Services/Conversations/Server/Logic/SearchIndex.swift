@@ -1,7 +1,7 @@
 import ConversationsAPI
 import Foundation
+import Locks
 import Postgres
-import Synchronization
 import Wire
 
 /// Brings into the index what was said, edited and deleted: behind those who write, and a little at a time, so that it
@@ -37,13 +37,13 @@ final class SearchIndex: Sendable {
     /// In seconds, from the end of a walk to the next.
     private let rest: TimeInterval
     private let now: @Sendable () -> Date
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     init(database: PostgresPool, rest: TimeInterval = 300, now: @escaping @Sendable () -> Date) {
         self.database = database
         self.rest = rest
         self.now = now
-        state = Mutex(State(nextWalk: now()))
+        state = Lock(State(nextWalk: now()))
     }
 
     /// What a lane has written.

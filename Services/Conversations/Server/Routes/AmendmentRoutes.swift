@@ -15,7 +15,7 @@ struct AmendmentRoutes {
     }
 
     func edit(request: Request, context: UserContext) async throws -> MessageReply {
-        let changes = try await request.decode(as: MessageChanges.self, context: context)
+        let changes = try await request.decode(as: MessageChanges.self, limits: .largeWithMeta, context: context)
         let (message, token) = (try context.message(), try context.conversation())
         return MessageReply(try await messages.edit(message, in: token, to: changes, by: context.user))
     }

@@ -11,8 +11,9 @@ struct BlockRoutes {
         routes.user.get("blocks", use: list)
         routes.user.put("blocks/:userId", use: add)
         routes.user.delete("blocks/:userId", use: remove)
-        routes.neighbour.get("blocks", use: listKeptApart)
-        routes.neighbour.get("blocks/list", use: listAll)
+        let photos = routes.internalRoutes(from: [.photos])
+        photos.get("blocks", use: listKeptApart)
+        photos.get("blocks/list", use: listAll)
     }
 
     func list(request: Request, context: UserContext) async throws -> Page<Block> {

@@ -21,7 +21,7 @@ struct ConversationRoutes {
     }
 
     func create(request: Request, context: UserContext) async throws -> Reply<Conversation> {
-        let draft = try await request.decode(as: ConversationDraft.self, context: context)
+        let draft = try await request.decode(as: ConversationDraft.self, limits: .largeWithMeta, context: context)
         return Reply(try await conversations.create(draft, by: context.user))
     }
 
@@ -47,7 +47,7 @@ struct ConversationRoutes {
     }
 
     func replaceMeta(request: Request, context: UserContext) async throws -> Reply<Conversation> {
-        let meta = try await request.decode(as: MetaReplacement.self, context: context).meta
+        let meta = try await request.decode(as: MetaReplacement.self, limits: .withMeta, context: context).meta
         return Reply(try await conversations.replaceMeta(context.conversation(), with: meta, by: context.user))
     }
 
@@ -60,7 +60,7 @@ struct ConversationRoutes {
     }
 
     func replaceWhiteList(request: Request, context: UserContext) async throws -> Reply<Conversation> {
-        let list = try await request.decode(as: WhiteListReplacement.self, context: context).whiteList
+        let list = try await request.decode(as: WhiteListReplacement.self, limits: .large, context: context).whiteList
         return Reply(try await conversations.replaceWhiteList(context.conversation(), with: list, by: context.user))
     }
 }

@@ -18,7 +18,7 @@ struct MessageEvents: Sendable {
 
     func create(call: SocketCall) async throws -> SocketAnswer {
         try await files.reading(call.size, of: call.user) {
-            let request = try call.decode(as: InChat<MessageDraft>.self)
+            let request = try call.decode(as: InChat<MessageDraft>.self, limits: .withFile)
             return try await ids.use(request.chatId, of: call.user) { token in
                 let connection = call.caller.connection
                 return try SocketAnswer(
@@ -30,7 +30,7 @@ struct MessageEvents: Sendable {
 
     func sendDirect(call: SocketCall) async throws -> SocketAnswer {
         try await files.reading(call.size, of: call.user) {
-            let request = try call.decode(as: DirectMessageDraft.self)
+            let request = try call.decode(as: DirectMessageDraft.self, limits: .withFile)
             let connection = call.caller.connection
             return try SocketAnswer(
                 try await directs.say(request.draft, to: request.userId, by: call.user, through: connection)

@@ -12,15 +12,22 @@ struct SocketCall: Sendable {
     var size: Int { payload?.readableBytes ?? 0 }
 
     /// What the request says; nothing is as an empty object.
-    func decode<Payload: Decodable>(as type: Payload.Type = Payload.self) throws -> Payload {
-        try Self.decode(type, from: payload)
+    func decode<Payload: Decodable>(
+        as type: Payload.Type = Payload.self,
+        limits: JSONLimits = .largeWithMeta
+    ) throws -> Payload {
+        try Self.decode(type, from: payload, limits: limits)
     }
 
-    static func decode<Payload: Decodable>(_ type: Payload.Type, from payload: ByteBuffer?) throws -> Payload {
+    static func decode<Payload: Decodable>(
+        _ type: Payload.Type,
+        from payload: ByteBuffer?,
+        limits: JSONLimits
+    ) throws -> Payload {
         guard let payload, payload.readableBytesView != Self.null else {
-            return try WireJSON.decode(type, from: Array("{}".utf8))
+            return try WireJSON.decode(type, from: JSONValue.object([:]))
         }
-        return try WireJSON.decode(type, from: payload.readableBytesView)
+        return try WireJSON.decode(type, from: payload.readableBytesView, limits: limits)
     }
 
     private static let null = ByteBuffer(string: "null").readableBytesView

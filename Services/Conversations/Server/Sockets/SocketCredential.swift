@@ -18,7 +18,7 @@ extension SocketCredential {
     ///
     /// - Throws: `invalid` for a payload that says something else, `forbidden` for fields that do.
     init?(_ handshake: SocketHandshake) throws {
-        let payload = try SocketCall.decode(ConnectPayload.self, from: handshake.auth)
+        let payload = try SocketCall.decode(ConnectPayload.self, from: handshake.auth, limits: .handshake)
         if let token = payload.token {
             self.token = token
             last = try payload.places()
@@ -52,6 +52,11 @@ private struct ConnectPayload: Decodable {
         }
         return places
     }
+}
+
+extension JSONLimits {
+    /// The handshake is decoded on the event loop: as many conversations as 64 kB can name, in an object in an object.
+    fileprivate static let handshake = JSONLimits(bytes: 65_536, values: 10_000, depth: 4)
 }
 
 /// The payload of `authenticate`.

@@ -99,7 +99,7 @@ struct SocketFront: Sendable {
     }
 
     private func authenticate(_ event: SocketEvent, _ socket: Socket, _ seat: SocketSeat) async throws -> SocketAnswer {
-        let token = try SocketCall.decode(Authentication.self, from: event.arguments[0]).authToken
+        let token = try SocketCall.decode(Authentication.self, from: event.arguments[0], limits: .open).authToken
         let arrival = try await signIns.recognise(SocketCredential(token: token))
         try await signIns.enter(arrival, socket, seat)
         return try SocketAnswer(arrival.device)

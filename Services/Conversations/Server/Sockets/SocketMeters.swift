@@ -1,3 +1,4 @@
+import Locks
 import Metrics
 import NIOCore
 import Synchronization
@@ -12,7 +13,7 @@ final class SocketMeters: Sendable {
     private let open = Atomic<Int>(0)
     private let gauge = Gauge(label: "roost_conversations_sockets")
     private let durations = Metrics.Timer(label: "roost_conversations_socket_request_seconds")
-    private let requests = Mutex<[Key: Counter]>([:])
+    private let requests = Lock<[Key: Counter]>([:])
 
     func opened() { gauge.record(open.add(1, ordering: .relaxed).newValue) }
 

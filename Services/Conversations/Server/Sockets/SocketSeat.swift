@@ -1,6 +1,6 @@
+import Locks
 import NIOCore
 import SocketIO
-import Synchronization
 import Wire
 
 /// What is kept with a socket: who has signed in by it, how often it asks, and what ends it.
@@ -23,7 +23,7 @@ final class SocketSeat: Sendable {
         var restedAt = NIODeadline.uptimeNanoseconds(0)
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     var caller: SocketCaller? {
         state.withLock { state in if case .seated(let caller) = state.occupant { caller } else { nil } }

@@ -1,10 +1,10 @@
-import Synchronization
+import Locks
 import Wire
 
 /// How many sockets each user has at this instance.
 final class SocketSlots: Sendable {
     private let capacity: Int
-    private let taken = Mutex<[User.ID: Int]>([:])
+    private let taken = Lock<[User.ID: Int]>([:])
 
     init(ofUser capacity: Int) {
         self.capacity = capacity

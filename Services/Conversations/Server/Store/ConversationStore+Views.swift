@@ -132,7 +132,7 @@ extension Conversation {
         let id: Conversation.ID = try row.decode("conversation_id")
         let isSmall = try row.int("member_count") <= ConversationStore<PostgresReads>.readsLimit
         let readers: [String]? = isSmall ? try row.decodeIfPresent("readers") ?? [] : nil
-        let lastMessage = try MessageRow(row).map { try $0.message(in: id) { _ in readers } }
+        let lastMessage = try MessageRow(row).map { $0.message(in: id) { _ in readers } }
         let members: [String]? = try row.decodeIfPresent("members")
         let hasMembers = try members != nil || row.int("member_count") == 0
         self.init(

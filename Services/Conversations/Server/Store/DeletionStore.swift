@@ -1,5 +1,7 @@
 import ConversationsAPI
+import Foundation
 import Postgres
+import ServiceHost
 import Wire
 
 /// The table `deletions`: conversations that are gone for everybody, and whose messages go little by little.
@@ -23,9 +25,12 @@ struct DeletionStore<Executor: PostgresExecutor> {
     }
 
     /// One that nobody else is at, locked until the transaction ends.
-    func next() async throws -> Conversation.ID? {
+    func next(at now: Date) async throws -> Conversation.ID? {
         try await db.first(
-            "SELECT conversation_id FROM deletions ORDER BY conversation_id LIMIT 1 FOR UPDATE SKIP LOCKED",
+            """
+            SELECT conversation_id FROM deletions WHERE \(isDue: .deletion, at: now)
+            ORDER BY conversation_id LIMIT 1 FOR UPDATE SKIP LOCKED
+            """,
             as: { try $0.decode("conversation_id") }
         )
     }
@@ -49,4 +54,14 @@ struct DeletionStore<Executor: PostgresExecutor> {
     func delete(_ conversation: Conversation.ID) async throws {
         try await db.run("DELETE FROM deletions WHERE conversation_id = \(conversation)")
     }
+}
+
+extension SetAsideKind {
+    /// A deleted conversation whose messages are to be removed.
+    static let deletion = SetAsideKind(
+        "deletion",
+        table: "deletions",
+        key: ["conversation_id": "bigint"],
+        dropping: .keep
+    )
 }

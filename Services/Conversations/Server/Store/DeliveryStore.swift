@@ -1,6 +1,28 @@
 import ConversationsAPI
 import Postgres
+import ServiceHost
 import Wire
+
+/// The news of some conversations.
+struct ReadNews: Sendable {
+    var news: [Conversation.ID: RoomNews] = [:]
+    /// Conversations whose news cannot be read.
+    var failures: [Conversation.ID: any Error] = [:]
+    /// Messages that cannot be read, which are left out of the news.
+    var unreadable: [FailedRow] = []
+}
+
+extension SetAsideKind {
+    /// A message that cannot be read, and so is not sent to the members who are connected.
+    static let message = SetAsideKind(
+        "message",
+        table: "messages",
+        key: ["conversation_id": "bigint", "seq": "bigint"],
+        dropping: .keep,
+        hidden: ["data", "meta", "push"],
+        maximumAttempts: 1
+    )
+}
 
 /// What instances read to tell it to those connected, on a connection of its own: nothing waits behind it, nor it behind
 /// anything.
@@ -21,7 +43,7 @@ struct DeliveryStore: Sendable {
     /// What each of these conversations has behind a change, in one moment; those that are gone are left out.
     ///
     /// Every change up to a head's is there to be seen, since each was made under the head's lock.
-    func news(_ asked: [(conversation: Conversation.ID, after: Int64)]) async throws -> [Conversation.ID: RoomNews] {
+    func news(_ asked: [(conversation: Conversation.ID, after: Int64)]) async throws -> ReadNews {
         let rows = try await lane.segment([
             """
             SELECT \(unsafe: MessageRow.names("found")), asked.conversation_id, heads.last_change,
@@ -57,9 +79,17 @@ struct DeliveryStore: Sendable {
         let after = Dictionary(asked.map { ($0.conversation, $0.after) }) { $1 }
         var read: [Conversation.ID: [PostgresRow]] = [:]
         for row in rows { read[try row.decode("conversation_id"), default: []].append(row) }
-        return try read.reduce(into: [:]) { news, read in
-            news[read.key] = try RoomNews(of: read.key, read.value, after: after[read.key] ?? 0)
+        var found = ReadNews()
+        for (conversation, rows) in read {
+            do {
+                let (news, unreadable) = try RoomNews.read(rows, of: conversation, after: after[conversation] ?? 0)
+                found.news[conversation] = news
+                found.unreadable += unreadable
+            } catch {
+                found.failures[conversation] = error
+            }
         }
+        return found
     }
 
     /// Some messages as they are now, with the marks of a moment before.
@@ -67,39 +97,56 @@ struct DeliveryStore: Sendable {
         _ seqs: [Int64],
         in conversation: Conversation.ID,
         _ marks: Marks
-    ) async throws -> [RoomNews.Entry] {
+    ) async throws -> (values: [RoomNews.Entry], unreadable: [FailedRow]) {
         try await lane.segment([
             """
             SELECT \(unsafe: MessageRow.columns("messages")) FROM messages
             WHERE messages.conversation_id = \(conversation) AND messages.seq = ANY (\(seqs))
             """
-        ])[0].compactMap { try MessageRow($0).map { try RoomNews.Entry($0, in: conversation, marks) } }
+        ])[0].decoded(in: conversation, marks)
     }
 }
 
 extension RoomNews {
-    fileprivate init(of conversation: Conversation.ID, _ rows: [PostgresRow], after change: Int64) throws {
+    /// The news in the rows of one conversation, and the messages among them that cannot be read.
+    fileprivate static func read(
+        _ rows: [PostgresRow],
+        of conversation: Conversation.ID,
+        after change: Int64
+    ) throws -> (RoomNews, unreadable: [FailedRow]) {
         let lastChange: Int64 = try rows[0].decode("last_change")
         let total: Int64 = try rows[0].decodeIfPresent("total") ?? 0
         let marks = try Marks(row: rows[0])
-        let found = try rows.compactMap(MessageRow.init)
-        let hasMore = total > found.count
-        let upTo = hasMore ? found.last?.change ?? lastChange : lastChange
-        self.init(
-            messages: try found.map { try Entry($0, in: conversation, marks) },
+        // Changes of rows that cannot be read count too, so that reading goes on behind them.
+        let changes = try rows.compactMap { try $0.decodeIfPresent(at: 1, as: Int64.self) }
+        let hasMore = total > changes.count
+        let decoded = try rows.decoded(in: conversation, marks)
+        let news = RoomNews(
+            messages: decoded.values,
             marks: marks,
             after: change,
-            change: upTo,
+            change: hasMore ? changes.last ?? lastChange : lastChange,
             hasMore: hasMore
         )
+        return (news, decoded.unreadable)
     }
 }
 
-extension RoomNews.Entry {
-    fileprivate init(_ row: MessageRow, in conversation: Conversation.ID, _ marks: Marks) throws {
-        self.init(
-            message: try row.message(in: conversation, readers: marks.readers(of:)),
-            clientMessageID: row.clientMessageID
-        )
+extension Sequence where Element == PostgresRow {
+    /// Messages of a conversation; rows of an outer join that found none are left out.
+    fileprivate func decoded(
+        in conversation: Conversation.ID,
+        _ marks: Marks
+    ) throws -> (values: [RoomNews.Entry], unreadable: [FailedRow]) {
+        let key = { (row: PostgresRow) in ["\(conversation.rawValue)", "\(try row.decode(at: 0, as: Int64.self))"] }
+        let read = try decoded(key: key) { row in
+            try MessageRow(row).map { message in
+                RoomNews.Entry(
+                    message: message.message(in: conversation, readers: marks.readers(of:)),
+                    clientMessageID: message.clientMessageID
+                )
+            }
+        }
+        return (read.values.compactMap(\.self), read.unreadable)
     }
 }

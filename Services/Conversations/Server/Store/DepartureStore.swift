@@ -1,6 +1,7 @@
 import ConversationsAPI
 import Foundation
 import Postgres
+import ServiceHost
 import Wire
 
 /// Somebody who is no user any more.
@@ -77,13 +78,13 @@ struct DepartureStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The one that began first of those behind `id`.
-    func next(after id: Int64) async throws -> Departure? {
+    /// The one that began first.
+    func next(at now: Date) async throws -> Departure? {
         try await db.first(
             """
             SELECT departure_id, application_id, user_id, departed_at, conversations[1:100] AS conversations,
                    searched_up_to
-            FROM departures WHERE departure_id > \(id) ORDER BY departure_id LIMIT 1
+            FROM departures WHERE \(isDue: .departure, at: now) ORDER BY departure_id LIMIT 1
             """,
             as: { row in
                 Departure(
@@ -260,4 +261,14 @@ struct DepartureStore<Executor: PostgresExecutor> {
         )
         return isThere == nil ? nil : seq + limit
     }
+}
+
+extension SetAsideKind {
+    /// A deleted user who is to be taken out of conversations.
+    static let departure = SetAsideKind(
+        "departure",
+        table: "departures",
+        key: ["departure_id": "bigint"],
+        dropping: .keep
+    )
 }

@@ -74,7 +74,7 @@ struct MessageRow {
     }
 
     /// The message; `readers` says who has read up to a `seq`, or nil where that is not told.
-    func message(in conversation: Conversation.ID, readers: (Int64) -> [String]?) throws -> Message {
+    func message(in conversation: Conversation.ID, readers: (Int64) -> [String]?) -> Message {
         var sender: Message.Sender?
         if let senderID, let senderNumber {
             let meta = senderMeta.map(JSONValue.init(compact:))
@@ -94,7 +94,8 @@ struct MessageRow {
             clientMessageId: clientMessageID.flatMap { ClientMessageID.isOurs($0) ? nil : $0 },
             editedAt: editedAt,
             deletedAt: deletedAt,
-            reactions: try reactions.map { try WireJSON.decode([String: [String]].self, from: Array($0.utf8)) } ?? [:],
+            // Unreadable reactions are left out, so that their message is still delivered.
+            reactions: reactions.flatMap { try? WireJSON.decoder().decode([String: [String]].self, from: $0.utf8) } ?? [:],
             replyTo: replyTo.map { Message.ID(conversation, seq: $0) }
         )
     }

@@ -201,7 +201,7 @@ private struct Stretch {
     }
 
     func messages(of conversation: Conversation.ID) throws -> [Message] {
-        try rows.map { try $0.message(in: conversation, readers: marks.readers(of:)) }
+        rows.map { $0.message(in: conversation, readers: marks.readers(of:)) }
     }
 }
 

@@ -1,5 +1,5 @@
+import Locks
 import Postgres
-import Synchronization
 
 /// Has PostgreSQL look at the tables again while they are young and growing fast.
 ///
@@ -15,7 +15,7 @@ final class TableStatistics: Sendable {
 
     private let database: PostgresPool
     /// Each table's size at the last look.
-    private let known = Mutex<[String: Int]>([:])
+    private let known = Lock<[String: Int]>([:])
 
     init(database: PostgresPool) {
         self.database = database

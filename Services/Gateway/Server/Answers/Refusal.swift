@@ -31,6 +31,12 @@ enum Refusal {
         "too many connections; try again",
         retryAfter: 1
     )
+    static let crowdedAddress = APIError(
+        .rateLimited,
+        "too_many_connections",
+        "too many connections from this address; close some, or use them for more requests",
+        retryAfter: 1
+    )
     static let stopping = APIError.unavailable("this gateway")
     static let brokenAnswer = APIError(.badGateway, "bad_gateway", "the service broke off its answer")
     static let lateAnswer = APIError(.gatewayTimeout, "gateway_timeout", "the service did not answer in time")

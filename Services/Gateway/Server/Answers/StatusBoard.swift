@@ -9,7 +9,17 @@ actor StatusBoard {
             let status: String
             let instances: Int
             let ready: Int
+            /// How often instances were started again because they had ended; nil where no supervisor tells.
+            let restarts: Int?
+            let lastExit: Exit?
             let perInstance: [Instance]
+        }
+
+        /// The last end of a process that nobody had asked for.
+        struct Exit: Encodable, Sendable {
+            /// As `signal 11`.
+            let reason: String
+            let at: String
         }
 
         struct Instance: Encodable, Sendable {
@@ -20,6 +30,8 @@ actor StatusBoard {
             let ejected: Bool
             /// `closed`, `half-open` or `open`.
             let circuit: String
+            let restarts: Int?
+            let lastExit: Exit?
         }
 
         let status: String
@@ -54,7 +66,7 @@ actor StatusBoard {
             for (place, fleet) in fleets.enumerated() {
                 for (number, health) in fleet.instances.enumerated() {
                     group.addTask {
-                        (place, number, await ReadyProbe.ask(health.instance, patience: patience) == .ready)
+                        (place, number, await ReadyProbe.ask(health, patience: patience) == .ready)
                     }
                 }
             }
@@ -68,21 +80,34 @@ actor StatusBoard {
 
     private static func report(_ fleet: ServiceFleet, _ ready: [Bool]) -> Report.Service {
         let count = ready.count { $0 }
+        let histories = fleet.instances.compactMap(\.history)
         return Report.Service(
             name: fleet.name,
             status: count == ready.count ? "up" : count == 0 ? "down" : "degraded",
             instances: ready.count,
             ready: count,
+            restarts: histories.isEmpty ? nil : histories.reduce(0) { $0 + $1.restarts },
+            // RFC 3339 in UTC sorts as text.
+            lastExit: histories.compactMap(\.exit).max { $0.at < $1.at },
             perInstance: zip(fleet.instances, ready).map { health, isReady in
-                let standing = health.standing
+                let (standing, history) = (health.standing, health.history)
                 return Report.Instance(
                     instance: health.instance.tag,
                     ready: isReady,
                     ejected: standing.isEjected,
-                    circuit: standing.circuit.name
+                    circuit: standing.circuit.name,
+                    restarts: history?.restarts,
+                    lastExit: history?.exit
                 )
             }
         )
+    }
+}
+
+extension InstanceHistory {
+    fileprivate var exit: StatusBoard.Report.Exit? {
+        guard let lastExit, let lastExitAt else { return nil }
+        return StatusBoard.Report.Exit(reason: lastExit, at: lastExitAt)
     }
 }
 

@@ -45,7 +45,8 @@ struct Exchange {
     var wireBytes = 0
     /// Since when a piece of the body is waited for.
     var bodyAwaited: NIODeadline?
-    var bodyWait = TimeAmount.zero
+    /// How long the client may still keep us waiting for its body; nil before the first piece.
+    var bodyCredit: TimeAmount?
     /// When the request last went on, and the answer.
     var lastSent: NIODeadline
     var lastAnswered: NIODeadline

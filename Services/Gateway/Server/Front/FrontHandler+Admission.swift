@@ -22,9 +22,9 @@ extension FrontHandler {
         exchange.facts = facts
         exchange.origin = peer.origin(claiming: facts.forwarding)
         exchange.requestID = facts.requestID ?? loop.ids.requestID()
-        guard !isExcess else {
+        if let excess {
             exchange.keepAlive = false
-            throw Refusal.crowded
+            throw excess
         }
         guard head.method != .CONNECT else {
             // After CONNECT, which would make this a tunnel, nothing more is decoded.

@@ -19,6 +19,14 @@ extension FrontHandler {
         }
     }
 
+    /// Since when the connection waits for a request; nil while one is on its way or under way.
+    ///
+    /// A stream of HTTP/2 is none: its connection is looked at.
+    var idleSince: NIODeadline? {
+        guard codec != nil, case .awaiting = phase, headBegan == nil, !hasNextBegun else { return nil }
+        return phaseSince
+    }
+
     private func checkHead(_ now: NIODeadline) {
         if let headBegan {
             guard now - headBegan > edge.configuration.headerTimeout else { return }
@@ -33,9 +41,7 @@ extension FrontHandler {
     private func checkExchange(_ now: NIODeadline) {
         let limits = edge.configuration
         if let awaited = exchange.bodyAwaited {
-            let wait = exchange.bodyWait + (now - awaited)
-            let earned = TimeAmount.milliseconds(Int64(exchange.requestBytes * 1_000 / limits.bodyFloor))
-            if now - awaited > limits.bodyTimeout || wait > limits.bodyTimeout + earned {
+            if now - awaited > bodyCredit {
                 refuse(Refusal.slowBody)
                 return
             }
@@ -60,6 +66,19 @@ extension FrontHandler {
         } else if now - exchange.lastAnswered > limits.silenceTimeout {
             close()
         }
+    }
+
+    /// How long the client may still keep us waiting for its body: at most `bodyTimeout`, and always that at the start.
+    var bodyCredit: TimeAmount { exchange.bodyCredit ?? edge.configuration.bodyTimeout }
+
+    /// The credit after so many bytes more.
+    ///
+    /// Each byte earns its time at the floor. The credit has a ceiling, so that bytes sent early buy no hours of silence
+    /// later, and a body lasts at most `bodyTimeout` and its length at the floor.
+    func credit(for bytes: Int) -> TimeAmount {
+        let limits = edge.configuration
+        let earned = TimeAmount.nanoseconds(Int64(bytes) * 1_000_000_000 / Int64(limits.bodyFloor))
+        return min(bodyCredit + earned, limits.bodyTimeout)
     }
 
     func drain() {

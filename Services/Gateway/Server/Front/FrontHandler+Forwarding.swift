@@ -118,9 +118,10 @@ extension FrontHandler {
         case .forwarding:
             let now = NIODeadline.now()
             if let awaited = exchange.bodyAwaited {
-                exchange.bodyWait = exchange.bodyWait + (now - awaited)
+                exchange.bodyCredit = bodyCredit - (now - awaited)
                 exchange.bodyAwaited = nil
             }
+            exchange.bodyCredit = credit(for: bytes.readableBytes)
             exchange.lastSent = now
             if isTooLarge(exchange.requestBytes) {
                 refuse(Refusal.bodyTooLarge)

@@ -33,8 +33,10 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
     let codec: ServerCodec?
     /// Who is at the other end of the connection.
     let peer: Origin
-    /// Whether the connection came when there were too many.
-    let isExcess: Bool
+    /// The answer to every request of a connection that came when there were too many.
+    let excess: APIError?
+    /// Who the connection counts for; nil where it counts in the total alone.
+    let connectionKey: UInt64?
 
     /// The settings as they are now.
     var edge: Edge { loop.edge }
@@ -48,7 +50,7 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
     var queue = CircularBuffer<HTTPServerRequestPart>(initialCapacity: 4)
     var headBegan: NIODeadline?
     /// Whether a request has begun to come in behind one that is still being answered.
-    private var hasNextBegun = false
+    private(set) var hasNextBegun = false
     /// What came from the decoder: how many parts, and whether the last one was a request's end.
     private(set) var partCount = 0
     private(set) var isBetweenRequests = true
@@ -67,11 +69,12 @@ final class FrontHandler: ChannelInboundHandler, RemovableChannelHandler, Watche
     private var isTaking = false
     private var hasUnflushed = false
 
-    init(loop: EdgeLoop, codec: ServerCodec?, peer: Origin, isExcess: Bool) {
+    init(loop: EdgeLoop, codec: ServerCodec?, peer: Origin, entry: Entry) {
         self.loop = loop
         self.codec = codec
         self.peer = peer
-        self.isExcess = isExcess
+        excess = entry.excess
+        connectionKey = entry.key
     }
 
     /// The address that the request under way came from, as far as we can tell.

@@ -27,29 +27,29 @@ final class HTTP2Connection: ChannelInboundHandler, Watched {
     private let loop: EdgeLoop
     private let meter: FrameMeter
     private let peer: Origin
-    private let isExcess: Bool
+    private let entry: Entry
     private var stage = Stage.serving
     private var context: ChannelHandlerContext?
     private var openStreams = 0
     private var lastStream = HTTP2StreamID.rootStream
-    private var idleSince = NIODeadline.now()
+    private var idleSinceLastStream = NIODeadline.now()
 
-    private init(loop: EdgeLoop, meter: FrameMeter, peer: Origin, isExcess: Bool) {
+    private init(loop: EdgeLoop, meter: FrameMeter, peer: Origin, entry: Entry) {
         self.loop = loop
         self.meter = meter
         self.peer = peer
-        self.isExcess = isExcess
+        self.entry = entry
     }
 
     /// Makes what is inside a connection's TLS ready for HTTP/2.
-    static func install(in channel: any Channel, loop: EdgeLoop, isExcess: Bool) throws {
+    static func install(in channel: any Channel, loop: EdgeLoop, entry: Entry) throws {
         let configuration = loop.edge.configuration
         let meter = FrameMeter()
         let connection = HTTP2Connection(
             loop: loop,
             meter: meter,
             peer: Origin(of: channel, scheme: "https", trusting: configuration.trustedProxies),
-            isExcess: isExcess
+            entry: entry
         )
         let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
         let http2 = NIOHTTP2Handler(
@@ -81,16 +81,16 @@ final class HTTP2Connection: ChannelInboundHandler, Watched {
         let pipeline = stream.pipeline.syncOperations
         try pipeline.addHandler(StreamCodec(fieldLimit: loop.edge.configuration.headerCountLimit))
         try pipeline.addHandler(
-            FrontHandler(loop: loop, codec: nil, peer: peer, isExcess: isExcess)
+            FrontHandler(loop: loop, codec: nil, peer: peer, entry: entry)
         )
         // Its first request is told so, and no other comes.
-        if isExcess { drain() }
+        if entry.excess != nil { drain() }
     }
 
     private func streamClosed() {
         openStreams -= 1
         guard openStreams == 0 else { return }
-        idleSince = .now()
+        idleSinceLastStream = .now()
         closeIfDone()
     }
 
@@ -143,9 +143,16 @@ final class HTTP2Connection: ChannelInboundHandler, Watched {
 
     // MARK: The end
 
+    var idleSince: NIODeadline? {
+        guard case .serving = stage, openStreams == 0 else { return nil }
+        return idleSinceLastStream
+    }
+
+    var connectionKey: UInt64? { entry.key }
+
     func check(_ now: NIODeadline) {
         switch stage {
-        case .serving where openStreams == 0 && now - idleSince > loop.edge.configuration.idleTimeout: drain()
+        case .serving where openStreams == 0 && now - idleSinceLastStream > loop.edge.configuration.idleTimeout: drain()
         case .leaving(let since) where now - since > Self.patience: nameLastStream()
         default: break
         }

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// Token buckets by key, which all event loops share, in a table of a fixed size.
 ///
@@ -14,10 +14,10 @@ final class TokenBuckets: Sendable {
     }
 
     private final class Shard: Sendable {
-        let slots: Mutex<[Slot]>
+        let slots: Lock<[Slot]>
 
         init(count: Int) {
-            slots = Mutex(Array(repeating: Slot(), count: count))
+            slots = Lock(Array(repeating: Slot(), count: count))
         }
     }
 

@@ -12,6 +12,15 @@ protocol Watched: AnyObject {
     func drain()
     /// Ends now.
     func cutOff()
+    /// Since when it is a connection that nothing is asked of; nil for all else.
+    var idleSince: NIODeadline? { get }
+    /// The address that its connection counts for; nil where there is none.
+    var connectionKey: UInt64? { get }
+}
+
+extension Watched {
+    var idleSince: NIODeadline? { nil }
+    var connectionKey: UInt64? { nil }
 }
 
 /// All that belongs to one event loop: its connections, its pools, its deadlines.
@@ -30,6 +39,8 @@ final class EdgeLoop: @unchecked Sendable {
     private var watched: [any Watched] = []
     private var drained: EventLoopPromise<Void>?
     private var ticker: RepeatedTask?
+    /// Not before then is it worth looking for idle connections.
+    private var roomAgain = NIODeadline.uptimeNanoseconds(0)
     var clock = HTTPClock()
 
     init(eventLoop: any EventLoop, edge: Edge) {
@@ -95,7 +106,29 @@ final class EdgeLoop: @unchecked Sendable {
             watched[place].check(now)
         }
         for balancer in balancers { balancer.check(now) }
+        makeRoom(now)
         edge.connections.show()
+    }
+
+    /// Closes idle connections where nearly all that there may be are open, so that a client with a request finds room.
+    ///
+    /// The addresses with the most connections lose theirs first, and of one address the connections that are idle for
+    /// the longest. So many are closed at once that looking at all of them costs a newcomer next to nothing; where too
+    /// few are idle for that, it is looked at a few times a second.
+    func makeRoom(_ now: NIODeadline) {
+        let connections = edge.connections
+        let (open, limit) = (connections.count, edge.configuration.connectionLimit)
+        guard open > limit - limit / 20, now >= roomAgain else { return }
+        let counts = connections.byAddress()
+        let idle = watched.compactMap { one -> (one: any Watched, since: NIODeadline, count: Int)? in
+            guard let since = one.idleSince else { return nil }
+            return (one, since, one.connectionKey.flatMap { counts[$0] } ?? 0)
+        }.sorted { ($1.count, $0.since) < ($0.count, $1.since) }
+        // The other loops close their share.
+        let share = max(1, (open - limit + limit / 10) / max(1, edge.loopCount))
+        if idle.count < share { roomAgain = now + .milliseconds(100) }
+        for victim in idle.prefix(share) { victim.one.cutOff() }
+        connections.evicted(min(share, idle.count))
     }
 
     // MARK: Stopping

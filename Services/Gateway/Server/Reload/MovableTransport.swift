@@ -1,16 +1,16 @@
 package import Configuration
+import Locks
 package import ServiceClient
 import ServiceHost
-import Synchronization
 
 /// The gateway's own way to auth, whose instances may be elsewhere after a reload.
 package final class MovableTransport: Transport, Reloading {
-    private let current: Mutex<HTTPTransport>
+    private let current: Lock<HTTPTransport>
 
     /// - Parameter settings: say where auth is, by `AUTH_URL`.
     /// - Throws: where they make no sense.
     package init(settings: ConfigReader) throws {
-        current = Mutex(try Self.transport(settings))
+        current = Lock(try Self.transport(settings))
     }
 
     private static func transport(_ settings: ConfigReader) throws -> HTTPTransport {

@@ -12,13 +12,13 @@ final class Greeter: ChannelInboundHandler, RemovableChannelHandler, Watched {
 
     var place = -1
     private let loop: EdgeLoop
-    private let isExcess: Bool
+    private let entry: Entry
     private let began = NIODeadline.now()
     private var context: ChannelHandlerContext?
 
-    init(loop: EdgeLoop, isExcess: Bool) {
+    init(loop: EdgeLoop, entry: Entry) {
         self.loop = loop
-        self.isExcess = isExcess
+        self.entry = entry
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -43,9 +43,9 @@ final class Greeter: ChannelInboundHandler, RemovableChannelHandler, Watched {
         }
         do {
             if agreed == "h2" {
-                try HTTP2Connection.install(in: context.channel, loop: loop, isExcess: isExcess)
+                try HTTP2Connection.install(in: context.channel, loop: loop, entry: entry)
             } else {
-                try loop.serveHTTP1(context.channel, scheme: "https", isExcess: isExcess)
+                try loop.serveHTTP1(context.channel, scheme: "https", entry: entry)
             }
             context.pipeline.syncOperations.removeHandler(self, promise: nil)
         } catch {
@@ -75,10 +75,10 @@ final class Greeter: ChannelInboundHandler, RemovableChannelHandler, Watched {
 
 extension EdgeLoop {
     /// Makes a connection ready for a handshake.
-    func secure(_ channel: any Channel, with certificates: Certificates, isExcess: Bool) throws {
+    func secure(_ channel: any Channel, with certificates: Certificates, entry: Entry) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(NIOSSLServerHandler(context: certificates.context))
         try pipeline.addHandler(RecordFiller())
-        try pipeline.addHandler(Greeter(loop: self, isExcess: isExcess))
+        try pipeline.addHandler(Greeter(loop: self, entry: entry))
     }
 }

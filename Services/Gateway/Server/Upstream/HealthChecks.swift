@@ -1,6 +1,6 @@
+import Locks
 import NIOCore
 import NIOPosix
-import Synchronization
 
 /// Asks every instance again and again whether it is ready; each on its own, so that one which hangs delays no other.
 final class HealthChecks: Sendable {
@@ -12,7 +12,7 @@ final class HealthChecks: Sendable {
     }
 
     private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Checks the instances of `edge` from now on, at once and then as often as its settings say.
     func follow(_ edge: Edge) {
@@ -44,13 +44,20 @@ final class HealthChecks: Sendable {
             state.fleets.flatMap(\.instances).filter { state.underway.insert(ObjectIdentifier($0)).inserted }
         }
         for health in due {
-            ReadyProbe.ask(health.instance, patience: patience, on: eventLoop).whenSuccess { verdict in
-                self.state.withLock { state in
-                    state.underway.remove(ObjectIdentifier(health))
-                    // Where nobody asks any more, nobody would ask again whom an answer takes out of its turn.
-                    if state.rounds != nil { health.checked(verdict, now: .now()) }
-                }
+            ReadyProbe.ask(health, patience: patience, on: eventLoop).whenSuccess { verdict in
+                self.take(verdict, of: health)
             }
         }
+    }
+
+    private func take(_ verdict: ReadyProbe.Verdict, of health: InstanceHealth) {
+        let isChecking = state.withLock { state in
+            state.underway.remove(ObjectIdentifier(health))
+            return state.rounds != nil
+        }
+        guard isChecking else { return }
+        health.checked(verdict, now: .now())
+        // An instance that is not checked any more takes part; checks may have been switched off just now.
+        if state.withLock({ $0.rounds == nil }) { health.checked(.ready, now: .now()) }
     }
 }

@@ -1,6 +1,27 @@
+import Locks
 import Metrics
 import NIOCore
+import NIOHTTP1
 import Synchronization
+
+/// What an instance says, in the fields of its `/ready`, of the processes before it.
+struct InstanceHistory: Sendable {
+    /// How often its supervisor has started it again.
+    let restarts: Int
+    /// How the last one ended, as `signal 11`.
+    let lastExit: String?
+    let lastExitAt: String?
+
+    /// Nil where the instance says nothing, since its supervisor has told it nothing.
+    init?(_ fields: HTTPHeaders) {
+        guard let restarts = fields.first(name: "x-roost-restarts").flatMap({ Int($0) }), restarts >= 0 else {
+            return nil
+        }
+        self.restarts = restarts
+        lastExit = fields.first(name: "x-roost-last-exit")
+        lastExitAt = fields.first(name: "x-roost-last-exit-at")
+    }
+}
 
 /// How one instance is doing, as all event loops see it: whether its turn may come, and whether it is left alone.
 ///
@@ -67,13 +88,14 @@ final class InstanceHealth: Sendable {
     let instance: UpstreamInstance
     let rules: HealthRules
     let meters: InstanceMeters
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let attention = Atomic<UInt8>(0)
+    private let past = Lock<InstanceHistory?>(nil)
 
     init(instance: UpstreamInstance, service: String, rules: HealthRules) {
         self.instance = instance
         self.rules = rules
-        state = Mutex(State(rules: rules))
+        state = Lock(State(rules: rules))
         meters = InstanceMeters(service: service, instance: instance)
         meters.show(Standing())
     }
@@ -84,6 +106,14 @@ final class InstanceHealth: Sendable {
     var isServing: Bool { attention.load(ordering: .relaxed) & Attention.choosing == 0 }
 
     var standing: Standing { state.withLock(\.standing) }
+
+    /// What the instance last said of the processes before it; nil where it has never said anything.
+    var history: InstanceHistory? { past.withLock { $0 } }
+
+    func noted(_ history: InstanceHistory?) {
+        guard let history else { return }
+        past.withLock { $0 = history }
+    }
 
     /// Whether it answers at all, as far as is known.
     var isAnswering: Bool {

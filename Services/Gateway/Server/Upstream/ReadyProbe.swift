@@ -11,14 +11,14 @@ enum ReadyProbe {
         case noAnswer
     }
 
-    static func ask(_ instance: UpstreamInstance, patience: TimeAmount) async -> Verdict {
+    static func ask(_ health: InstanceHealth, patience: TimeAmount) async -> Verdict {
         // The future never fails: whatever goes wrong is no answer.
-        (try? await ask(instance, patience: patience, on: MultiThreadedEventLoopGroup.singleton.next()).get())
+        (try? await ask(health, patience: patience, on: MultiThreadedEventLoopGroup.singleton.next()).get())
             ?? .noAnswer
     }
 
     static func ask(
-        _ instance: UpstreamInstance,
+        _ health: InstanceHealth,
         patience: TimeAmount,
         on loop: any EventLoop
     ) -> EventLoopFuture<Verdict> {
@@ -29,11 +29,11 @@ enum ReadyProbe {
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHTTPClientHandlers()
                     try channel.pipeline.syncOperations.addHandler(
-                        ReadyProbeHandler(authority: instance.authority, patience: patience, verdict: verdict)
+                        ReadyProbeHandler(health: health, patience: patience, verdict: verdict)
                     )
                 }
             }
-            .connect(host: instance.host, port: instance.port)
+            .connect(host: health.instance.host, port: health.instance.port)
             .whenFailure { _ in verdict.succeed(.noAnswer) }
         return verdict.futureResult
     }
@@ -43,19 +43,19 @@ private final class ReadyProbeHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
 
-    private let authority: String
+    private let health: InstanceHealth
     private let patience: TimeAmount
     private let verdict: EventLoopPromise<ReadyProbe.Verdict>
     private var answer = ReadyProbe.Verdict.noAnswer
 
-    init(authority: String, patience: TimeAmount, verdict: EventLoopPromise<ReadyProbe.Verdict>) {
-        self.authority = authority
+    init(health: InstanceHealth, patience: TimeAmount, verdict: EventLoopPromise<ReadyProbe.Verdict>) {
+        self.health = health
         self.patience = patience
         self.verdict = verdict
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        let headers: HTTPHeaders = ["host": authority, "connection": "close"]
+        let headers: HTTPHeaders = ["host": health.instance.authority, "connection": "close"]
         let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/ready", headers: headers)
         context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
         context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
@@ -63,7 +63,10 @@ private final class ReadyProbeHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .head(let head) = Self.unwrapInboundIn(data) { answer = head.status == .ok ? .ready : .notReady }
+        if case .head(let head) = Self.unwrapInboundIn(data) {
+            answer = head.status == .ok ? .ready : .notReady
+            health.noted(InstanceHistory(head.headers))
+        }
         if case .end = Self.unwrapInboundIn(data) { context.close(promise: nil) }
     }
 

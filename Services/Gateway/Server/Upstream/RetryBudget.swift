@@ -1,5 +1,5 @@
+import Locks
 import NIOCore
-import Synchronization
 
 /// How many requests for a service may be sent a second time, so that one in trouble is not given twice the work.
 ///
@@ -9,7 +9,7 @@ final class RetryBudget: Sendable {
     private static let share = 0.2
     private static let least = 2.0
 
-    private let counts = Mutex(SlidingCounts())
+    private let counts = Lock(SlidingCounts())
 
     func earn(_ requests: Int, now: NIODeadline) {
         guard requests > 0 else { return }

@@ -13,6 +13,8 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Whether an answer came over this connection before, so that the service may have closed it meanwhile.
     private(set) var isUsed = false
     private(set) var isTunnel = false
+    /// Whether the pool counts it among its connections.
+    var isCounted = true
     /// Whether it waits for an answer that may be a while in coming.
     var isHeld = false {
         didSet { if isHeld != oldValue { pool.holds(isHeld ? 1 : -1) } }

@@ -85,18 +85,21 @@ final class UpstreamPool {
             connected = bootstrap.connect(host: instance.host, port: instance.port)
         }
         connected.assumeIsolated().whenComplete { result in
+            let handler = UpstreamHandler(pool: self)
             do {
+                // The one channel that won, where a name has several addresses that are tried side by side.
                 let channel = try result.get()
-                // On the one channel that won, where a name has several addresses that are tried side by side.
-                let handler = UpstreamHandler(pool: self)
                 try handler.install(in: channel)
                 // A channel that is closed while it becomes active never tells its handlers so: it is used after that.
                 self.eventLoop.assumeIsolated().execute {
-                    let isOpen = channel.isActive
-                    completion(isOpen ? .success(handler) : .failure(ChannelError.ioOnClosedChannel))
+                    guard channel.isActive else {
+                        self.forget(handler)
+                        return completion(.failure(ChannelError.ioOnClosedChannel))
+                    }
+                    completion(.success(handler))
                 }
             } catch {
-                self.count -= 1
+                self.forget(handler)
                 completion(.failure(error))
             }
         }
@@ -111,8 +114,10 @@ final class UpstreamPool {
         idle.append(connection)
     }
 
-    /// A connection that was open is closed.
+    /// A connection that was open is closed; its handler and the one that opened it may both find that.
     func forget(_ connection: UpstreamHandler) {
+        guard connection.isCounted else { return }
+        connection.isCounted = false
         count -= 1
         if connection.isTunnel { tunnels -= 1 }
         if connection.isHeld { held -= 1 }

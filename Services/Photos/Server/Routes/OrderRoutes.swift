@@ -10,9 +10,10 @@ struct OrderRoutes {
     let uploads: Uploads
 
     func add(to routes: SuiteRoutes) {
-        routes.neighbour.post("posts", use: create)
-        routes.neighbour.get("posts/:key", use: show)
-        routes.neighbour.post("uploads", use: upload)
+        let routes = routes.internalRoutes(from: [.social])
+        routes.post("posts", use: create)
+        routes.get("posts/:key", use: show)
+        routes.post("uploads", use: upload)
     }
 
     func create(request: Request, context: NeighbourContext) async throws -> Reply<OrderedPost> {

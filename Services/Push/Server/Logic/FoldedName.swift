@@ -12,8 +12,9 @@ struct FoldedName: Sendable {
 
     /// - Throws: a 400 that names `field`.
     init(_ text: String, field: String) throws {
-        let folded = NameFolding.fold(text)
-        guard Self.length.contains(text.unicodeScalars.count), Self.length.contains(folded.unicodeScalars.count),
+        let isShort = Self.length.contains(text.unicodeScalars.count)
+        let folded = isShort ? NameFolding.fold(text) : ""
+        guard isShort, Self.length.contains(folded.unicodeScalars.count),
             !text.unicodeScalars.contains(where: \.isControl)
         else {
             let message = "a name has 1 to \(Self.length.upperBound) characters, none of them a control character"

@@ -14,12 +14,14 @@ struct PeopleNews: Sendable {
 
     func heard(by consumer: EventConsumer) -> EventConsumer {
         consumer
-            .on(DeviceRegistered.self) { registered, _, db in try await devices.take(registered, in: db) }
-            .on(DeviceBadge.self) { change, _, db in try await devices.take(change, in: db) }
-            .on(SessionEnded.self) { ended, _, db in try await devices.take(ended, in: db) }
-            .on(DeviceNoticed.self) { noticed, _, db in try await signIns.take(noticed, in: db) }
-            .on(BroadcastLive.self) { live, _, db in try await broadcasts.take(live, in: db) }
-            .on(UserDeleted.self) { deleted, event, db in
+            .on(DeviceRegistered.self, from: [.auth, .conversations]) { registered, _, db in
+                try await devices.take(registered, in: db)
+            }
+            .on(DeviceBadge.self, from: [.conversations]) { change, _, db in try await devices.take(change, in: db) }
+            .on(SessionEnded.self, from: [.auth]) { ended, _, db in try await devices.take(ended, in: db) }
+            .on(DeviceNoticed.self, from: [.auth]) { noticed, _, db in try await signIns.take(noticed, in: db) }
+            .on(BroadcastLive.self, from: [.social]) { live, _, db in try await broadcasts.take(live, in: db) }
+            .on(UserDeleted.self, from: [.auth]) { deleted, event, db in
                 try await Self.forget(deleted.user, in: db)
                 try await erasures.begin(deleted.user, deleted.departure, at: event.at, in: db)
             }

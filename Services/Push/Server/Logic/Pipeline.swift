@@ -23,15 +23,24 @@ struct Pipeline: Sendable {
         providers: any ProviderDirectory,
         settings: PipelineConfiguration,
         cursors: CursorSigner,
+        setAside: SetAside,
         logger: Logger,
         now: @escaping @Sendable () -> Date
     ) {
         self.logger = logger
-        sending = Sending(database: database, providers: providers, settings: settings, logger: logger, now: now)
+        sending = Sending(
+            database: database,
+            providers: providers,
+            settings: settings,
+            setAside: setAside,
+            logger: logger,
+            now: now
+        )
         fanOut = FanOut(
             database: database,
             rules: Rules(cooldown: settings.cooldown),
             queued: sending.bell,
+            setAside: setAside,
             logger: logger,
             now: now
         )

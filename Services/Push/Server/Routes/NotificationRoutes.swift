@@ -20,7 +20,7 @@ struct NotificationRoutes {
     }
 
     func send(request: Request, context: ServerContext) async throws -> Reply<NotificationReport> {
-        let draft = try await request.decode(as: NotificationDraft.self, context: context)
+        let draft = try await request.decode(as: NotificationDraft.self, limits: .large, context: context)
         return Reply(try await notifications.send(draft, as: context.application), status: .accepted)
     }
 

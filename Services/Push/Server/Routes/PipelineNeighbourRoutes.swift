@@ -3,17 +3,20 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// Serves `/internal/notifications`, what other services have to tell people; and the operator's `/internal/push`.
+/// Serves `/internal/notifications`, by which services notify users, and the operator's `/internal/push`.
 struct PipelineNeighbourRoutes {
     let intake: Intake
     let oversight: Oversight
 
     func add(to routes: SuiteRoutes) {
-        routes.neighbour.post("notifications", use: take)
-        routes.neighbour.get("push/queue", use: showQueue)
-        routes.neighbour.get("push/failures", use: listFailures)
-        routes.neighbour.post("push/failures/retry", use: retry)
-        routes.neighbour.post("push/failures/drop", use: drop)
+        let publishers = routes.internalRoutes(from: [.conversations, .photos, .social])
+        publishers.post("notifications", use: take)
+
+        let operatorCommand = routes.internalRoutes(from: [.operatorCommand])
+        operatorCommand.get("push/queue", use: showQueue)
+        operatorCommand.get("push/failures", use: listFailures)
+        operatorCommand.post("push/failures/retry", use: retry)
+        operatorCommand.post("push/failures/drop", use: drop)
     }
 
     func take(request: Request, context: NeighbourContext) async throws -> Reply<NotificationsTaken> {
@@ -22,24 +25,20 @@ struct PipelineNeighbourRoutes {
     }
 
     func showQueue(request: Request, context: NeighbourContext) async throws -> Reply<QueueReport> {
-        try context.requireOperator()
-        return Reply(try await oversight.report())
+        Reply(try await oversight.report())
     }
 
     func listFailures(request: Request, context: NeighbourContext) async throws -> Page<PushFailure> {
-        try context.requireOperator()
         let id = try request.number("before", in: 0...Int64.max)
         return try await oversight.failures(before: id, limit: request.limit())
     }
 
     func retry(request: Request, context: NeighbourContext) async throws -> Reply<PushFailuresChanged> {
-        try context.requireOperator()
-        return Reply(try await oversight.retry(request.decode(as: PushFailureSelection.self, context: context)))
+        Reply(try await oversight.retry(request.decode(as: PushFailureSelection.self, context: context)))
     }
 
     func drop(request: Request, context: NeighbourContext) async throws -> Reply<PushFailuresChanged> {
-        try context.requireOperator()
-        return Reply(try await oversight.drop(request.decode(as: PushFailureSelection.self, context: context)))
+        Reply(try await oversight.drop(request.decode(as: PushFailureSelection.self, context: context)))
     }
 }
 

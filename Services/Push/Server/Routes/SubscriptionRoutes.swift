@@ -12,7 +12,7 @@ struct SubscriptionRoutes {
         routes.user.get("subscriptions/:broadcaster", use: show)
         routes.user.put("subscriptions/:broadcaster", use: change)
         routes.user.delete("subscriptions/:broadcaster", use: remove)
-        routes.neighbour.post("subscriptions/import", use: takeImport)
+        routes.internalRoutes(from: [.social]).post("subscriptions/import", use: takeImport)
     }
 
     func list(request: Request, context: UserContext) async throws -> Page<Subscription> {

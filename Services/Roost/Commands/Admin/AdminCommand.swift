@@ -6,11 +6,11 @@ import Wire
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "admin",
-        abstract: "Looks after accounts: who may administer, who is there, who is out.",
+        abstract: "Manages accounts, administrators, applications, and rows that services have set aside.",
         subcommands: [
             GrantCommand.self, RevokeCommand.self, ListCommand.self, UsersCommand.self, UserCommand.self,
             SessionsCommand.self, DisableCommand.self, EnableCommand.self, DeleteCommand.self, AuditCommand.self,
-            DeparturesCommand.self, ApplicationsCommand.self, SigningKeysCommand.self,
+            DeparturesCommand.self, ApplicationsCommand.self, SigningKeysCommand.self, SetAsideCommand.self,
         ]
     )
 

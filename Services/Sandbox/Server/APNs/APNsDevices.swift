@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 import Wire
 
 /// Which of Apple's two APNs a device token is for.
@@ -20,7 +20,7 @@ package final class APNsDevices: Sendable {
     /// Hex digits of a token: 32 bytes are usual, and Apple warns that there may be more.
     private static let lengths = 64...200
 
-    private let known = Mutex<[String: Device]>([:])
+    private let known = Lock<[String: Device]>([:])
 
     init() {}
 

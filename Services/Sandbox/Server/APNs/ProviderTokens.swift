@@ -1,7 +1,7 @@
 import Credentials
 import Crypto
 import Foundation
-import Synchronization
+import Locks
 
 /// Judges the tokens by which providers say who they are ("Establishing a token-based connection to APNs").
 ///
@@ -37,7 +37,7 @@ final class ProviderTokens: Sendable {
     private let accounts: DeveloperAccounts
     private let tokensPerKey: Int
     private let now: @Sendable () -> Date
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(accounts: DeveloperAccounts, tokensPerKey: Int, now: @escaping @Sendable () -> Date) {
         self.accounts = accounts

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Locks
 import Wire
 
 /// The providers' customers, each made when first asked for.
@@ -8,7 +8,7 @@ final class DeveloperAccounts: Sendable {
     private static let limit = 100
 
     private let folder: KeptFolder?
-    private let known = Mutex<[String: DeveloperAccount]>([:])
+    private let known = Lock<[String: DeveloperAccount]>([:])
 
     /// Blocks for as long as it takes to make the first account, or on the disk.
     init(keptIn folder: KeptFolder?) throws {

@@ -2,9 +2,9 @@ import Credentials
 import Crypto
 import CryptoExtras
 import Foundation
+import Locks
 import NIOCore
 import NIOHTTP1
-import Synchronization
 import Wire
 
 /// Google's token endpoint: gives an access token for an assertion that a service account has signed (RFC 7523).
@@ -64,7 +64,7 @@ final class AccessTokens: Sendable {
     private let script: Script
     private let seen: SeenNotifications
     private let now: @Sendable () -> Date
-    private let grants = Mutex<[String: Grant]>([:])
+    private let grants = Lock<[String: Grant]>([:])
 
     init(accounts: DeveloperAccounts, script: Script, seen: SeenNotifications, now: @escaping @Sendable () -> Date) {
         self.accounts = accounts

@@ -1,3 +1,4 @@
+import Locks
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -24,7 +25,7 @@ final class Listeners: Sendable {
     private let web: Web
     private let mail: MailSession
     private let limit: Int
-    private let channels = Mutex<[any Channel]>([])
+    private let channels = Lock<[any Channel]>([])
 
     init(
         configuration: SandboxConfiguration,

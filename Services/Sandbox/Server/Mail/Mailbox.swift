@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Locks
 
 /// The mails that the sandbox has taken, the newest of them.
 package final class Mailbox: Sendable {
@@ -14,7 +14,7 @@ package final class Mailbox: Sendable {
 
     private let capacity: Int
     private let now: @Sendable () -> Date
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(capacity: Int, now: @escaping @Sendable () -> Date) {
         self.capacity = capacity

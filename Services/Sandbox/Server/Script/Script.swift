@@ -1,3 +1,4 @@
+import Locks
 import Synchronization
 import Wire
 
@@ -18,7 +19,7 @@ package final class Script: Sendable {
         var count = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     /// Read before anything else: mostly there is no rule, and thousands of requests a second ask.
     private let isEmpty = Atomic<Bool>(true)
 

@@ -1,6 +1,6 @@
 import DequeModule
 import Foundation
-import Synchronization
+import Locks
 
 /// What the services have taken: the newest of it, how much there was, and how often the same came twice.
 package final class SeenNotifications: Sendable {
@@ -32,7 +32,7 @@ package final class SeenNotifications: Sendable {
 
     private let capacity: Int
     private let now: @Sendable () -> Date
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(capacity: Int, now: @escaping @Sendable () -> Date) {
         self.capacity = capacity

@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import Synchronization
+import Locks
 import Wire
 
 /// What a browser gives a page that asks to push to it (`PushSubscription.toJSON()`).
@@ -46,7 +46,7 @@ final class Subscriptions: Sendable {
     private static let nobody = Data(count: 8)
 
     private let secret: SymmetricKey
-    private let ended = Mutex<Set<String>>([])
+    private let ended = Lock<Set<String>>([])
 
     init(keptIn folder: KeptFolder?) throws {
         let kept = try folder?.read("subscriptions.key")?.filter { !$0.isNewline }

@@ -1,7 +1,7 @@
 import Credentials
 import Crypto
 import Foundation
-import Synchronization
+import Locks
 import Wire
 
 /// Judges the field by which an application server says who it is (RFC 8292).
@@ -31,7 +31,7 @@ final class Vapid: Sendable {
 
     private let now: @Sendable () -> Date
     /// Fields whose signature was good: a server uses one for hours.
-    private let verified = Mutex<[String: (claims: Claims, key: Data)]>([:])
+    private let verified = Lock<[String: (claims: Claims, key: Data)]>([:])
 
     init(now: @escaping @Sendable () -> Date) {
         self.now = now

@@ -70,7 +70,7 @@ struct PostForm {
         case "video": video = try media(content, "video/", name, after: video)
         case "photoAlt", "videoAlt": alts[name] = try Self.alt(content, name)
         case "data", "meta":
-            let read = try WireJSON.decode(SocialRequest.self, from: Self.field(name, content).compact())
+            let read = try WireJSON.decode(SocialRequest.self, from: Self.field(name, content))
             if name == "data" { request.data = read.data } else { request.meta = read.meta }
         default: break
         }
@@ -90,7 +90,7 @@ struct PostForm {
     /// A part as a body of JSON has it.
     private static func field(_ name: String, _ content: ByteBuffer) throws -> JSONValue {
         do {
-            return .object([name: try WireJSON.decode(JSONValue.self, from: Array(content.readableBytesView))])
+            return .object([name: try WireJSON.decode(JSONValue.self, from: content.readableBytesView, limits: .free)])
         } catch var error as APIError {
             error.field = error.field.map { "\(name).\($0)" } ?? name
             throw error

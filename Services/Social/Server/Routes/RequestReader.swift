@@ -30,6 +30,7 @@ struct RequestReader: Sendable {
         let form = PostForm.isForm(request) ? try await PostForm(request, takesFiles: takesFiles) : nil
         let body = if let form { form.request } else { try await Self.body(of: request, context) }
         let network = try request.query("network") ?? body.network
+        if body.data == nil, form?.hasFile != true { IdempotentRequest.changesNothing() }
         let limit = try body.limit.map { try Self.checked($0) } ?? 20
         return Asked(
             asker: try asker(request, context, given: body.meta),
@@ -81,7 +82,7 @@ struct RequestReader: Sendable {
 
     /// A body that may be left out, also of a GET.
     private static func body(of request: Request, _ context: UserContext) async throws -> SocialRequest {
-        try await request.decodeIfThere(as: SocialRequest.self, context: context) ?? SocialRequest()
+        try await request.decodeIfThere(as: SocialRequest.self, limits: .large, context: context) ?? SocialRequest()
     }
 
     private static func network(_ name: String) throws -> Network {

@@ -32,12 +32,6 @@ struct AccountNames: Sendable {
     }
 }
 
-/// Whose account it is, and where.
-struct AccountKey: Hashable, Sendable {
-    var user: User.ID
-    var network: Network
-}
-
 /// The table `accounts`: what people have linked.
 struct AccountStore<Executor: PostgresExecutor> {
     let db: Executor
@@ -153,20 +147,29 @@ extension AccountStore {
         )
     }
 
-    /// Some of what is sealed with another key than this one, behind an account.
-    func sealedOtherwise(than keyID: String, after last: AccountKey?, limit: Int) async throws -> [AccountRecord] {
-        try await db.all(
+    /// Some of the accounts whose tokens are sealed with another key than this one, after the account with a key.
+    ///
+    /// - Returns: the accounts, how many rows cannot be read, and the key of the last row.
+    func sealedOtherwise(
+        than keyID: String,
+        after last: [String],
+        limit: Int
+    ) async throws -> (records: [AccountRecord], unreadable: Int, last: [String]?) {
+        let key = { (row: PostgresRow) in
+            [try row.string("application_id"), try row.string("user_id"), try row.string("network")]
+        }
+        let rows = try await db.execute(
             """
             SELECT \(unsafe: columns) FROM accounts
             WHERE key_id <> \(keyID) AND (
-                \(last?.network.rawValue) IS NULL
-                OR (application_id, user_id, network)
-                    > (\(last?.user.application), \(last?.user.user), \(last?.network.rawValue))
+                cardinality(\(last)) = 0
+                OR (application_id, user_id, network) > ((\(last))[1], (\(last))[2], (\(last))[3])
             )
             ORDER BY application_id, user_id, network LIMIT \(limit)
-            """,
-            as: AccountRecord.init(row:)
+            """
         )
+        let decoded = try rows.decoded(key: key, as: AccountRecord.init(row:))
+        return (decoded.values, decoded.unreadable.count, try rows.last.map(key))
     }
 
     /// Puts the same tokens under another key; nothing where they are others by now.
@@ -194,7 +197,7 @@ extension AccountRecord {
     fileprivate init(row: PostgresRow) throws {
         let (network, state) = (try row.string("network"), try row.string("state"))
         guard let known = Network(rawValue: network), let stands = LinkState(rawValue: state) else {
-            throw UnreadableRow("accounts", "\(network) \(state)")
+            throw UnreadableRow("accounts", "network or state is unknown: \(network) \(state)")
         }
         self.init(
             user: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import ServiceHost
 import SocialAPI
 import Wire
 
@@ -23,6 +24,9 @@ struct DeliveryRecord: Sendable {
     var looks: Int
     /// When the request that people see the result of was last sent.
     var sentAt: Date?
+
+    /// As it names the row where the row is set aside.
+    var key: [String] { [post.uuidString, network.rawValue] }
 }
 
 /// The table `deliveries`.
@@ -79,8 +83,12 @@ struct DeliveryStore<Executor: PostgresExecutor> {
     /// Takes some whose outcome has been unknown for a while, and counts the look that is taken.
     ///
     /// The first look is after `pause` seconds, each further one after twice as long.
-    func claimUnknown(pausing pause: Double, now: Date, limit: Int) async throws -> [DeliveryRecord] {
-        try await db.all(
+    func claimUnknown(
+        pausing pause: Double,
+        now: Date,
+        limit: Int
+    ) async throws -> (values: [DeliveryRecord], unreadable: [FailedRow]) {
+        try await db.execute(
             """
             UPDATE deliveries SET changed_at = \(now), looks = looks + 1, state = 'unknown'
             WHERE (post_id, network) IN (
@@ -89,10 +97,24 @@ struct DeliveryStore<Executor: PostgresExecutor> {
                 ORDER BY changed_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
             )
             RETURNING \(unsafe: columns)
-            """,
+            """
+        ).decoded(
+            key: { [try $0.uuid("post_id").uuidString, try $0.string("network")] },
             as: DeliveryRecord.init(row:)
         )
     }
+}
+
+extension SetAsideKind {
+    /// A post on one network of which it is not known whether the network took it.
+    static let delivery = SetAsideKind(
+        "delivery",
+        table: "deliveries",
+        key: ["post_id": "uuid", "network": "text"],
+        due: "changed_at",
+        pending: "t.state IN ('sent', 'unknown')",
+        dropping: .set("state = 'done', changed_at = now()")
+    )
 }
 
 private let columns = "post_id, network, state, prepared, result, looks, sent_at"

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import ServiceHost
 import SocialAPI
 import Wire
 
@@ -56,8 +57,12 @@ struct PostStore<Executor: PostgresExecutor> {
     }
 
     /// Takes some posts whose time has come, for a while, so that no other instance has them too.
-    func claimDue(now: Date, until end: Date, limit: Int) async throws -> [PostRecord] {
-        try await db.all(
+    func claimDue(
+        now: Date,
+        until end: Date,
+        limit: Int
+    ) async throws -> (values: [PostRecord], unreadable: [FailedRow]) {
+        try await db.execute(
             """
             UPDATE posts SET claimed_until = \(end)
             WHERE post_id IN (
@@ -67,9 +72,8 @@ struct PostStore<Executor: PostgresExecutor> {
                 ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
             )
             RETURNING \(unsafe: columns)
-            """,
-            as: PostRecord.init(row:)
-        )
+            """
+        ).decoded(key: { [try $0.uuid("post_id").uuidString] }, as: PostRecord.init(row:))
     }
 
     /// Notes that all of it is done; its files go.
@@ -109,7 +113,7 @@ struct PostStore<Executor: PostgresExecutor> {
             """
             DELETE FROM posts
             WHERE post_id = \(id) AND application_id = \(user.application) AND user_id = \(user.user)
-                AND is_scheduled AND NOT is_done AND claimed_until IS NULL
+                AND is_scheduled AND NOT is_done AND (claimed_until IS NULL OR claimed_until = 'infinity')
                 AND NOT EXISTS (SELECT FROM deliveries WHERE deliveries.post_id = posts.post_id)
             """
         ) == 1
@@ -122,6 +126,17 @@ struct PostStore<Executor: PostgresExecutor> {
     func deleteAll(of user: User.ID) async throws {
         try await db.run("DELETE FROM posts WHERE application_id = \(user.application) AND user_id = \(user.user)")
     }
+}
+
+extension SetAsideKind {
+    /// A post for later whose time has come.
+    static let scheduledPost = SetAsideKind(
+        "scheduled_post",
+        table: "posts",
+        key: ["post_id": "uuid"],
+        due: "claimed_until",
+        pending: "t.is_scheduled AND NOT t.is_done"
+    )
 }
 
 /// A place in the list of posts for later.

@@ -16,6 +16,7 @@ struct Departures: Sendable {
     let events: EventOutbox
     /// Seconds that whatever was under way when somebody went may take to its end.
     let settling: Int
+    let setAside: SetAside
     let logger: Logger
     let now: @Sendable () -> Date
     private let waiting = Gauge(label: "roost_auth_departures_waiting")
@@ -25,12 +26,14 @@ struct Departures: Sendable {
         database: PostgresPool,
         events: EventOutbox,
         settling: Int,
+        setAside: SetAside,
         logger: Logger,
         now: @escaping @Sendable () -> Date
     ) {
         self.database = database
         self.events = events
         self.settling = settling
+        self.setAside = setAside
         self.logger = logger
         self.now = now
     }
@@ -54,30 +57,31 @@ struct Departures: Sendable {
         try await DepartureStore(db: db).note(answerOf: erased.service, to: erased.departure)
     }
 
-    /// Asks again, or forgets, whomever all have answered for.
+    /// Starts the last round of each deletion that all services have answered, or ends the deletion.
+    ///
+    /// A deletion that fails delays no other.
     func goOn() async throws {
-        while try await goOnWithOne() {}
+        try await setAside.drain(
+            .departure,
+            key: { [$0.departure.id.uuidString] },
+            next: { try await DepartureStore(db: $0).lockAnswered(at: now()) },
+            goOn(with:in:)
+        )
         let lag = try await DepartureStore(db: database.reads).lag()
         waiting.record(lag.departures)
         oldest.record(lag.oldest.map { now().timeIntervalSince($0) } ?? 0)
     }
 
-    /// False: there is none.
-    private func goOnWithOne() async throws -> Bool {
-        let done: DepartureStore.Record? = try await database.transaction { db in
-            let store = DepartureStore(db: db)
-            guard let record = try await store.lockAnswered(at: now()) else { return nil }
-            let services = events.subscribers(of: UserDeleted.self)
-            if record.nextRoundAt != nil, !services.isEmpty {
-                let next = Departure(id: record.departure.id, round: record.departure.round + 1)
-                try await store.askAgain(next, awaiting: services)
-                try await tell(next, record.user, in: db)
-            } else {
-                try await store.delete(record.departure.id)
-            }
-            return record
+    private func goOn(with done: DepartureStore.Record, in db: PostgresTransaction) async throws {
+        let store = DepartureStore(db: db)
+        let services = events.subscribers(of: UserDeleted.self)
+        if done.nextRoundAt != nil, !services.isEmpty {
+            let next = Departure(id: done.departure.id, round: done.departure.round + 1)
+            try await store.askAgain(next, awaiting: services)
+            try await tell(next, done.user, in: db)
+        } else {
+            try await store.delete(done.departure.id)
         }
-        guard let done else { return false }
         logger.info(
             "services have wiped a deleted person",
             metadata: [
@@ -85,7 +89,6 @@ struct Departures: Sendable {
                 "seconds": "\(Int(now().timeIntervalSince(done.begunAt)))",
             ]
         )
-        return true
     }
 
     /// The departures that wait longest, for the operator.

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 import Wire
 
 /// How many exports are made at once, in all; one of each person.
@@ -19,7 +19,7 @@ final class ExportSlots: Sendable {
     }
 
     private let capacity: Int
-    private let taken = Mutex<Set<User.ID>>([])
+    private let taken = Lock<Set<User.ID>>([])
 
     init(capacity: Int) {
         self.capacity = capacity

@@ -9,12 +9,27 @@ import Wire
 ///
 /// An e-mail address alone takes over nothing: it must have been verified here and there, by a provider that is
 /// believed about it. Else only who has just signed in to an account links to it.
+///
+/// A link by the address ends the credentials from before that may be another person's (`EarlierCredentials`).
 struct IdentityLinking: Sendable {
     let events: EventOutbox
     let reauthentication: Reauthentication
+    let earlier: EarlierCredentials
     let audit: Audit
     let now: @Sendable () -> Date
 
+    /// How an account comes to an identity that has not been seen before.
+    private enum Holder {
+        case new(UUID)
+        /// An anonymous account becomes this person's.
+        case named(UUID)
+        /// The user of the account links it.
+        case asking(UUID)
+        /// An account has the address that the provider vouches for.
+        case sharingAddress(UUID)
+    }
+
+    private static let gone = APIError(.forbidden, "invalid_credential", "a valid credential is needed")
     private static let taken = APIError(.conflict, "identity_taken", "this is linked to another account here")
     private static let another = APIError(
         .conflict,
@@ -41,10 +56,16 @@ struct IdentityLinking: Sendable {
         if let known = try await store.account(of: key) {
             // Who is nobody in particular yet becomes who he is.
             guard asker.map({ $0.isAnonymous || $0.userId == known.wire }) ?? true else { throw Self.taken }
-            try await store.note(key, email: email?.text, token: token, at: now())
-            return (known, false)
+            // It may have been unlinked since it was read: then it is a new one.
+            if try await store.note(key, email: email?.text, token: token, at: now()) { return (known, false) }
         }
-        let (account, isNew) = try await holder(of: vouched, email, asker, asking, in: db)
+        let (account, isNew, tellsOwner) =
+            switch try await holder(of: vouched, email, asker, asking, from: caller, in: db) {
+            case .new(let id): (id, true, false)
+            case .named(let id): (id, false, false)
+            case .asking(let id): (id, false, true)
+            case .sharingAddress(let id): (id, false, true)
+            }
         guard try await store.insert(key, of: account, email: email?.text, token: token, at: now()) else {
             throw Self.another
         }
@@ -57,14 +78,13 @@ struct IdentityLinking: Sendable {
             detail: key.provider,
             in: db
         )
+        if tellsOwner { try await audit.mails.tell(.identityLinked, ownerOf: account, in: db) }
         return (account, isNew)
     }
 
     private func asker(_ asking: Identity?, in db: PostgresTransaction) async throws -> Account? {
         guard let id = asking?.user.accountID else { return nil }
-        guard let account = try await AccountStore(db: db).find(id) else {
-            throw APIError(.forbidden, "invalid_credential", "a valid credential is needed")
-        }
+        guard let account = try await AccountStore(db: db).find(id) else { throw Self.gone }
         return account
     }
 
@@ -74,26 +94,36 @@ struct IdentityLinking: Sendable {
         _ email: EmailAddress?,
         _ asker: Account?,
         _ asking: Identity?,
+        from caller: Caller,
         in db: PostgresTransaction
-    ) async throws -> (id: UUID, isNew: Bool) {
+    ) async throws -> Holder {
         let accounts = VouchedAccountStore(db: db)
         let verified = vouched.isEmailVerified ? email : nil
-        let sharer: UUID? = if let verified { try await accounts.holder(of: verified) } else { nil }
         if let asker, let asking, !asker.isAnonymous, let id = asking.user.accountID {
-            if sharer != id, try await !reauthentication.isRecent(asking, in: db) { throw Reauthentication.needed }
-            return (id, false)
+            guard let account = try await AccountSecretStore(db: db).lock(id) else { throw Self.gone }
+            try await reauthentication.requireLive(asking, in: db)
+            if account.emailVerified, let address = account.email, NameFolding.fold(address) == verified?.folded {
+                // The holder of the account and the owner of the address are one person.
+                try await AccountSecretStore(db: db).proveEmail(of: id)
+            } else if try await !reauthentication.isRecent(asking, in: db) {
+                throw Reauthentication.needed
+            }
+            return .asking(id)
         }
-        if let sharer { return (sharer, false) }
+        if let verified, let sharer = try await accounts.holder(of: verified) {
+            try await earlier.end(of: sharer, by: caller, in: db)
+            return .sharingAddress(sharer)
+        }
         let fullName = Self.fullName(of: vouched)
         if asker != nil, let id = asking?.user.accountID {
             guard try await accounts.name(id, email: email, fullName: fullName) else { throw Self.taken }
             try await settle(id, vouched, verified, in: db)
-            return (id, false)
+            return .named(id)
         }
         let id = UUID()
         try await accounts.insert(id, email: email, fullName: fullName, at: now())
         try await settle(id, vouched, verified, in: db)
-        return (id, true)
+        return .new(id)
     }
 
     /// Has a new account be found by its verified address, and others hear of who it is.
@@ -105,7 +135,7 @@ struct IdentityLinking: Sendable {
     ) async throws {
         if let verified {
             // Another may have come by the address meanwhile: then it is not verified for this one.
-            _ = try await AccountSecretStore(db: db).verify(verified, of: id)
+            _ = try await AccountSecretStore(db: db).verify(verified, of: id, isProven: true)
         }
         guard let account = try await AccountStore(db: db).find(id) else { return }
         let changed = UserChanged(

@@ -8,6 +8,8 @@ struct Letters: Sendable {
         var kind: Mail.Kind
         /// How the account is called: its username, or nothing.
         var username: String?
+        /// The username that a verification mail names: of an account that the reader may not know.
+        var unverifiedUsername: String?
         /// With its token.
         var link: String?
         /// Whether somebody else has verified the address already.
@@ -25,6 +27,7 @@ struct Letters: Sendable {
         case .emailChanged: "Your address at \(appName) was changed"
         case .secondFactorOn: "Signing in to \(appName) now takes a code"
         case .secondFactorOff: "Signing in to \(appName) no longer takes a code"
+        case .identityLinked: "Another way to sign in to \(appName) was added to your account"
         case .passkeyAdded: "A passkey was added to your account at \(appName)"
         case .deviceNoticed: "Somebody signed in to \(appName) on a new device"
         }
@@ -50,7 +53,8 @@ struct Letters: Sendable {
 
             \(occasion.link ?? "")
 
-            If you did not give it to \(appName), do not open the link, and nothing will happen.
+            \(Self.claim(occasion.unverifiedUsername, appName))
+            If that is not your account, do not open the link, and nothing will happen.
             """
         case .recover:
             """
@@ -66,10 +70,28 @@ struct Letters: Sendable {
         case .secondFactorOn:
             Self.done("signing in now takes a code of your authenticator app too. Keep the recovery codes safe.")
         case .secondFactorOff: Self.done("signing in no longer takes a code of an authenticator app.")
+        case .identityLinked:
+            Self.done(
+                """
+                signing in with an account elsewhere, such as Google or Apple, was added to your account. If this address
+                had been confirmed from outside the account only, the account's password, passkeys and sessions from before
+                have ended.
+                """
+            )
         case .passkeyAdded: Self.done("a passkey was added: whoever has it can sign in to your account.")
         // Not which device: what it calls itself is somebody else's to say.
         case .deviceNoticed: Self.done("somebody signed in to your account on a device that is new to it.")
         }
+    }
+
+    /// Says which account asks for the address.
+    ///
+    /// The reader may be a stranger, so a username must not serve as an advertisement: only letters, digits, `-` and `_`
+    /// are shown, which make no link.
+    private static func claim(_ username: String?, _ appName: String) -> String {
+        guard let username else { return "An account at \(appName) without a username asks for it." }
+        let shown = String(username.map { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" ? $0 : "·" }.prefix(32))
+        return "The account \"\(shown)\" at \(appName) asks for it."
     }
 
     private static func done(_ text: String) -> String {

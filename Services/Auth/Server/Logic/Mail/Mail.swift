@@ -14,6 +14,8 @@ struct Mail: Sendable {
         case secondFactorOn = "second_factor_on"
         case secondFactorOff = "second_factor_off"
         case passkeyAdded = "passkey_added"
+        /// An account elsewhere was linked to one that was there.
+        case identityLinked = "identity_linked"
         /// Somebody has signed in on a device that is new.
         case deviceNoticed = "device_noticed"
     }

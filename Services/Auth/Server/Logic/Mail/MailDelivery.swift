@@ -21,14 +21,29 @@ struct MailDelivery: Sendable {
     let client: SMTPClient
     let from: MailAddress
     let settings: MailConfiguration
+    let setAside: SetAside
     let logger: Logger
     let now: @Sendable () -> Date
 
     /// Sends one mail, if there is any.
+    ///
+    /// A mail that cannot be read, or fails for a reason other than the mail server, is retried later and delays no other.
     func round() async throws -> HandOvers.Outcome {
         let begin = now()
-        let claimed = try await MailStore(db: database).claim(at: begin, until: begin.addingTimeInterval(Self.lease))
-        guard let mail = claimed else { return .nothing }
+        let (mails, unreadable) = try await MailStore(db: database)
+            .claim(at: begin, until: begin.addingTimeInterval(Self.lease))
+        try await setAside.failed(unreadable, of: .mail)
+        guard let mail = mails.first else { return unreadable.isEmpty ? .nothing : .done }
+        do {
+            return try await send(mail, at: begin)
+        } catch {
+            guard let failed = FailedRow([mail.id.uuidString], error) else { throw error }
+            try await setAside.failed([failed], of: .mail)
+            return .done
+        }
+    }
+
+    private func send(_ mail: Mail, at begin: Date) async throws -> HandOvers.Outcome {
         guard begin.timeIntervalSince(mail.createdAt) < Self.patience else { return try await drop(mail, "too_old") }
         guard let message = try await message(of: mail) else { return try await drop(mail, "nobody") }
         do {
@@ -88,18 +103,21 @@ struct MailDelivery: Sendable {
         switch mail.kind {
         case .recover:
             guard let owner, let id = UUID(uuidString: owner.userId), let address = owner.email else { return nil }
-            let link = try await self.link(.reset, of: id, to: address, at: settings.resetURL)
+            let link = try await self.link(.reset, in: mail, of: id, to: address, at: settings.resetURL)
             return (address, Letters.Occasion(kind: .recover, username: owner.username, link: link))
         case .verify:
             guard let id = mail.account else { return nil }
             guard let owner else {
-                // No name, to an address that may be anybody's: a name can be somebody's advertisement.
-                let link = try await self.link(.verify, of: id, to: mail.address, at: settings.verifyURL)
-                return (mail.address, Letters.Occasion(kind: .verify, username: nil, link: link))
+                guard let asking = try await store.find(id) else { return nil }
+                let link = try await self.link(.verify, in: mail, of: id, to: mail.address, at: settings.verifyURL)
+                // The greeting has no name: the address may be anybody's.
+                let name = asking.username
+                return (mail.address, Letters.Occasion(kind: .verify, unverifiedUsername: name, link: link))
             }
             guard owner.userId != id.wire, let address = owner.email else { return nil }
             return (address, Letters.Occasion(kind: .verify, username: owner.username, isTaken: true))
-        case .passwordChanged, .emailChanged, .secondFactorOn, .secondFactorOff, .passkeyAdded, .deviceNoticed:
+        case .passwordChanged, .emailChanged, .secondFactorOn, .secondFactorOff, .passkeyAdded, .identityLinked,
+            .deviceNoticed:
             guard let id = mail.account, let account = try await store.find(id) else { return nil }
             return (mail.address, Letters.Occasion(kind: mail.kind, username: account.username))
         }
@@ -107,6 +125,7 @@ struct MailDelivery: Sendable {
 
     private func link(
         _ purpose: MailLink.Purpose,
+        in mail: Mail,
         of account: UUID,
         to address: String,
         at page: String
@@ -114,6 +133,7 @@ struct MailDelivery: Sendable {
         let token = MailToken.random()
         try await MailLinkStore(db: database).insert(
             MailLink(purpose: purpose, account: account, address: address),
+            in: mail.id,
             hash: token.hash,
             until: now().addingTimeInterval(purpose.lifetime)
         )

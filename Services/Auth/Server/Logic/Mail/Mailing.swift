@@ -18,6 +18,7 @@ struct Mailing: Sendable {
     init(
         _ settings: MailConfiguration,
         database: PostgresPool,
+        setAside: SetAside,
         logger: Logger,
         now: @escaping @Sendable () -> Date
     ) throws {
@@ -38,6 +39,7 @@ struct Mailing: Sendable {
             client: client,
             from: from,
             settings: settings,
+            setAside: setAside,
             logger: logger,
             now: now
         )

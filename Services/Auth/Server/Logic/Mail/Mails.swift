@@ -14,8 +14,17 @@ struct Mails: Sendable {
     static let perCaller = 20
     /// Mails to any address that one account may ask for in a window.
     static let perAccount = 8
+    /// Mails to addresses that nobody has verified yet, at one client's request in `strangerWindow`.
+    static let strangersPerCaller = 10
+    /// The same for a client in a private network or on this machine: a proxy in front may hide many clients there.
+    static let strangersPerPrivateCaller = 1_000
     /// Seconds that a window lasts.
     static let window = 900
+    /// Seconds that a window of mails to such addresses lasts.
+    static let strangerWindow = 3_600
+    private static let privateRanges =
+        AddressRanges("127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,::1,fc00::/7,fe80::/10")
+        ?? .loopback
 
     let isOn: Bool
     let now: @Sendable () -> Date
@@ -64,6 +73,15 @@ struct Mails: Sendable {
         }
     }
 
+    /// Counts a mail to an address that nobody has verified yet; false if its client has had enough of them written.
+    func mayWriteToStrangers(_ caller: Caller, in db: any PostgresExecutor) async throws -> Bool {
+        guard isOn, let address = caller.address else { return true }
+        let limit =
+            Self.privateRanges.contains(address) ? Self.strangersPerPrivateCaller : Self.strangersPerCaller
+        let bucket = Self.bucket("mails to strangers of", address.place)
+        return try await counts(bucket, limit, within: Self.strangerWindow, in: db)
+    }
+
     /// - Throws: a 429 for an account that has had enough mails written.
     func count(_ account: UUID, in db: any PostgresExecutor) async throws {
         guard try await counts(Self.bucket("mails of", Data(account.wire.utf8)), Self.perAccount, in: db) else {
@@ -71,14 +89,19 @@ struct Mails: Sendable {
         }
     }
 
-    private static let tooMany =
+    static let tooMany =
         APIError(.rateLimited, "too_many_mails", "too many mails; try again later", retryAfter: window)
 
-    private func counts(_ bucket: Data, _ limit: Int, in db: any PostgresExecutor) async throws -> Bool {
+    private func counts(
+        _ bucket: Data,
+        _ limit: Int,
+        within window: Int = Self.window,
+        in db: any PostgresExecutor
+    ) async throws -> Bool {
         let now = now()
         let counts = try await LoginFailureStore(db: db).add(
             to: [bucket],
-            windowsSince: now.addingTimeInterval(-TimeInterval(Self.window)),
+            windowsSince: now.addingTimeInterval(-TimeInterval(window)),
             now: now
         )
         return counts.allSatisfy { $0.failures <= limit }

@@ -111,13 +111,19 @@ struct SecondFactors: Sendable {
     // MARK: Signing in
 
     /// What a sign-in has to answer by a code, where the account asks for one; nil where it asks for none.
-    func challenge(for account: UUID, device: DeviceID?, in db: any PostgresExecutor) async throws -> String? {
+    func challenge(
+        for account: UUID,
+        device: DeviceID?,
+        knownDevice: KnownDevice?,
+        in db: any PostgresExecutor
+    ) async throws -> String? {
         guard try await SecondFactorStore(db: db).isConfirmed(account) else { return nil }
         let challenge = Base64URL.random(bytes: 32)
         try await LoginChallengeStore(db: db).insert(
             Self.hash(challenge),
             of: account,
             device: device,
+            knownDevice: knownDevice,
             until: now().addingTimeInterval(Self.patience)
         )
         return challenge
@@ -135,8 +141,7 @@ struct SecondFactors: Sendable {
             .find(hash, failuresBelow: Self.attempts, at: now())
         guard let found else { throw Self.worthless }
         let device = try found.device.map { try DeviceID($0) }
-        let known = found.isDeviceKnown ? device?.hash : nil
-        let buckets = buckets(of: found.account, address: caller.address, knownDevice: known)
+        let buckets = buckets(of: found.account, address: caller.address, knownDevice: found.knownDevice)
         try await throttle.check(buckets, at: now(), in: database.reads)
         return Challenge(hash: hash, account: found.account, device: device, buckets: buckets)
     }
@@ -208,7 +213,7 @@ struct SecondFactors: Sendable {
     private func buckets(
         of account: UUID,
         address: IPAddress? = nil,
-        knownDevice: Data? = nil
+        knownDevice: KnownDevice? = nil
     ) -> LoginThrottle.Buckets {
         throttle.buckets(of: "second factor", account: account, address: address, knownDevice: knownDevice)
     }

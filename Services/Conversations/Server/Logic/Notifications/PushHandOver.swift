@@ -19,14 +19,13 @@ struct PushHandOver: Sendable {
     /// How long a claim holds, in seconds; longer than anything between two renewals takes.
     private static let claim = 30.0
     private static let renewal = Duration.seconds(10)
-    /// After which a conversation that push could not take, though it is there, is tried again, in seconds.
-    private static let rest = 30.0
 
     let claimant: String
     let outbox: PushOutboxStore
     let store: NotableMessageStore
     let push: PushClient
     let names: SenderNames
+    let setAside: SetAside
     let logger: Logger
     let meters: PushMeters
 
@@ -36,8 +35,19 @@ struct PushHandOver: Sendable {
 
     /// Claims what waits, and hands it over.
     func round() async throws -> HandOvers.Outcome {
-        let claimed = try await outbox.claim(by: claimant, limit: Self.conversations, seconds: Self.claim)
-        guard !claimed.isEmpty else { return .nothing }
+        let (claimed, unreadable) =
+            try await outbox
+            .claim(by: claimant, limit: Self.conversations, seconds: Self.claim)
+        try await setAside.failed(unreadable, of: .pushOutbox)
+        guard !claimed.isEmpty else { return unreadable.isEmpty ? .nothing : .done }
+        return try await handOver(claimed)
+    }
+
+    /// Hands over conversations.
+    ///
+    /// Where one of several may be the reason of a failure, each is handed over by itself; a conversation that fails alone
+    /// is retried later.
+    private func handOver(_ claimed: [ClaimedConversation]) async throws -> HandOvers.Outcome {
         var work = Work(claimed)
         do {
             try await handOver(&work)
@@ -49,9 +59,25 @@ struct PushHandOver: Sendable {
             try await outbox.release(work.open, by: claimant)
             return .away
         } catch {
-            // In vain where the database is away: then the claims end by themselves.
-            try? await outbox.release(work.open, by: claimant)
-            throw error
+            guard FailedRow([], error) != nil else {
+                // In vain where the database is unavailable: then the claims end by themselves.
+                try? await outbox.release(work.open, by: claimant)
+                throw error
+            }
+            guard work.open.count > 1 else {
+                try await setAside.failed(
+                    work.open.flatMap { $0.rows.compactMap { FailedRow(["\($0)"], error) } },
+                    of: .pushOutbox
+                )
+                return .done
+            }
+            for (index, conversation) in work.open.enumerated() {
+                guard try await handOver([conversation]) != .away else {
+                    try await outbox.release(Array(work.open.dropFirst(index + 1)), by: claimant)
+                    return .away
+                }
+            }
+            return .done
         }
     }
 
@@ -79,7 +105,8 @@ struct PushHandOver: Sendable {
     }
 
     private func handOver(_ work: inout Work) async throws {
-        let found = try await store.messages(of: work.open)
+        let (found, unreadable) = try await store.messages(of: work.open)
+        try await setAside.failed(unreadable, of: .message)
         await names.learn(
             found.values.flatMap { conversation in
                 conversation.messages.map { (conversation.application, $0) }
@@ -90,7 +117,10 @@ struct PushHandOver: Sendable {
             let refused = try await tell(batch.compactMap { found[$0.id] }, &work)
             let (stuck, done) = (batch.filter { refused.contains($0.id) }, batch.filter { !refused.contains($0.id) })
             if !done.isEmpty { try await outbox.delete(done) }
-            if !stuck.isEmpty { try await outbox.release(stuck, by: claimant, after: Self.rest) }
+            try await setAside.failed(
+                stuck.flatMap { $0.rows.map { FailedRow(["\($0)"], .failing, detail: "refused by push") } },
+                of: .pushOutbox
+            )
             work.settle(batch)
         }
     }

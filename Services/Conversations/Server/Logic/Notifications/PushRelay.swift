@@ -21,12 +21,14 @@ final class PushRelay: Sendable {
     ///   - database: the record.
     ///   - push: who is told.
     ///   - names: what people are called.
+    ///   - setAside: takes messages that fail out of the way of the others.
     ///   - logger: hears what goes wrong.
     ///   - instance: what this instance is called in its claims; no two have the same name.
     init(
         database: PostgresPool,
         push: PushClient,
         names: SenderNames,
+        setAside: SetAside,
         logger: Logger,
         instance: String = Base64URL.random(bytes: 9)
     ) {
@@ -42,6 +44,7 @@ final class PushRelay: Sendable {
                 store: store,
                 push: push,
                 names: names,
+                setAside: setAside,
                 logger: logger,
                 meters: meters
             ).round

@@ -1,7 +1,7 @@
 import AuthAPI
 import Foundation
+import Locks
 import Logging
-import Synchronization
 import Wire
 
 /// What people are called on others' screens.
@@ -28,7 +28,7 @@ final class SenderNames: Sendable {
 
     private let auth: AuthClient
     private let logger: Logger
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(auth: AuthClient, logger: Logger) {
         self.auth = auth

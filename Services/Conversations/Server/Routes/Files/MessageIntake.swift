@@ -5,9 +5,6 @@ import Wire
 
 /// Takes in what is said, in whichever form it comes: text, or a file in one of three ways.
 struct MessageIntake {
-    /// Of a body in JSON with a file as base64 in it, in bytes: each slash may be escaped, and lines end now and then.
-    private static let maximumJSON = 8_388_608
-
     let files: Files
 
     func send(_ request: Request, context: UserContext) async throws -> Message {
@@ -35,14 +32,12 @@ struct MessageIntake {
         _ context: UserContext
     ) async throws -> Message {
         let length = request.headers[.contentLength].flatMap { Int($0) } ?? 0
-        guard length > context.maxUploadSize else {
-            let draft = try await request.decode(as: MessageDraft.self, context: context)
+        guard length > JSONLimits.largeWithMeta.bytes else {
+            let draft = try await request.decode(as: MessageDraft.self, limits: .largeWithMeta, context: context)
             return try await files.say(draft, to: token, by: context.user)
         }
         return try await files.reading(length, of: context.user) {
-            var request = request
-            let body = try await request.collectBody(upTo: Self.maximumJSON)
-            let draft = try WireJSON.decode(MessageDraft.self, from: body.readableBytesView)
+            let draft = try await request.decode(as: MessageDraft.self, limits: .withFile, context: context)
             return try await files.say(draft, to: token, by: context.user)
         }
     }

@@ -38,7 +38,7 @@ struct UploadFields {
         {
             throw APIError.invalid("encoding", "a file is sent as it is")
         }
-        let draft = try WireJSON.decode(MessageDraft.self, from: JSONValue.object(fields).compact())
+        let draft = try WireJSON.decode(MessageDraft.self, from: JSONValue.object(fields).compact(), limits: .withMeta)
         _ = try DraftRules.mime(draft.mime)
         return draft
     }
@@ -47,7 +47,7 @@ struct UploadFields {
         switch name {
         case "meta", "pushPayload":
             do {
-                return try WireJSON.decode(JSONValue.self, from: text.utf8)
+                return try WireJSON.decode(JSONValue.self, from: text.utf8, limits: .free)
             } catch let error as APIError {
                 throw APIError(error.kind, error.code, "\"\(name)\" must be JSON", field: name)
             }

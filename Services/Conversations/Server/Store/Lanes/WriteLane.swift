@@ -1,8 +1,8 @@
 import ConversationsAPI
+import Locks
 import Logging
 import Metrics
 import Postgres
-import Synchronization
 import Wire
 
 /// Writes to some of the conversations, a batch at a time: the next is sent the moment the last is answered.
@@ -20,7 +20,7 @@ final class WriteLane: Sendable {
     private let patience: Duration
     private let logger: Logger
     private let written: @Sendable ([LaneRecord]) -> Void
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let batchSizes = Recorder(label: "roost_conversations_batch_writes")
     private let batchTimes = Metrics.Timer(label: "roost_conversations_batch_duration_seconds")
     private let retries = Counter(label: "roost_conversations_batch_retries_total")
@@ -44,7 +44,7 @@ final class WriteLane: Sendable {
         self.patience = patience
         self.logger = logger
         self.written = written
-        state = Mutex(State(queue: LaneQueue(capacity: capacity, maximumBytes: maximumBytes)))
+        state = Lock(State(queue: LaneQueue(capacity: capacity, maximumBytes: maximumBytes)))
     }
 
     var waiting: Int { state.withLock { $0.queue.count } }

@@ -1,5 +1,6 @@
 import ConversationsAPI
 import Postgres
+import ServiceHost
 import Wire
 
 /// What is to be said of messages, and to whom; read on a connection of its own, since of a large conversation it takes its
@@ -20,7 +21,10 @@ struct NotableMessageStore: Sendable {
     /// The messages of people that may be worth a notification, in their order, by conversation.
     ///
     /// What was deleted meanwhile, and what the suite itself said, is not among them; nor is a conversation that is gone.
-    func messages(of claimed: [ClaimedConversation]) async throws -> [Conversation.ID: NotableConversation] {
+    /// A message that cannot be read is left out, and is returned by its key.
+    func messages(
+        of claimed: [ClaimedConversation]
+    ) async throws -> (found: [Conversation.ID: NotableConversation], unreadable: [FailedRow]) {
         let rows = try await lane.segment([
             """
             SELECT asked.conversation_id, conversations.application_id, conversations.secret, conversations.type,
@@ -42,13 +46,18 @@ struct NotableMessageStore: Sendable {
             """
         ])[0]
         var found: [Conversation.ID: NotableConversation] = [:]
+        var unreadable: [FailedRow] = []
         for row in rows {
             let id: Conversation.ID = try row.decode("conversation_id")
             var conversation = try found[id] ?? NotableConversation(id, row)
-            conversation.messages.append(try NotableMessage(row))
+            do {
+                conversation.messages.append(try NotableMessage(row))
+            } catch {
+                unreadable.append(FailedRow(["\(id.rawValue)", "\(try row.int64("seq"))"], unreadable: error))
+            }
             found[id] = conversation
         }
-        return found
+        return (found, unreadable)
     }
 
     /// Members of each of these conversations, in the order of their names and those behind `after`, at most `limit` of each.

@@ -1,5 +1,6 @@
 import ConversationsAPI
 import Postgres
+import ServiceHost
 import Wire
 
 /// What of the outbox says that messages are new, as those take it who hand it on; on a connection of their own.
@@ -10,6 +11,8 @@ import Wire
 struct PushOutboxStore: Sendable {
     /// How many rows of conversations that nobody has are looked at.
     private static let window = 1_000
+    /// More messages than any write puts into one row.
+    private static let longest = 1_000_000
 
     private let lane: PostgresLane
 
@@ -17,8 +20,15 @@ struct PushOutboxStore: Sendable {
         lane = database.lane(statementTimeout: .seconds(5), settings: SendSegment.settings)
     }
 
-    /// Takes conversations for so many seconds; what this claimant still had counts as nobody's.
-    func claim(by claimant: String, limit: Int, seconds: Double) async throws -> [ClaimedConversation] {
+    /// Claims conversations for so many seconds; what this claimant still had counts as nobody's.
+    ///
+    /// A row that waits for its retry, or is set aside, is left out, and the rest of its conversation does not wait for
+    /// it. A conversation with a row that is found unreadable now is claimed again once that row is set aside.
+    func claim(
+        by claimant: String,
+        limit: Int,
+        seconds: Double
+    ) async throws -> (values: [ClaimedConversation], unreadable: [FailedRow]) {
         let rows = try await lane.segment([
             """
             WITH oldest AS MATERIALIZED (
@@ -26,10 +36,13 @@ struct PushOutboxStore: Sendable {
                        row_number() OVER (PARTITION BY conversation_id ORDER BY outbox_id) AS n
                 FROM (
                     SELECT outbox_id, conversation_id, from_seq, to_seq FROM outbox
-                    WHERE kind = 'messages' AND conversation_id <> ALL (ARRAY(
-                        SELECT conversation_id FROM outbox
-                        WHERE claimed_until > clock_timestamp() AND claimed_by IS DISTINCT FROM \(claimant)
-                    ))
+                    WHERE kind = 'messages'
+                        AND (claimed_by IS DISTINCT FROM '' OR claimed_until <= clock_timestamp())
+                        AND conversation_id <> ALL (ARRAY(
+                            SELECT conversation_id FROM outbox
+                            WHERE claimed_until > clock_timestamp() AND claimed_by IS DISTINCT FROM \(claimant)
+                                AND claimed_by IS DISTINCT FROM ''
+                        ))
                     ORDER BY outbox_id LIMIT \(Self.window)
                 ) AS looked_at
             ), free AS MATERIALIZED (
@@ -52,12 +65,18 @@ struct PushOutboxStore: Sendable {
         ])[0]
         var places: [Conversation.ID: Int] = [:]
         var claimed: [ClaimedConversation] = []
+        var unreadable: [Conversation.ID: [FailedRow]] = [:]
         for row in rows {
             let conversation: Conversation.ID = try row.decode("conversation_id")
-            let stretch = ClaimedConversation.Stretch(
-                row: try row.int64("outbox_id"),
-                seqs: try row.int64("from_seq")...row.int64("to_seq")
-            )
+            let id = try row.int64("outbox_id")
+            guard let first = try row.optionalInt64("from_seq"), let last = try row.optionalInt64("to_seq"),
+                first >= 1, first <= last, last - first < Self.longest
+            else {
+                let failed = FailedRow(["\(id)"], .unreadable, detail: "from_seq and to_seq are no range of messages")
+                unreadable[conversation, default: []].append(failed)
+                continue
+            }
+            let stretch = ClaimedConversation.Stretch(row: id, seqs: first...last)
             if let place = places[conversation] {
                 claimed[place].add(stretch)
             } else {
@@ -65,7 +84,7 @@ struct PushOutboxStore: Sendable {
                 claimed.append(ClaimedConversation(id: conversation, first: stretch))
             }
         }
-        return claimed
+        return (claimed.filter { unreadable[$0.id] == nil }, unreadable.values.flatMap(\.self))
     }
 
     /// Holds on to what was claimed; answers how many of these are still this claimant's.
@@ -103,11 +122,25 @@ struct PushOutboxStore: Sendable {
             """
             SELECT count(*) AS waiting,
                    coalesce(extract(epoch FROM clock_timestamp() - min(written_at)), 0)::float8 AS oldest
-            FROM outbox WHERE kind = 'messages'
+            FROM outbox WHERE kind = 'messages' AND claimed_until IS DISTINCT FROM 'infinity'
             """
         ])[0]
         return try rows.first.map { (try $0.int("waiting"), max(0, try $0.double("oldest"))) } ?? (0, 0)
     }
+}
+
+extension SetAsideKind {
+    /// New messages that push is to be told of.
+    ///
+    /// The empty claimant tells a row that waits from a conversation that somebody has.
+    static let pushOutbox = SetAsideKind(
+        "push_outbox",
+        table: "outbox",
+        key: ["outbox_id": "bigint"],
+        due: "claimed_until",
+        clock: .database,
+        postponing: "claimed_by = ''"
+    )
 }
 
 /// A conversation that nobody else hands on at the moment, and the messages of it that are to be.

@@ -13,6 +13,8 @@ struct Departures: Sendable {
     let database: PostgresPool
     let links: MediaLinks
     let follows: Follows
+    let setAside: SetAside
+    let now: @Sendable () -> Date
     /// How many rows are looked for in one statement.
     var batch = 100
 
@@ -28,16 +30,22 @@ struct Departures: Sendable {
     }
 
     /// Until nobody is left of whom there is something.
+    ///
+    /// A departure that fails is retried later, and delays no other.
     func clear() async throws {
         let store = DepartureStore(db: database)
-        while let person = try await store.next() {
-            try await Legacy(database: database, links: links, batch: batch).clear(person)
-            try await endFollows(of: person)
-            // Where he is in the middle of something still, its rows name him and keep his own: then the next round ends it.
-            try await database.transaction { db in
-                try await UploadStore(db: db).abandon(of: person)
-                try await DepartureStore(db: db).remove(person)
-            }
+        while let person = try await store.next(at: now()) {
+            try await setAside.each([person], of: .departure, key: { ["\($0.rawValue)"] }, clear)
+        }
+    }
+
+    private func clear(_ person: Person.ID) async throws {
+        try await Legacy(database: database, links: links, batch: batch).clear(person)
+        try await endFollows(of: person)
+        // A request of this person that is still running may keep the row by a foreign key: then a later round removes it.
+        try await database.transaction { db in
+            try await UploadStore(db: db).abandon(of: person)
+            try await DepartureStore(db: db).remove(person)
         }
     }
 

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 import Wire
 
 /// One who listens: waits until there may be something for him.
@@ -32,7 +32,7 @@ final class Listener: Sendable {
     let number: UInt64
     let user: User.ID
     let session: String
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(number: UInt64, user: User.ID, session: String) {
         self.number = number

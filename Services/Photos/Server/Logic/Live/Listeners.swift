@@ -1,5 +1,5 @@
+import Locks
 import Metrics
-import Synchronization
 import Wire
 
 /// Who listens to this instance, and how far each application has come.
@@ -15,7 +15,7 @@ final class Listeners: Sendable {
         var number: UInt64 = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let capacity: Int
     private let capacityOfUser: Int
     private let open = Gauge(label: "roost_photos_streams")

@@ -1,7 +1,7 @@
 import Foundation
+import Locks
 import Postgres
 import ServiceHost
-import Synchronization
 import Wire
 
 /// What somebody hears of posts as long as he listens, from a place in the changes on, in their order.
@@ -34,7 +34,7 @@ final class PhotoStream: StreamEventSource {
     private let database: PostgresPool
     private let tidings: PhotoTidings
     private let close: @Sendable () -> Void
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     init(
         _ listener: Listener,
@@ -51,7 +51,7 @@ final class PhotoStream: StreamEventSource {
         self.database = database
         self.tidings = tidings
         self.close = close
-        state = Mutex(State(place: .asked(mark)))
+        state = Lock(State(place: .asked(mark)))
     }
 
     // Where the answer could not even be begun, nobody else says that nobody listens.

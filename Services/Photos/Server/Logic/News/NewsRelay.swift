@@ -15,14 +15,13 @@ struct NewsRelay: Sendable {
     private static let batch = PushClient.maximumNotifications
     /// How long a claim holds, in seconds; longer than a round takes.
     private static let claim = 60.0
-    /// After which what push could not take, though it is there, is tried again, in seconds.
-    private static let rest = 30.0
 
     private let outbox: NewsOutbox
     private let push: PushClient
     private let links: MediaLinks
     /// From one round of a group to the next, in seconds.
     private let pause: Double
+    private let setAside: SetAside
     private let logger: Logger
     private let claimant = Base64URL.random(bytes: 9)
     private let told = Counter(label: "roost_photos_push_told_total")
@@ -36,12 +35,14 @@ struct NewsRelay: Sendable {
         push: PushClient,
         links: MediaLinks,
         pause: Double,
+        setAside: SetAside,
         logger: Logger
     ) {
         outbox = NewsOutbox(database: database)
         self.push = push
         self.links = links
         self.pause = pause
+        self.setAside = setAside
         self.logger = logger
     }
 
@@ -51,26 +52,51 @@ struct NewsRelay: Sendable {
     }
 
     func round() async throws -> HandOvers.Outcome {
-        let claimed = try await outbox.claim(by: claimant, limit: Self.batch, seconds: Self.claim)
-        guard !claimed.isEmpty else { return .nothing }
+        let (claimed, unreadable) = try await outbox.claim(by: claimant, limit: Self.batch, seconds: Self.claim)
+        try await setAside.failed(unreadable, of: .news)
+        guard !claimed.isEmpty else { return unreadable.isEmpty ? .nothing : .done }
+        return try await handOver(claimed)
+    }
+
+    /// Hands over rounds.
+    ///
+    /// Where one of several may be the reason of a failure, each is handed over by itself; a round that fails alone is
+    /// retried later.
+    private func handOver(_ claimed: [NewsRound]) async throws -> HandOvers.Outcome {
         do {
-            let notices = try await outbox.facts(of: claimed).map { NewsNotice(facts: $0, links: links) }
-            let stuck = try await tell(notices)
-            if !stuck.isEmpty { try await outbox.release(Array(stuck), by: claimant, after: Self.rest) }
-            let told = Set(notices.map(\.facts.round))
-            let (settled, untold) = (claimed.filter { !stuck.contains($0) }, claimed.filter { !told.contains($0) })
+            let (facts, unreadable) = try await outbox.facts(of: claimed)
+            let failed =
+                try await tell(facts.map { NewsNotice(facts: $0, links: links) })
+                .map { FailedRow($0.key, .failing, detail: "refused by push") } + unreadable
+            let keys = Set(failed.map(\.key))
+            let (told, settled) = (Set(facts.map(\.round)), claimed.filter { !keys.contains($0.key) })
             if !settled.isEmpty {
+                let untold = settled.filter { !told.contains($0) }
                 try await outbox.settle(settled, untold: untold, by: claimant, pause: pause)
             }
+            try await setAside.failed(failed, of: .news)
             return .done
         } catch let error as APIError where error.isAbsence {
             away.increment()
             try await outbox.release(claimed, by: claimant)
             return .away
         } catch {
-            // In vain where the database is away: then the claims end by themselves.
-            try? await outbox.release(claimed, by: claimant)
-            throw error
+            guard let failed = claimed.first.flatMap({ FailedRow($0.key, error) }) else {
+                // In vain where the database is unavailable: then the claims end by themselves.
+                try? await outbox.release(claimed, by: claimant)
+                throw error
+            }
+            guard claimed.count > 1 else {
+                try await setAside.failed([failed], of: .news)
+                return .done
+            }
+            for (index, round) in claimed.enumerated() {
+                guard try await handOver([round]) != .away else {
+                    try await outbox.release(Array(claimed.dropFirst(index + 1)), by: claimant)
+                    return .away
+                }
+            }
+            return .done
         }
     }
 

@@ -15,18 +15,18 @@ struct PeopleNews: Sendable {
 
     func heard(by consumer: EventConsumer) -> EventConsumer {
         consumer
-            .on(UserChanged.self) { changed, _, db in
+            .on(UserChanged.self, from: [.auth]) { changed, _, db in
                 let user = User.ID(application: changed.applicationId, user: changed.userId)
                 try await people.rename(user, to: changed.fullName ?? changed.username ?? "", in: db)
                 if let picture = changed.pictureUrl { try await pictures.note(picture, of: user, in: db) }
             }
-            .on(UserBlocked.self) { block, _, db in
+            .on(UserBlocked.self, from: [.conversations]) { block, _, db in
                 try await set(block.applicationId, block.userId, block.blockedId, isBlocked: true, in: db)
             }
-            .on(UserUnblocked.self) { block, _, db in
+            .on(UserUnblocked.self, from: [.conversations]) { block, _, db in
                 try await set(block.applicationId, block.userId, block.blockedId, isBlocked: false, in: db)
             }
-            .on(UserDeleted.self) { deleted, event, db in
+            .on(UserDeleted.self, from: [.auth]) { deleted, event, db in
                 try await BlockSurveyStore(db: db).note(deleted.user)
                 let person = try await departures.begin(deleted, event, in: db)
                 if let person { try await PictureWishStore(db: db).delete(of: person) }

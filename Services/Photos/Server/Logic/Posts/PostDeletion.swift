@@ -1,4 +1,6 @@
+import Foundation
 import Postgres
+import ServiceHost
 import Wire
 
 /// How a post goes: in one transaction for everybody, and then little by little what others said of it.
@@ -27,19 +29,21 @@ struct PostDeletion {
 
 /// What deleted posts have left, cleared away a little at a time however much it is.
 struct PostClearing: Sendable {
-    let database: PostgresPool
+    let setAside: SetAside
+    let now: @Sendable () -> Date
     var batch = 5_000
 
-    /// Until nothing is left that nobody else is at.
+    /// Until nothing is left that no other instance is at.
+    ///
+    /// A post that cannot be cleared delays no other.
     func clear() async throws {
-        var hasMore = true
-        while hasMore {
-            hasMore = try await database.transaction { db in
-                let store = DeletedPostStore(db: db)
-                guard let post = try await store.next() else { return false }
-                if try await !store.removeSome(of: post, limit: batch) { try await store.finish(post) }
-                return true
-            }
+        try await setAside.drain(
+            .deletedPost,
+            key: { ["\($0.author.rawValue)", "\($0.number)"] },
+            next: { try await DeletedPostStore(db: $0).next(at: now()) }
+        ) { post, db in
+            let store = DeletedPostStore(db: db)
+            if try await !store.removeSome(of: post, limit: batch) { try await store.finish(post) }
         }
     }
 }

@@ -20,7 +20,7 @@ struct ImageStock: Sendable {
     ) throws {
         let (database, logger) = (resources.database, resources.logger)
         let blobs = try configuration.blobs(of: PhotosService.name)
-        let workshop = try settings.workshop()
+        let workshop = try settings.workshop(logger)
         uploads = Uploads(
             database: database,
             people: people,

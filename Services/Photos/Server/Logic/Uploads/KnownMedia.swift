@@ -1,5 +1,5 @@
+import Locks
 import ServiceHost
-import Synchronization
 
 /// What was asked for a moment ago, so that it need not be looked up again: a photo that is new is asked for by many.
 ///
@@ -18,7 +18,7 @@ final class KnownMedia: Sendable {
         var usedAt: ContinuousClock.Instant
     }
 
-    private let entries = Mutex<[String: Entry]>([:])
+    private let entries = Lock<[String: Entry]>([:])
 
     var count: Int { entries.withLock { $0.count } }
 

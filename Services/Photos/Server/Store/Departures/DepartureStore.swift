@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import ServiceHost
 import Wire
 
 /// The table `departures`, and what somebody who is nobody any more has left in those of people.
@@ -43,9 +44,12 @@ struct DepartureStore<Executor: PostgresExecutor> {
     }
 
     /// The one that began first.
-    func next() async throws -> Person.ID? {
+    func next(at now: Date) async throws -> Person.ID? {
         try await db.first(
-            "SELECT person_id FROM departures ORDER BY departed_at, person_id LIMIT 1",
+            """
+            SELECT person_id FROM departures WHERE \(isDue: .departure, at: now)
+            ORDER BY departed_at, person_id LIMIT 1
+            """,
             as: { try $0.decode("person_id") }
         )
     }
@@ -71,4 +75,9 @@ struct DepartureStore<Executor: PostgresExecutor> {
             try await db.run("DELETE FROM \(identifier: table) WHERE \(identifier: column) = \(person)")
         }
     }
+}
+
+extension SetAsideKind {
+    /// A deleted user whose posts, comments and follows are to be removed.
+    static let departure = SetAsideKind("departure", table: "departures", key: ["person_id": "bigint"], dropping: .keep)
 }

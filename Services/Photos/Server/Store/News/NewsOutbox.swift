@@ -1,6 +1,7 @@
 import Foundation
 import PhotosAPI
 import Postgres
+import ServiceHost
 import Wire
 
 /// The tables `news` and `news_groups`, as those see them who hand on what waits there.
@@ -47,7 +48,11 @@ struct NewsOutbox: Sendable {
     /// Takes groups that are due for so many seconds, each with a round that nothing is added to any more.
     ///
     /// A round that another had claimed and did not live to settle is the same one still.
-    func claim(by claimant: String, limit: Int, seconds: Double) async throws -> [NewsRound] {
+    func claim(
+        by claimant: String,
+        limit: Int,
+        seconds: Double
+    ) async throws -> (values: [NewsRound], unreadable: [FailedRow]) {
         try await lane.segment([
             """
             WITH due AS (
@@ -65,10 +70,18 @@ struct NewsOutbox: Sendable {
             WHERE groups.recipient_id = due.recipient_id AND groups.kind = due.kind AND groups.number = due.number
             RETURNING groups.recipient_id, groups.kind, groups.number, groups.telling
             """
-        ])[0].map { row in
-            NewsRound(
+        ])[0].decoded(
+            key: { row in
+                [
+                    "\(try row.int64("recipient_id"))", try row.string("kind"), "\(try row.int64("number"))",
+                ]
+            }
+        ) { row in
+            let kind = try row.string("kind")
+            guard PhotoNews.Kind(rawValue: kind) != nil else { throw UnreadableRow("news_groups", "kind is unknown") }
+            return NewsRound(
                 recipient: try row.decode("recipient_id"),
-                kind: try row.string("kind"),
+                kind: kind,
                 number: try row.int64("number"),
                 round: try row.int64("telling")
             )
@@ -78,7 +91,7 @@ struct NewsOutbox: Sendable {
     /// What is to be said of these rounds: nothing of one that is not so any more.
     ///
     /// Those who have done it come newest first, without whom a block keeps apart from the one who is told.
-    func facts(of rounds: [NewsRound]) async throws -> [NewsFacts] {
+    func facts(of rounds: [NewsRound]) async throws -> (values: [NewsFacts], unreadable: [FailedRow]) {
         try await lane.segment([
             """
             SELECT asked.place, people.application_id, people.user_id, actors.users, actors.names, actors.count,
@@ -116,10 +129,9 @@ struct NewsOutbox: Sendable {
             ) AS actors
             WHERE actors.count > 0
             """
-        ])[0].map { row in
-            let place = try row.int("place") - 1
-            return NewsFacts(
-                round: rounds[place],
+        ])[0].decoded(key: { rounds[try $0.int("place") - 1].key }) { row in
+            NewsFacts(
+                round: rounds[try row.int("place") - 1],
                 recipient: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),
                 users: try row.decode("users"),
                 names: try row.decode("names"),
@@ -206,7 +218,7 @@ struct NewsOutbox: Sendable {
             """
             SELECT count(*) AS waiting,
                    coalesce(extract(epoch FROM clock_timestamp() - min(due_at)), 0)::float8 AS oldest
-            FROM news_groups WHERE waiting_since IS NOT NULL
+            FROM news_groups WHERE waiting_since IS NOT NULL AND claimed_until IS DISTINCT FROM 'infinity'
             """
         ])[0]
         return try rows.first.map { (try $0.int("waiting"), max(0, try $0.double("oldest"))) } ?? (0, 0)
@@ -220,6 +232,25 @@ struct NewsRound: Hashable, Sendable {
     /// Of the recipient's post; 0 for followers.
     let number: Int64
     let round: Int64
+
+    /// As it names the group's row where the row is set aside.
+    var key: [String] { ["\(recipient.rawValue)", kind, "\(number)"] }
+}
+
+extension SetAsideKind {
+    /// Likes, comments or followers that push is to be told of.
+    static let news = SetAsideKind(
+        "news",
+        table: "news_groups",
+        key: ["recipient_id": "bigint", "kind": "text", "number": "bigint"],
+        due: "claimed_until",
+        clock: .database,
+        postponing: "claimed_by = NULL",
+        pending: "t.waiting_since IS NOT NULL",
+        dropping: .set(
+            "waiting_since = NULL, telling = NULL, collecting = t.collecting + 1, claimed_until = NULL"
+        )
+    )
 }
 
 /// What is to be said of a round.

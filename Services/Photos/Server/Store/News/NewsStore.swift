@@ -71,7 +71,9 @@ struct NewsStore<Executor: PostgresExecutor> {
     func giveUp(waitingSince moment: Date) async throws -> Int {
         try await db.run(
             """
-            UPDATE news_groups SET waiting_since = NULL, telling = NULL, collecting = collecting + 1
+            UPDATE news_groups
+            SET waiting_since = NULL, telling = NULL, collecting = collecting + 1, claimed_by = NULL,
+                claimed_until = NULL
             WHERE waiting_since IS NOT NULL AND waiting_since < \(moment)
             """
         )

@@ -1,14 +1,17 @@
+import Foundation
 import Postgres
+import ServiceHost
 
 /// The table `deleted_posts`: posts that are gone, and what was said of which goes little by little.
 struct DeletedPostStore<Executor: PostgresExecutor> {
     let db: Executor
 
     /// One that nobody else is at, locked until the transaction ends.
-    func next() async throws -> PostKey? {
+    func next(at now: Date) async throws -> PostKey? {
         try await db.first(
             """
-            SELECT author_id, number FROM deleted_posts ORDER BY author_id, number LIMIT 1 FOR UPDATE SKIP LOCKED
+            SELECT author_id, number FROM deleted_posts WHERE \(isDue: .deletedPost, at: now)
+            ORDER BY author_id, number LIMIT 1 FOR UPDATE SKIP LOCKED
             """,
             as: PostKey.init(row:)
         )
@@ -34,4 +37,14 @@ struct DeletedPostStore<Executor: PostgresExecutor> {
     func finish(_ post: PostKey) async throws {
         try await db.run("DELETE FROM deleted_posts WHERE author_id = \(post.author) AND number = \(post.number)")
     }
+}
+
+extension SetAsideKind {
+    /// A deleted post whose comments and likes are to be removed.
+    static let deletedPost = SetAsideKind(
+        "deleted_post",
+        table: "deleted_posts",
+        key: ["author_id": "bigint", "number": "bigint"],
+        dropping: .keep
+    )
 }

@@ -1,10 +1,10 @@
 import Foundation
+import Locks
 import Logging
 import Postgres
 import PushAPI
 import ServiceHost
 import ServiceLifecycle
-import Synchronization
 import Wire
 
 /// Decides whom notifications are for, a batch of people at a time, and puts what is to be sent into the queue.
@@ -19,11 +19,18 @@ final class FanOut: Service {
     private static let notifications = 64
     /// Batches at once in one instance.
     private static let workers = 2
-    /// How long one waits that cannot be decided, in seconds.
-    private static let rest: TimeInterval = 60
+
+    /// What a transaction has read.
+    private struct Reading: Sendable {
+        var batch = Batch()
+        /// How many rows it was.
+        var steps = 0
+        var unreadable: [FailedRow] = []
+    }
 
     private let database: PostgresPool
     private let rules: Rules
+    private let setAside: SetAside
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let meters = FanOutMeters()
@@ -36,12 +43,14 @@ final class FanOut: Service {
         database: PostgresPool,
         rules: Rules,
         queued: Bell,
+        setAside: SetAside,
         logger: Logger,
         now: @escaping @Sendable () -> Date
     ) {
         self.database = database
         self.rules = rules
         self.queued = queued
+        self.setAside = setAside
         self.logger = logger
         self.now = now
     }
@@ -59,51 +68,47 @@ final class FanOut: Service {
     /// Decides about a batch of what is new, and one of what was held; returns for how many people, or 0 at the end.
     func round() async throws -> Int {
         let now = now()
-        let later = now.addingTimeInterval(Self.rest)
         var decided = 0
         if try await FanoutStore(db: database.reads).hasWork(at: now) {
-            decided += try await decide(
-                upTo: Self.notifications,
-                { db, limit, beginning in try await self.due(at: now, on: db, limit: limit, beginning: beginning) },
-                postpone: { try await FanoutStore(db: self.database).postpone($0, until: later) }
-            )
+            decided += try await decide(.fanout, upTo: Self.notifications) { db, limit, beginning in
+                try await self.due(at: now, on: db, limit: limit, beginning: beginning)
+            }
         }
         if try await HeldStore(db: database.reads).hasDue(at: now) {
-            decided += try await decide(
-                upTo: Self.batch,
-                { db, limit, beginning in try await Self.held(at: now, on: db, limit: limit, beginning: beginning) },
-                postpone: { try await HeldStore(db: self.database).postpone($0, until: later) }
-            )
+            decided += try await decide(.held, upTo: Self.batch) { db, limit, beginning in
+                try await Self.held(at: now, on: db, limit: limit, beginning: beginning)
+            }
         }
         return decided
     }
 
-    /// Decides about a batch; where the database refuses it, about as many one by one, until that is found which it
-    /// refuses: that waits, and no other with it.
-    private func decide<Key: Sendable>(
+    /// Decides about a batch.
+    ///
+    /// Where the batch fails, decides its rows one by one up to the row that fails: that row is retried later, and the
+    /// others do not wait for it.
+    private func decide(
+        _ kind: SetAsideKind,
         upTo limit: Int,
-        _ read: @Sendable (PostgresTransaction, Int, (Key) -> Void) async throws -> (batch: Batch, steps: Int),
-        postpone: (Key) async throws -> Void
+        _ read: @Sendable (PostgresTransaction, Int, ([String]) -> Void) async throws -> Reading
     ) async throws -> Int {
         do {
-            return try await write { db in try await read(db, limit) { _ in } }
-        } catch let error as PostgresError where error.isRefusal {
+            return try await write(kind) { db in try await read(db, limit) { _ in } }
+        } catch {
+            guard FailedRow([], error) != nil else { throw error }
             logger.notice("notifications are decided one by one", metadata: ["error": "\(error)"])
         }
         var decided = 0
         for _ in 0..<limit {
-            let begun = Mutex<Key?>(nil)
+            let begun = Lock<[String]?>(nil)
             do {
-                let steps = try await write { db in try await read(db, 1) { key in begun.withLock { $0 = key } } }
+                let steps = try await write(kind) { db in
+                    try await read(db, 1) { key in begun.withLock { $0 = key } }
+                }
                 guard steps > 0 else { break }
                 decided += steps
-            } catch let error as PostgresError where error.isRefusal {
-                guard let key = begun.withLock({ $0 }) else { throw error }
-                logger.error(
-                    "a notification cannot be decided",
-                    metadata: ["notification": "\(key)", "error": "\(error)"]
-                )
-                try await postpone(key)
+            } catch {
+                guard let key = begun.withLock({ $0 }), let failed = FailedRow(key, error) else { throw error }
+                try await setAside.failed([failed], of: kind)
                 return decided + 1
             }
         }
@@ -111,20 +116,22 @@ final class FanOut: Service {
     }
 
     private func write(
-        _ read: @Sendable (PostgresTransaction) async throws -> (batch: Batch, steps: Int)
+        _ kind: SetAsideKind,
+        _ read: @Sendable (PostgresTransaction) async throws -> Reading
     ) async throws -> Int {
         let now = now()
-        let (decided, steps) = try await database.transaction { db -> (Decided?, Int) in
+        let (decided, reading) = try await database.transaction { db -> (Decided?, Reading) in
             try await BatchPlans.set(in: db)
-            let (batch, steps) = try await read(db)
-            guard !batch.addressees.isEmpty else { return (nil, steps) }
-            return (try await decide(batch, at: now, on: db), steps)
+            let reading = try await read(db)
+            guard !reading.batch.addressees.isEmpty else { return (nil, reading) }
+            return (try await decide(reading.batch, at: now, on: db), reading)
         }
         if let decided {
             meters.count(decided)
             if !decided.queue.isEmpty { queued.ring() }
         }
-        return steps
+        try await setAside.failed(reading.unreadable, of: kind)
+        return reading.steps
     }
 
     /// The next people of what is due in the lane whose turn it is; moves each notification on behind them.
@@ -132,15 +139,15 @@ final class FanOut: Service {
         at now: Date,
         on db: PostgresTransaction,
         limit: Int,
-        beginning: (Int64) -> Void
-    ) async throws -> (batch: Batch, steps: Int) {
+        beginning: ([String]) -> Void
+    ) async throws -> Reading {
         let store = FanoutStore(db: db)
-        guard let lane = try await store.takeLane(at: now) else { return (Batch(), 0) }
+        guard let lane = try await store.takeLane(at: now) else { return Reading() }
         var batch = Batch()
         var finished: [Int64] = []
-        let fanouts = try await store.due(in: lane, at: now, limit: limit)
+        let (fanouts, unreadable) = try await store.due(in: lane, at: now, limit: limit)
         for fanout in fanouts where batch.addressees.count < Self.batch {
-            beginning(fanout.notification.key)
+            beginning(["\(fanout.notification.key)"])
             let place = batch.notifications.count
             batch.notifications.append(fanout.notification)
             let room = Self.batch - batch.addressees.count
@@ -153,7 +160,11 @@ final class FanOut: Service {
             }
         }
         try await store.finish(finished)
-        return (batch, batch.notifications.count)
+        return Reading(
+            batch: batch,
+            steps: batch.notifications.count + unreadable.count,
+            unreadable: unreadable
+        )
     }
 
     private static func people(
@@ -196,20 +207,20 @@ final class FanOut: Service {
         at now: Date,
         on db: PostgresTransaction,
         limit: Int,
-        beginning: (HeldKey) -> Void
-    ) async throws -> (batch: Batch, steps: Int) {
-        let held = try await HeldStore(db: db).takeDue(at: now, limit: limit)
+        beginning: ([String]) -> Void
+    ) async throws -> Reading {
+        let (held, unreadable) = try await HeldStore(db: db).takeDue(at: now, limit: limit)
         var batch = Batch()
         var places: [Int64: Int] = [:]
         for one in held {
-            beginning(one.key)
+            beginning(one.key.columns)
             let place = places[one.notification.key] ?? batch.notifications.count
             if places.updateValue(place, forKey: one.notification.key) == nil {
                 batch.notifications.append(one.notification)
             }
             batch.addressees.append(one.addressee(notification: place))
         }
-        return (batch, held.count)
+        return Reading(batch: batch, steps: held.count + unreadable.count, unreadable: unreadable)
     }
 
     private func decide(_ batch: Batch, at now: Date, on db: PostgresTransaction) async throws -> Decided {

@@ -1,6 +1,6 @@
+import Locks
 import Logging
 import ServiceLifecycle
-import Synchronization
 
 /// Wakes work that waits: at a ring, or when it has waited for long enough.
 ///
@@ -14,7 +14,7 @@ final class Bell: Sendable {
     private static let quiet: Duration = .milliseconds(200)
     private static let rest: Duration = .seconds(1)
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func ring() {
         let waiting = state.withLock { state in

@@ -1,8 +1,8 @@
-import Synchronization
+import Locks
 
 /// Where a look at all lanes goes on, when there are too many for one.
 final class LaneWalk: Sendable {
-    private let state = Mutex<Lane?>(nil)
+    private let state = Lock<Lane?>(nil)
 
     var last: Lane? {
         get { state.withLock { $0 } }

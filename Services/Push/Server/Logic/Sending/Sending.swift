@@ -3,6 +3,7 @@ import Logging
 import Postgres
 import PushAPI
 import PushProviders
+import ServiceHost
 import ServiceLifecycle
 import Wire
 
@@ -22,6 +23,7 @@ final class Sending: Service {
     private let providers: any ProviderDirectory
     private let verdicts: Verdicts
     private let settings: PipelineConfiguration
+    private let setAside: SetAside
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let random: @Sendable () -> Double
@@ -37,6 +39,7 @@ final class Sending: Service {
         database: PostgresPool,
         providers: any ProviderDirectory,
         settings: PipelineConfiguration,
+        setAside: SetAside,
         logger: Logger,
         now: @escaping @Sendable () -> Date,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
@@ -45,6 +48,7 @@ final class Sending: Service {
         self.providers = providers
         verdicts = Verdicts(maximumAttempts: settings.maximumAttempts)
         self.settings = settings
+        self.setAside = setAside
         self.logger = logger
         self.now = now
         self.random = random
@@ -64,11 +68,13 @@ final class Sending: Service {
     }
 
     /// Claims what is due and has it sent; returns how many there were.
+    ///
+    /// A row that cannot be read delays no other.
     func claim() async throws -> Int {
         let now = now()
         let rooms = try await rooms(at: now)
         guard !rooms.isEmpty else { return 0 }
-        let claimed = try await claims.claim(
+        let (claimed, unreadable) = try await claims.claim(
             rooms,
             at: now,
             until: now.addingTimeInterval(Self.lease),
@@ -80,7 +86,8 @@ final class Sending: Service {
         for room in rooms where room.isTrial && !asked.contains(room.lane) {
             try await CircuitStore(db: database).unprobe(room.lane)
         }
-        return claimed.count
+        try await setAside.failed(unreadable, of: .queued)
+        return claimed.count + unreadable.count
     }
 
     /// How many more each lane takes: none while its circuit is open, but one to try with when its time has come.

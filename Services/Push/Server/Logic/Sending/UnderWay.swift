@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Locks
 
 /// What this instance has claimed and not settled yet: being sent, or answered and not written down.
 final class UnderWay: Sendable {
@@ -9,7 +9,7 @@ final class UnderWay: Sendable {
         var answered: [Settlement] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     var count: Int { state.withLock { $0.claimed.count } }
 

@@ -1,5 +1,6 @@
 import Foundation
 import PushAPI
+import ServiceHost
 import Wire
 
 /// Whom a notification is for.
@@ -36,7 +37,8 @@ enum Audience: Hashable, Sendable {
         case "people": self = .people(try Self.value(encoded))
         case "devices": self = .devices(try Self.value(encoded))
         case "topic": self = .topic(encoded)
-        default: self = .favourites(of: encoded)
+        case "favourites": self = .favourites(of: encoded)
+        default: throw UnreadableRow("fanouts", "audience is unknown")
         }
     }
 

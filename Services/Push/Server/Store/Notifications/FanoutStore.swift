@@ -1,6 +1,7 @@
 import Foundation
 import Postgres
 import PushAPI
+import ServiceHost
 import Wire
 
 /// As many lanes as there are rows in `fanout_lanes`.
@@ -48,8 +49,12 @@ struct FanoutStore<Executor: PostgresExecutor> {
     }
 
     /// What is due in a lane, in its order.
-    func due(in lane: Int, at now: Date, limit: Int) async throws -> [Fanout] {
-        try await db.all(
+    func due(
+        in lane: Int,
+        at now: Date,
+        limit: Int
+    ) async throws -> (values: [Fanout], unreadable: [FailedRow]) {
+        try await db.execute(
             """
             SELECT fanouts.audience, fanouts.named, fanouts.after_application_id, fanouts.after_user_id,
                    \(unsafe: PendingNotification.columns)
@@ -57,9 +62,8 @@ struct FanoutStore<Executor: PostgresExecutor> {
             WHERE fanouts.lane = \(lane) AND fanouts.turn_at <= \(now)
             ORDER BY fanouts.turn_at, fanouts.after_user_id IS NOT NULL, fanouts.notification_key
             LIMIT \(limit)
-            """,
-            as: Fanout.init(row:)
-        )
+            """
+        ).decoded(key: { ["\(try $0.int64("notification_key"))"] }, as: Fanout.init(row:))
     }
 
     /// The next batch begins behind this one, after the others that are due.
@@ -73,11 +77,6 @@ struct FanoutStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Not before that moment: others go on without it.
-    func postpone(_ notification: Int64, until moment: Date) async throws {
-        try await db.run("UPDATE fanouts SET turn_at = \(moment) WHERE notification_key = \(notification)")
-    }
-
     func finish(_ notifications: [Int64]) async throws {
         guard !notifications.isEmpty else { return }
         try await db.run("DELETE FROM fanouts WHERE notification_key = ANY (\(notifications))")
@@ -86,6 +85,16 @@ struct FanoutStore<Executor: PostgresExecutor> {
     func count() async throws -> Int {
         try await db.one("SELECT count(*) AS n FROM fanouts", as: { try $0.int("n") })
     }
+}
+
+extension SetAsideKind {
+    /// A notification whose recipients are not decided yet.
+    static let fanout = SetAsideKind(
+        "fanout",
+        table: "fanouts",
+        key: ["notification_key": "bigint"],
+        due: "turn_at"
+    )
 }
 
 extension FanoutStore.Fanout {

@@ -2,6 +2,7 @@ import Foundation
 import Postgres
 import PushAPI
 import PushProviders
+import ServiceHost
 import Wire
 
 /// Takes what is due out of the queue for a while, so that no other instance sends it too; on a connection of its own.
@@ -50,13 +51,13 @@ struct ClaimStore: Sendable {
     /// Claims what is due, at most so many of each lane, the most urgent first.
     ///
     /// Of one device one at a time, the most urgent first, then in the order in which it was decided: nothing that is no
-    /// more urgent overtakes what was tried and waits.
+    /// more urgent overtakes what was tried and waits. A row that cannot be read is claimed too, and fails no other row.
     func claim(
         _ rooms: [LaneRoom],
         at now: Date,
         until lease: Date,
         cooldown: TimeInterval
-    ) async throws -> [Claimed] {
+    ) async throws -> (values: [Claimed], unreadable: [FailedRow]) {
         let claim: PostgresQuery =
             """
             WITH due AS MATERIALIZED (
@@ -112,8 +113,42 @@ struct ClaimStore: Sendable {
             """
         // A notification for many is in many rows, and its data is taken apart once.
         var data: [Int64: [String: EncodedJSON]] = [:]
-        return try await lane.segment([claim])[0].map { try Claimed(row: $0, &data) }
+        return try await lane.segment([claim])[0].decoded(
+            key: { row in
+                [try row.string("application_id"), try row.string("user_id"), "\(try row.int64("entry_id"))"]
+            },
+            as: { try Claimed(row: $0, &data) }
+        )
     }
+}
+
+extension SetAsideKind {
+    /// A notification for a device.
+    ///
+    /// A row with attempts is waited for by later notifications of its device, so a row that waits has none.
+    static let queued = SetAsideKind(
+        "queued_notification",
+        table: "queue",
+        key: ["application_id": "text", "user_id": "text", "entry_id": "bigint"],
+        due: "due_at",
+        postponing: "leased_until = NULL, attempts = 0",
+        dropping: .deleteThen(
+            """
+            , counted AS (
+                UPDATE notifications SET failed = notifications.failed + dropped.count
+                FROM (SELECT notification_key, count(*) AS count FROM gone GROUP BY notification_key) AS dropped
+                WHERE notifications.notification_key = dropped.notification_key
+            )
+            INSERT INTO log (
+                application_id, user_id, entry_id, notification_key, outcome, reason, logged_at, device_id, platform,
+                attempts
+            )
+            SELECT gone.application_id, gone.user_id, gone.entry_id, gone.notification_key, 'failed', 'unreadable',
+                   now(), devices.device_id, devices.platform, gone.attempts
+            FROM gone LEFT JOIN devices ON devices.device_key = gone.device_key
+            """
+        )
+    )
 }
 
 extension Claimed {

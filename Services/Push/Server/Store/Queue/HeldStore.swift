@@ -1,12 +1,26 @@
 import Foundation
 import Postgres
 import PushAPI
+import ServiceHost
 import Wire
 
 /// Which of what is held: of whom, about what.
 struct HeldKey: Sendable {
     let user: User.ID
     let about: String
+
+    /// As it names the row where the row is set aside.
+    var columns: [String] { [user.application, user.user, about] }
+}
+
+extension SetAsideKind {
+    /// A notification that waits for the end of quiet hours.
+    static let held = SetAsideKind(
+        "held_notification",
+        table: "held",
+        key: ["application_id": "text", "user_id": "text", "about": "text"],
+        due: "due_at"
+    )
 }
 
 /// The table `held`: what waits for the end of somebody's quiet hours.
@@ -21,38 +35,35 @@ struct HeldStore<Executor: PostgresExecutor> {
         let until: Date
     }
 
-    /// Takes what is due out of the table; nobody else gets it unless the transaction fails.
-    func takeDue(at now: Date, limit: Int) async throws -> [Held] {
-        try await db.all(
+    /// Takes what is due out of the table, but for rows that cannot be read; no other transaction gets these rows unless
+    /// this one fails.
+    func takeDue(at now: Date, limit: Int) async throws -> (values: [Held], unreadable: [FailedRow]) {
+        let due = try await db.execute(
             """
-            WITH due AS (
-                SELECT application_id, user_id, about FROM held WHERE due_at <= \(now)
-                ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
-            ),
-            taken AS (
-                DELETE FROM held USING due
-                WHERE held.application_id = due.application_id AND held.user_id = due.user_id
-                    AND held.about = due.about
-                RETURNING held.application_id, held.user_id, held.about, held.notification_key, held.recipient,
-                    held.held_until
-            )
-            SELECT taken.application_id, taken.user_id, taken.about AS held_about, taken.recipient, taken.held_until,
+            SELECT due.application_id, due.user_id, due.about AS held_about, due.recipient, due.held_until,
                    \(unsafe: PendingNotification.columns)
-            FROM taken JOIN notifications ON notifications.notification_key = taken.notification_key
-            ORDER BY taken.notification_key
-            """,
-            as: Held.init(row:)
-        )
-    }
-
-    /// Leaves one for later that cannot be decided now.
-    func postpone(_ key: HeldKey, until moment: Date) async throws {
+            FROM (
+                SELECT application_id, user_id, about, notification_key, recipient, held_until
+                FROM held WHERE due_at <= \(now)
+                ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
+            ) AS due
+            LEFT JOIN notifications ON notifications.notification_key = due.notification_key
+            ORDER BY due.notification_key
+            """
+        ).decoded(key: { try HeldKey(row: $0).columns }) { row in
+            (key: try HeldKey(row: row), held: try Held(row: row))
+        }
+        let keys = due.values.map { $0.key }
         try await db.run(
             """
-            UPDATE held SET due_at = \(moment)
-            WHERE application_id = \(key.user.application) AND user_id = \(key.user.user) AND about = \(key.about)
+            DELETE FROM held
+            USING unnest(\(keys.map(\.user.application)), \(keys.map(\.user.user)), \(keys.map(\.about)))
+                AS taken (application_id, user_id, about)
+            WHERE held.application_id = taken.application_id AND held.user_id = taken.user_id
+                AND held.about = taken.about
             """
         )
+        return (due.values.compactMap { $0.held }, due.unreadable)
     }
 
     func hasDue(at now: Date) async throws -> Bool {
@@ -137,14 +148,22 @@ struct HeldRecipient: Codable, Sendable {
     }
 }
 
-extension HeldStore.Held {
+extension HeldKey {
     fileprivate init(row: PostgresRow) throws {
         self.init(
+            user: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),
+            about: try row.string("held_about")
+        )
+    }
+}
+
+extension HeldStore.Held {
+    /// Nil where the notification is gone.
+    fileprivate init?(row: PostgresRow) throws {
+        guard try row.optionalInt64("notification_key") != nil else { return nil }
+        self.init(
             notification: try PendingNotification(row: row),
-            key: HeldKey(
-                user: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),
-                about: try row.string("held_about")
-            ),
+            key: try HeldKey(row: row),
             recipient: try row.optionalString("recipient").map { text in
                 try WireJSON.decoder().decode(HeldRecipient.self, from: Data(text.utf8))
             },

@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import Synchronization
+import Locks
 import Wire
 
 /// What an authorization server of the AT Protocol keeps: requests that were pushed, and the keys that tokens are bound to.
@@ -25,7 +25,7 @@ final class BlueskyGrants: Sendable {
 
     private static let capacity = 100_000
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let clock: SandboxClock
     private let secret = SymmetricKey(size: .bits256)
 

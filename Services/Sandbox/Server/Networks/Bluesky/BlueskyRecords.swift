@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Locks
 import Wire
 
 /// Records as they were written, and blobs by their names.
@@ -12,7 +12,7 @@ final class BlueskyRecords: Sendable {
         var jobs: [String: (upload: Int64, at: Date)] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func keep(_ record: JSONValue, of post: Int64, key: String, by did: String) {
         state.withLock { state in

@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import Synchronization
+import Locks
 import Wire
 
 /// What a network has let apps do in its people's names: codes, tokens and their ends.
@@ -38,7 +38,7 @@ final class Grants: Sendable {
 
     private static let capacity = 200_000
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let clock: SandboxClock
 
     init(clock: SandboxClock) {

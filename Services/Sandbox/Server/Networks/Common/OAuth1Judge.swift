@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
+import Locks
 import NIOHTTP1
-import Synchronization
 import Wire
 
 /// Judges requests that are signed by OAuth 1.0a with HMAC-SHA1 (RFC 5849), and remembers what they must not say twice.
@@ -43,7 +43,7 @@ final class OAuth1Judge: Sendable {
     private let secret: String
     private let grants: Grants
     private let clock: SandboxClock
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(key: String, secret: String, grants: Grants, clock: SandboxClock) {
         self.key = key

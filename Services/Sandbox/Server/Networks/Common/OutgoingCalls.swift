@@ -1,8 +1,8 @@
 import AsyncHTTPClient
 import Foundation
+import Locks
 import NIOCore
 import NIOHTTP1
-import Synchronization
 
 /// What networks ask of others by HTTP: the handshakes of webhooks, media that they are given an address of, deliveries.
 final class OutgoingCalls: Sendable {
@@ -11,7 +11,7 @@ final class OutgoingCalls: Sendable {
         var isOver = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Asks an address something, as the handshakes do; nil where nobody answers.
     func ask(_ url: String) async -> (status: Int, body: String)? {

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// What is somebody's, by his number.
 protocol Owned: Sendable {
@@ -7,10 +7,10 @@ protocol Owned: Sendable {
 
 /// What people have begun to upload, under ids that count up; each sees his own alone.
 final class OwnedThings<Thing: Owned>: Sendable {
-    private let known: Mutex<(all: [Int64: Thing], last: Int64)>
+    private let known: Lock<(all: [Int64: Thing], last: Int64)>
 
     /// - Parameter id: behind which they begin: networks' ids have many digits.
-    init(after id: Int64) { known = Mutex(([:], id)) }
+    init(after id: Int64) { known = Lock(([:], id)) }
 
     func add(_ thing: Thing) -> Int64 {
         known.withLock { known in

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Locks
 
 /// How much of something there is for how long.
 struct RateBudget: Sendable {
@@ -31,8 +31,8 @@ final class RateWindows: Sendable {
 
     private static let capacity = 100_000
 
-    private let windows = Mutex<[String: Window]>([:])
-    private let multiple = Mutex<[SandboxService: Double]>([:])
+    private let windows = Lock<[String: Window]>([:])
+    private let multiple = Lock<[SandboxService: Double]>([:])
 
     func take(_ budget: RateBudget, of caller: String, on service: SandboxService, at time: Date) -> RateStanding {
         let factor = multiple.withLock { $0[service] ?? 1 }

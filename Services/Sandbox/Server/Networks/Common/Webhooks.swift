@@ -1,6 +1,6 @@
+import Locks
 import NIOCore
 import NIOHTTP1
-import Synchronization
 import Wire
 
 /// Sends what happens on one network to those who have asked to be told, in its order unless a test wants another.
@@ -50,7 +50,7 @@ final class Webhooks: Sendable {
     private static let capacity = 10_000
     private static let tries = 3
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let calls: OutgoingCalls
 
     init(_ calls: OutgoingCalls) {

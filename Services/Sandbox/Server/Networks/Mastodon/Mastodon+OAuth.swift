@@ -1,6 +1,6 @@
 import Foundation
+import Locks
 import NIOHTTP1
-import Synchronization
 import Wire
 
 /// Apps that have registered themselves with an instance.
@@ -12,7 +12,7 @@ final class MastodonApps: Sendable {
         let secret: String
     }
 
-    private let known = Mutex<[String: App]>([:])
+    private let known = Lock<[String: App]>([:])
 
     subscript(id: String) -> App? {
         known.withLock { $0[id] }

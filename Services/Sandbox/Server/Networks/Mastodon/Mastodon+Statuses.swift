@@ -1,12 +1,12 @@
 import Foundation
+import Locks
 import NIOCore
 import NIOHTTP1
-import Synchronization
 import Wire
 
 /// What was posted under which `Idempotency-Key`: an hour long.
 final class MastodonPosted: Sendable {
-    private let known = Mutex<[String: (post: Int64, at: Date)]>([:])
+    private let known = Lock<[String: (post: Int64, at: Date)]>([:])
 
     func post(_ key: String, at time: Date) -> Int64? {
         known.withLock { known in known[key].flatMap { time.timeIntervalSince($0.at) < 3_600 ? $0.post : nil } }

@@ -1,6 +1,6 @@
 import Foundation
+import Locks
 import NIOHTTP1
-import Synchronization
 import Wire
 
 /// What happens, told at once: as server-sent events, or over a WebSocket with several streams.
@@ -87,10 +87,10 @@ extension Mastodon {
 private final class MastodonStreams: Sendable {
     private static let known: Set<String> = ["user", "user:notification", "direct", "public"]
 
-    private let names: Mutex<Set<String>>
+    private let names: Lock<Set<String>>
 
     init(_ first: String?) {
-        names = Mutex(first.map { Self.known.contains($0) ? [$0] : [] } ?? [])
+        names = Lock(first.map { Self.known.contains($0) ? [$0] : [] } ?? [])
     }
 
     var all: Set<String> { names.withLock { $0 } }

@@ -1,7 +1,7 @@
 import Foundation
+import Locks
 import NIOCore
 import NIOHTTP1
-import Synchronization
 import Wire
 
 /// Where Meta's events are sent: to the one address of an app that has echoed its challenge, about those pages and accounts
@@ -17,7 +17,7 @@ final class MetaWebhooks: Sendable {
     let deliveries: Webhooks
     private let calls: OutgoingCalls
     private let secret: String
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(_ calls: OutgoingCalls, secret: String) {
         self.calls = calls

@@ -1,8 +1,8 @@
 import Crypto
 import CryptoExtras
 import Foundation
+import Locks
 import NIOHTTP1
-import Synchronization
 import Wire
 
 /// A provider of OpenID Connect: Google's accounts, or Apple's, which differ in who may ask how.
@@ -35,7 +35,7 @@ final class OpenIDIssuer: PlayedNetwork {
         var key: _RSA.Signing.PrivateKey
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(_ service: SandboxService, _ kind: Kind, _ parts: NetworkParts) {
         self.service = service

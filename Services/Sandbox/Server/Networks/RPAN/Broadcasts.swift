@@ -1,5 +1,5 @@
 package import Foundation
-import Synchronization
+import Locks
 import Wire
 
 /// Somebody's live video.
@@ -42,7 +42,7 @@ package final class Broadcasts: Sendable {
         var polls = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let clock: SandboxClock
 
     init(clock: SandboxClock) {

@@ -1,8 +1,8 @@
 import Crypto
 import Foundation
+import Locks
 import NIOCore
 import NIOHTTP1
-import Synchronization
 import Wire
 
 /// Account Activity: where events are sent once an address has answered its challenge, and for whom.
@@ -26,7 +26,7 @@ final class TwitterWebhooks: Sendable {
     private let community: Community
     private let secret: String
     private let clock: SandboxClock
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(_ calls: OutgoingCalls, community: Community, secret: String, clock: SandboxClock) {
         self.calls = calls

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Locks
 
 /// All people of one network and what they say: in memory, the same at every start, and changed by whoever posts.
 final class Community: Sendable {
@@ -17,14 +17,14 @@ final class Community: Sendable {
 
     private static let postLimit = 200_000
 
-    let state: Mutex<State>
+    let state: Lock<State>
     let ids: IDMaker
     let clock: SandboxClock
 
     init(seed: CommunitySeed, ids: IDMaker, clock: SandboxClock) {
         self.ids = ids
         self.clock = clock
-        state = Mutex(seed.state(numbering: ids))
+        state = Lock(seed.state(numbering: ids))
     }
 
     // MARK: People

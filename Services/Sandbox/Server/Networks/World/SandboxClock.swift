@@ -1,10 +1,10 @@
 package import Foundation
-import Synchronization
+import Locks
 
 /// The time that the networks go by: this machine's, until it is moved.
 package final class SandboxClock: Sendable {
     private let base: @Sendable () -> Date
-    private let offset = Mutex<TimeInterval>(0)
+    private let offset = Lock<TimeInterval>(0)
 
     init(_ base: @escaping @Sendable () -> Date) {
         self.base = base

@@ -1,7 +1,7 @@
 import Foundation
+import Locks
 import NIOCore
 import NIOHTTP1
-import Synchronization
 
 /// Photos and videos: those that were there from the start, and those that were uploaded, as long as there is room.
 final class SeededMedia: Sendable {
@@ -33,7 +33,7 @@ final class SeededMedia: Sendable {
         var last: Int64 = 1_000_000
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Keeps what was uploaded; the oldest goes where there is no room.
     func keep(_ bytes: ByteBuffer, type: String, description: String? = nil, by owner: Int, at time: Date) -> Upload {

@@ -1,9 +1,9 @@
+import Locks
 import SocialAPI
-import Synchronization
 
 /// Who accounts are whose tokens came with a request and nothing else; asked once, and known for a while.
 final class Identities: Sendable {
-    private let known = Mutex<[String: NetworkIdentity]>([:])
+    private let known = Lock<[String: NetworkIdentity]>([:])
     private let capacity = 10_000
 
     /// Fills in what is missing of an account.

@@ -7,7 +7,7 @@ struct PeopleNews: Sendable {
     let erasures: Erasures
 
     func heard(by consumer: EventConsumer) -> EventConsumer {
-        consumer.on(UserDeleted.self) { deleted, event, db in
+        consumer.on(UserDeleted.self, from: [.auth]) { deleted, event, db in
             let user = deleted.user
             try await AccountStore(db: db).unlinkAll(of: user)
             try await AuthorizationStore(db: db).deleteAll(of: user)

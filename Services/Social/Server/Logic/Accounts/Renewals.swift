@@ -1,9 +1,9 @@
 import Foundation
+import Locks
 import Logging
 import Postgres
 import ServiceHost
 import SocialAPI
-import Synchronization
 
 /// Renews tokens that end, once for all who need them at the same time, on all instances.
 ///
@@ -16,7 +16,7 @@ final class Renewals: Sendable {
     private let sources: Sources
     private let logger: Logger
     private let now: @Sendable () -> Date
-    private let current = Mutex<[String: Task<Source, any Error>]>([:])
+    private let current = Lock<[String: Task<Source, any Error>]>([:])
 
     init(database: PostgresPool, sources: Sources, logger: Logger, now: @escaping @Sendable () -> Date) {
         self.database = database

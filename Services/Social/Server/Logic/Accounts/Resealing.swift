@@ -16,11 +16,12 @@ struct Resealing: Sendable {
     func reseal() async throws -> ResealReport {
         let store = AccountStore(db: database)
         var report = ResealReport(resealed: 0, unreadable: 0)
-        var last: AccountKey?
+        var last: [String] = []
         while case let found = try await store.sealedOtherwise(than: vault.currentKeyID, after: last, limit: Self.batch),
             let end = found.last
         {
-            for record in found {
+            report.unreadable += found.unreadable
+            for record in found.records {
                 do {
                     let tokens = try vault.open(record.tokens, of: record.user, on: record.network)
                     try await store.reseal(record, as: vault.seal(tokens, of: record.user, on: record.network))
@@ -29,7 +30,7 @@ struct Resealing: Sendable {
                     report.unreadable += 1
                 }
             }
-            last = AccountKey(user: end.user, network: end.network)
+            last = end
         }
         if report.unreadable > 0 {
             logger.error(

@@ -1,6 +1,6 @@
 import Foundation
+import Locks
 import SocialAPI
-import Synchronization
 
 /// Which networks are left alone for now: broken ones, and those that have told us to wait.
 ///
@@ -35,7 +35,7 @@ final class Circuits: Sendable {
         var waits: [Limited: Date] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let now: @Sendable () -> Date
     private let jitter: @Sendable () -> Double
 

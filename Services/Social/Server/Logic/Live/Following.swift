@@ -1,8 +1,8 @@
+import Locks
 import Logging
 import ServiceHost
 import ServiceLifecycle
 import SocialAPI
-import Synchronization
 import Wire
 
 /// Holds a connection open to networks that tell by themselves, for each account of somebody who listens here.
@@ -22,7 +22,7 @@ final class Following: Service {
     private let listeners: StreamListeners
     private let logger: Logger
     /// By the account's key.
-    private let followed = Mutex<[String: Task<Void, Never>]>([:])
+    private let followed = Lock<[String: Task<Void, Never>]>([:])
 
     init(sources: Sources, journal: Journal, listeners: StreamListeners, logger: Logger) {
         self.sources = sources
@@ -46,15 +46,16 @@ final class Following: Service {
                 wanted[source.key] = source
             }
         }
-        let left = followed.withLock { followed in
-            let left = followed.filter { wanted[$0.key] == nil }
-            for key in left.keys { followed[key] = nil }
+        let known = Set(wanted.keys)
+        let ended = followed.withLock { followed in
+            let ended = followed.filter { !known.contains($0.key) }
+            for key in ended.keys { followed[key] = nil }
             for (key, source) in wanted where followed[key] == nil {
                 followed[key] = Task { await self.follow(source) }
             }
-            return left
+            return ended.values
         }
-        for task in left.values { task.cancel() }
+        for task in ended { task.cancel() }
     }
 
     private func follow(_ source: Source) async {

@@ -37,6 +37,7 @@ struct Live: Sendable {
             let telling = PushTelling(
                 database: resources.database,
                 push: push,
+                setAside: resources.setAside,
                 logger: resources.logger,
                 now: resources.now
             )
@@ -54,6 +55,7 @@ struct Live: Sendable {
             identities: identities,
             journal: journal,
             budgets: settings.looks,
+            setAside: resources.setAside,
             logger: logger,
             now: now
         )

@@ -25,6 +25,7 @@ struct Looking: Sendable {
     let journal: Journal
     /// `SOCIAL_LOOKS_HOUR`: looks an hour of each network's key.
     let budgets: [Network: Double]
+    let setAside: SetAside
     let logger: Logger
     let now: @Sendable () -> Date
 
@@ -41,14 +42,15 @@ struct Looking: Sendable {
     private func claim(_ network: Network, limit: Int) async throws -> [ClaimedWatch] {
         guard try await WatchStore(db: database).isDue(network, now: now()) else { return [] }
         let end = now().addingTimeInterval(Self.claim)
-        let claimed = try await database.transaction { db in
+        let (claimed, unreadable) = try await database.transaction { db in
             let store = WatchStore(db: db)
             let left = try await store.budget(of: network, filledBy: budgets[network] ?? 600, now: now())
-            guard left >= 1 else { return [ClaimedWatch]() }
+            guard left >= 1 else { return (values: [ClaimedWatch](), unreadable: [FailedRow]()) }
             let claimed = try await store.claim(network, now: now(), until: end, limit: min(limit, Int(left)))
-            try await store.spend(claimed.count, of: network)
+            try await store.spend(claimed.values.count, of: network)
             return claimed
         }
+        try await setAside.failed(unreadable, of: .watch)
         Self.looks.increment(by: claimed.count)
         return claimed
     }

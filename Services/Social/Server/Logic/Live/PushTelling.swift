@@ -18,26 +18,47 @@ struct PushTelling: Sendable {
 
     let database: PostgresPool
     let push: PushClient
+    let setAside: SetAside
     let logger: Logger
     let now: @Sendable () -> Date
 
     func round() async throws -> HandOvers.Outcome {
         let store = JournalStore(db: database)
         let end = now().addingTimeInterval(Self.claim)
-        // In the order in which it happened: a row that was changed comes back in any.
-        let claimed = try await store.claimUntold(now: now(), until: end, limit: PushClient.maximumNotifications)
-            .sorted { $0.place < $1.place }
-        guard !claimed.isEmpty else { return .nothing }
+        let (found, unreadable) =
+            try await store
+            .claimUntold(now: now(), until: end, limit: PushClient.maximumNotifications)
+        try await setAside.failed(unreadable, of: .change)
+        // UPDATE … RETURNING returns rows in any order.
+        let claimed = found.sorted { $0.place < $1.place }
+        guard !claimed.isEmpty else { return unreadable.isEmpty ? .nothing : .done }
         do {
-            try await push.notify(claimed.map(Self.request))
+            let refused = try await tell(claimed)
+            try await store.settle(claimed.filter { refused[$0.key] == nil }, isTold: true)
+            try await setAside.failed(Array(refused.values), of: .change)
+            return .done
         } catch let error as APIError where error.isAbsence {
             try await store.settle(claimed, isTold: false)
             return .away
-        } catch let error as APIError {
-            logger.error("push does not want what is new on networks", metadata: ["code": "\(error.code)"])
         }
-        try await store.settle(claimed, isTold: true)
-        return .done
+    }
+
+    /// Returns the changes that push refuses.
+    ///
+    /// Where it refuses a request, each change is sent in a request of its own.
+    private func tell(_ changes: [JournalStore<PostgresPool>.Placed]) async throws -> [[String]: FailedRow] {
+        do {
+            try await push.notify(changes.map(Self.request))
+            return [:]
+        } catch let error as APIError where !error.isAbsence {
+            guard changes.count == 1, let change = changes.first else {
+                var refused: [[String]: FailedRow] = [:]
+                for change in changes { refused.merge(try await tell([change])) { $1 } }
+                return refused
+            }
+            logger.error("notification refused by push", metadata: ["code": "\(error.code)"])
+            return [change.key: FailedRow(change.key, .failing, detail: error.code)]
+        }
     }
 
     private static func request(_ placed: JournalStore<PostgresPool>.Placed) -> NotificationRequest {

@@ -1,8 +1,8 @@
 import Foundation
+import Locks
 import Postgres
 import ServiceHost
 import SocialAPI
-import Synchronization
 import Wire
 
 /// What somebody hears of his networks as long as he listens, from a place in his journal on, in order and without a gap.
@@ -20,7 +20,7 @@ final class SocialStream: StreamEventSource {
     private let database: PostgresPool
     private let close: @Sendable () -> Void
     /// Nil until the first word.
-    private let place: Mutex<Int64?>
+    private let place: Lock<Int64?>
     private let asked: Int64?
 
     init(
@@ -33,7 +33,7 @@ final class SocialStream: StreamEventSource {
         self.asked = asked
         self.database = database
         self.close = close
-        place = Mutex(nil)
+        place = Lock(nil)
     }
 
     // Where the answer could not even be begun, nobody else says that nobody listens.
@@ -75,8 +75,8 @@ final class SocialStream: StreamEventSource {
         guard first.place == place + 1 else { return [move(to: last.place, "reload")] }
         self.place.withLock { $0 = last.place }
         if changes.count == Self.window { listener.wake(.news) }
-        return try changes.map { placed in
-            let change = placed.change
+        return try changes.compactMap { placed in
+            guard let change = placed.change else { return nil }
             let told = Told(list: change.list, network: change.id.network, id: change.id, item: change.item)
             return try StreamEvent(id: Self.id(placed.place), name: change.kind.rawValue, value: told)
         }

@@ -1,3 +1,4 @@
+import Locks
 import Metrics
 import Synchronization
 import Wire
@@ -42,7 +43,7 @@ final class StreamListeners: Sendable {
         var number: UInt64 = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let capacity: Int
     private let capacityOfUser: Int
     private let open = Gauge(label: "roost_social_streams")

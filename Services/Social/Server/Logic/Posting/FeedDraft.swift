@@ -45,7 +45,7 @@ extension FeedDraft {
     /// - Throws: `invalid`, naming the field below `data`.
     init(_ data: JSONValue) throws {
         do {
-            self = try WireJSON.decode(FeedDraft.self, from: data.compact())
+            self = try WireJSON.decode(FeedDraft.self, from: data)
         } catch var error as APIError {
             error.field = error.field.map { "data.\($0)" } ?? "data"
             throw error

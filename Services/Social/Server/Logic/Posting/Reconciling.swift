@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Postgres
+import ServiceHost
 import SocialAPI
 
 /// Finds out what became of posts that nobody knows of: after a timeout, or the end of the process that sent them.
@@ -13,14 +14,17 @@ struct Reconciling: Sendable {
     let database: PostgresPool
     let sources: Sources
     let delivering: Delivering
+    let setAside: SetAside
     let logger: Logger
     let now: @Sendable () -> Date
 
     func round() async throws {
-        let claimed = try await DeliveryStore(db: database).claimUnknown(pausing: Self.first, now: now(), limit: 16)
+        let (claimed, unreadable) = try await DeliveryStore(db: database)
+            .claimUnknown(pausing: Self.first, now: now(), limit: 16)
         await withTaskGroup(of: Void.self) { tasks in
             for delivery in claimed { tasks.addTask { await reconcile(delivery) } }
         }
+        try await setAside.failed(unreadable, of: .delivery)
     }
 
     private func reconcile(_ delivery: DeliveryRecord) async {
@@ -37,6 +41,9 @@ struct Reconciling: Sendable {
             }
         } catch {
             logger.warning("a post could not be looked for", metadata: ["error": "\(error)"])
+            guard let failed = FailedRow(delivery.key, error) else { return }
+            // Without the note it is looked for again all the same.
+            try? await setAside.failed([failed], of: .delivery)
         }
     }
 }

@@ -79,7 +79,7 @@ struct ReplyDraft: Codable, Hashable, Sendable {
     /// - Throws: `invalid`, naming the field below `data`.
     init(_ data: JSONValue) throws {
         do {
-            self = try WireJSON.decode(ReplyDraft.self, from: data.compact())
+            self = try WireJSON.decode(ReplyDraft.self, from: data)
         } catch var error as APIError {
             error.field = error.field.map { "data.\($0)" } ?? "data"
             throw error

@@ -22,6 +22,7 @@ struct Schedule: Sendable {
     let database: PostgresPool
     let posting: Posting
     let cursors: CursorSigner
+    let setAside: SetAside
     let logger: Logger
     let now: @Sendable () -> Date
 
@@ -81,8 +82,9 @@ struct Schedule: Sendable {
         while true {
             let end = now().addingTimeInterval(Self.claim)
             // The files of each are read back into memory.
-            let due = try await store.claimDue(now: now(), until: end, limit: 3)
-            guard !due.isEmpty else { return }
+            let (due, unreadable) = try await store.claimDue(now: now(), until: end, limit: 3)
+            try await setAside.failed(unreadable, of: .scheduledPost)
+            guard !due.isEmpty || !unreadable.isEmpty else { return }
             await withTaskGroup(of: Void.self) { tasks in
                 for post in due { tasks.addTask { await self.post(post) } }
             }
@@ -106,6 +108,9 @@ struct Schedule: Sendable {
             try? await PostStore(db: database).finish(post.id)
         } catch {
             logger.warning("a post for later failed", metadata: ["error": "\(error)"])
+            guard let failed = FailedRow([post.id.uuidString], error) else { return }
+            // Without the note it is tried again when its claim ends.
+            try? await setAside.failed([failed], of: .scheduledPost)
         }
     }
 

@@ -41,6 +41,7 @@ struct Writing: Sendable {
             database: database,
             posting: posting,
             cursors: resources.cursors,
+            setAside: resources.setAside,
             logger: logger,
             now: now
         )
@@ -48,6 +49,7 @@ struct Writing: Sendable {
             database: database,
             sources: sources,
             delivering: delivering,
+            setAside: resources.setAside,
             logger: logger,
             now: now
         )

@@ -1,6 +1,6 @@
 import Foundation
+import Locks
 import SocialAPI
-import Synchronization
 
 /// Pages of networks that somebody's scroll has not used up yet, so that they need not be asked for again.
 ///
@@ -29,7 +29,7 @@ final class PageCache: Sendable {
     /// A page that weighs more, in bytes, is asked for again: a few of those would leave no room for others.
     private static let maximumWeight = 262_144
 
-    private let generations = Mutex(Generations())
+    private let generations = Lock(Generations())
     private let capacity: Int
     private let lifetime: Duration
 

@@ -83,6 +83,8 @@ enum RoostItems {
     private static func raw(_ thing: some Encodable, _ page: PageRequest) -> JSONValue? {
         guard page.includesRaw else { return nil }
         // What the suite itself sent can be written again.
-        return (try? WireJSON.encoder().encode(thing)).flatMap { try? JSONText.parse($0) }
+        return (try? WireJSON.encoder().encode(thing)).flatMap {
+            try? WireJSON.decoder().decode(JSONValue.self, from: $0)
+        }
     }
 }

@@ -6,8 +6,8 @@ import Wire
 
 /// Serves `/webhooks`: what networks call.
 struct WebhookRoutes {
-    /// Networks put many events into one delivery, in bytes.
-    private static let maximumBody = 1_048_576
+    /// Bytes of a delivery: networks put many changes into one.
+    private static let maximumDelivery = 1_048_576
 
     let webhooks: Webhooks
 
@@ -30,7 +30,7 @@ struct WebhookRoutes {
         let network = try context.network()
         var request = request
         // The signature is over the bytes as they came.
-        let body = try await request.collectBody(upTo: Self.maximumBody)
+        let body = try await request.collectBody(upTo: Self.maximumDelivery)
         let headers = request.headers.map { ($0.name.canonicalName, $0.value) }
         let delivery = WebhookDelivery(headers: Dictionary(headers) { first, _ in first }, body: body)
         try await webhooks.take(delivery, from: network)

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import ServiceHost
 import SocialAPI
 import Wire
 
@@ -12,6 +13,9 @@ struct JournalStore<Executor: PostgresExecutor> {
         var user: User.ID
         var place: Int64
         var change: ItemChange
+
+        /// As it names the row where the row is set aside.
+        var key: [String] { [user.application, user.user, "\(place)"] }
     }
 
     /// Keeps everybody else from somebody's journal until the transaction ends; answers the last place in it.
@@ -72,20 +76,31 @@ struct JournalStore<Executor: PostgresExecutor> {
         return Dictionary(uniqueKeysWithValues: found)
     }
 
-    func changes(of user: User.ID, after place: Int64, limit: Int) async throws -> [Placed] {
+    /// Changes in their order; nil for a change that cannot be read.
+    func changes(
+        of user: User.ID,
+        after place: Int64,
+        limit: Int
+    ) async throws -> [(place: Int64, change: ItemChange?)] {
         try await db.all(
             """
             SELECT application_id, user_id, place, kind, list, item_id, item FROM changes
             WHERE application_id = \(user.application) AND user_id = \(user.user) AND place > \(place)
             ORDER BY place LIMIT \(limit)
-            """,
-            as: Placed.init(row:)
-        )
+            """
+        ) { row in
+            // The stream of a user must get past a row that this release cannot read.
+            (place: try row.int64("place"), change: (try? Placed(row: row))?.change)
+        }
     }
 
     /// Takes some that push has to be told of, for a while.
-    func claimUntold(now: Date, until end: Date, limit: Int) async throws -> [Placed] {
-        try await db.all(
+    func claimUntold(
+        now: Date,
+        until end: Date,
+        limit: Int
+    ) async throws -> (values: [Placed], unreadable: [FailedRow]) {
+        try await db.execute(
             """
             UPDATE changes SET claimed_until = \(end)
             WHERE (application_id, user_id, place) IN (
@@ -94,7 +109,9 @@ struct JournalStore<Executor: PostgresExecutor> {
                 ORDER BY happened_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
             )
             RETURNING application_id, user_id, place, kind, list, item_id, item
-            """,
+            """
+        ).decoded(
+            key: { [try $0.string("application_id"), try $0.string("user_id"), "\(try $0.int64("place"))"] },
             as: Placed.init(row:)
         )
     }
@@ -126,12 +143,24 @@ struct JournalStore<Executor: PostgresExecutor> {
     }
 }
 
+extension SetAsideKind {
+    /// A change on a network that push is to be told of.
+    static let change = SetAsideKind(
+        "change",
+        table: "changes",
+        key: ["application_id": "text", "user_id": "text", "place": "bigint"],
+        due: "claimed_until",
+        pending: "t.is_untold",
+        dropping: .set("is_untold = false, claimed_until = NULL")
+    )
+}
+
 extension JournalStore.Placed {
     fileprivate init(row: PostgresRow) throws {
         let words = (kind: try row.string("kind"), list: try row.string("list"), id: try row.string("item_id"))
         guard let kind = ItemChange.Kind(rawValue: words.kind), let list = NetworkEvent.List(rawValue: words.list),
             let id = ItemID(words.id)
-        else { throw UnreadableRow("changes", "\(words)") }
+        else { throw UnreadableRow("changes", "kind, list or item_id is unknown") }
         let item = try row.optionalJSON("item") == nil ? nil : row.decoded("item", as: Item.self)
         self.init(
             user: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),

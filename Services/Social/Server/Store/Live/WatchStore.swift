@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import ServiceHost
 import SocialAPI
 import Wire
 
@@ -119,8 +120,13 @@ struct WatchStore<Executor: PostgresExecutor> {
     }
 
     /// Takes some lists of a network that are due, those that have waited longest first, and puts them off meanwhile.
-    func claim(_ network: Network, now: Date, until end: Date, limit: Int) async throws -> [ClaimedWatch] {
-        try await db.all(
+    func claim(
+        _ network: Network,
+        now: Date,
+        until end: Date,
+        limit: Int
+    ) async throws -> (values: [ClaimedWatch], unreadable: [FailedRow]) {
+        try await db.execute(
             """
             UPDATE watches SET due_at = \(end), looked_at = \(now)
             WHERE (application_id, user_id, network, list) IN (
@@ -130,6 +136,13 @@ struct WatchStore<Executor: PostgresExecutor> {
             )
             RETURNING application_id, user_id, list, seen, is_begun, pause
             """
+        ).decoded(
+            key: { row in
+                [
+                    try row.string("application_id"), try row.string("user_id"), network.rawValue,
+                    try row.string("list"),
+                ]
+            }
         ) { row in
             let list = try row.string("list")
             guard let known = NetworkEvent.List(rawValue: list) else { throw UnreadableRow("watches", list) }
@@ -161,6 +174,16 @@ struct WatchStore<Executor: PostgresExecutor> {
     func spend(_ looks: Int, of network: Network) async throws {
         try await db.run("UPDATE look_budgets SET looks = looks - \(Double(looks)) WHERE network = \(network.rawValue)")
     }
+}
+
+extension SetAsideKind {
+    /// A list of a user on a network that is polled.
+    static let watch = SetAsideKind(
+        "watch",
+        table: "watches",
+        key: ["application_id": "text", "user_id": "text", "network": "text", "list": "text"],
+        due: "due_at"
+    )
 }
 
 extension KeptWatch {

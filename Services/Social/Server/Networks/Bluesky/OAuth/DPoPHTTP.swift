@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
+import Locks
 import NIOCore
 import ServiceHost
-import Synchronization
 import Wire
 
 /// Asks with the proof of a key, and with a nonce where a server wants one.
@@ -46,7 +46,7 @@ struct DPoPHTTP: NetworkHTTP {
 final class DPoPNonces: Sendable {
     private static let capacity = 4_096
 
-    private let known = Mutex<[HTTPOrigin: String]>([:])
+    private let known = Lock<[HTTPOrigin: String]>([:])
 
     subscript(url: String) -> String? {
         HTTPOrigin(url).flatMap { origin in known.withLock { $0[origin] } }

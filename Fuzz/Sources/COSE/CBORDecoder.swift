@@ -1,0 +1,1 @@
+../../../Shared/COSE/CBORDecoder.swift

@@ -1,0 +1,1 @@
+../../../Services/Conversations/Server/Store/Search/SearchWords.swift

@@ -1,0 +1,1 @@
+../../../Shared/Credentials/CompactJWS.swift

@@ -1,0 +1,1 @@
+../../../Shared/Credentials/ISO8601Time.swift

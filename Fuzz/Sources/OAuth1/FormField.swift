@@ -1,0 +1,1 @@
+../../../Shared/OAuth1/FormField.swift

@@ -1,0 +1,1 @@
+../../../Services/Photos/Server/Logic/Posts/HashtagText.swift

@@ -1,0 +1,1 @@
+../../../Shared/SMTP/Connection/SMTPReply.swift

@@ -1,0 +1,1 @@
+../../../Shared/ServiceHost/AddressRanges.swift

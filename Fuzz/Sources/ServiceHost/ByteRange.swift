@@ -1,0 +1,1 @@
+../../../Shared/ServiceHost/Files/ByteRange.swift

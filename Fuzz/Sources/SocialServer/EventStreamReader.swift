@@ -1,0 +1,1 @@
+../../../Services/Social/Server/Networks/Asking/EventStreamReader.swift

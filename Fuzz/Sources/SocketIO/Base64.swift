@@ -1,0 +1,1 @@
+../../../Shared/SocketIO/Support/Base64.swift

@@ -1,0 +1,1 @@
+../../../Shared/SocketIO/Engine/PayloadLedger.swift

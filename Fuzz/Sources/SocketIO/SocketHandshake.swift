@@ -1,0 +1,1 @@
+../../../Shared/SocketIO/Sockets/SocketHandshake.swift

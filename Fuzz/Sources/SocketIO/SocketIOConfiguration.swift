@@ -1,0 +1,1 @@
+../../../Shared/SocketIO/SocketIOConfiguration.swift

@@ -1,0 +1,1 @@
+../../../Shared/SocketIO/Support/UTF8Check.swift

@@ -1,0 +1,1 @@
+../../../Shared/SocketIOClient/SocketIOEvent.swift

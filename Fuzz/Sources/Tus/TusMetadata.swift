@@ -1,0 +1,1 @@
+../../../Shared/Tus/TusMetadata.swift

@@ -1,0 +1,1 @@
+../../../Shared/WebAuthn/WebAuthnError.swift

@@ -1,0 +1,197 @@
+package import Foundation
+import Locks
+package import Logging
+import Metrics
+package import Postgres
+import ServiceLifecycle
+package import Wire
+
+/// Keeps a row that cannot be read or processed from stopping the other rows of its worker.
+///
+/// The row stays in its table. It is retried after 1 s, then twice as long each time, at most 5 minutes; after the last
+/// attempt it is set aside, until an operator retries or drops it (`roost admin set-aside`).
+package struct SetAside: Sendable {
+    /// How many entries are retried or dropped in one transaction.
+    private static let batch = 500
+    /// An entry that has not failed again for so many seconds after its retry was processed.
+    private static let memory: TimeInterval = 3_600
+
+    private let kinds: [SetAsideKind]
+    private let database: PostgresPool
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+
+    /// - Parameters:
+    ///   - kinds: the rows of this service's workers.
+    ///   - database: the service's own.
+    ///   - logger: receives a line for each row that is set aside.
+    ///   - now: the service's clock.
+    package init(
+        _ kinds: [SetAsideKind],
+        database: PostgresPool,
+        logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.kinds = kinds
+        self.database = database
+        self.logger = logger
+        self.now = now
+    }
+
+    static let migration = Migration(name: "V0060_set_aside_rows", sql: PackageResources.set_aside_rows_sql)
+
+    /// Counts an attempt for each of these rows, and has them retried later or sets them aside.
+    package func failed(_ rows: [FailedRow], of kind: SetAsideKind) async throws {
+        guard let first = rows.first else { return }
+        let moment = now()
+        let noted = try await database.transaction { db in
+            try await SetAsideStore(db: db).note(rows, of: kind, at: moment)
+        }
+        for row in noted where row.isSetAside {
+            Counter(label: "roost_set_aside_total", dimensions: [("kind", kind.name), ("reason", row.reason)])
+                .increment()
+            logger.error(
+                "row set aside",
+                metadata: [
+                    "kind": "\(kind.name)", "key": "\(row.key)", "set_aside": "\(row.id)", "reason": "\(row.reason)",
+                    "detail": "\(row.detail)", "attempts": "\(row.attempts)",
+                ]
+            )
+        }
+        guard noted.contains(where: { !$0.isSetAside }) else { return }
+        logger.warning(
+            "rows could not be processed",
+            metadata: [
+                "kind": "\(kind.name)", "rows": "\(rows.count)", "key": "\(first.key)",
+                "reason": "\(first.reason.rawValue)", "detail": "\(first.detail)",
+            ]
+        )
+    }
+
+    /// Processes rows one by one: a row that fails is retried later, and fails no other row.
+    ///
+    /// - Throws: an error that says nothing about the row, such as an unavailable database.
+    package func each<Row: Sendable>(
+        _ rows: [Row],
+        of kind: SetAsideKind,
+        key: (Row) -> [String],
+        _ body: (Row) async throws -> Void
+    ) async throws {
+        for row in rows {
+            do {
+                try await body(row)
+            } catch {
+                guard let failed = FailedRow(key(row), error) else { throw error }
+                try await self.failed([failed], of: kind)
+            }
+        }
+    }
+
+    /// Processes one row after another, each in a transaction of its own, until `next` finds none.
+    ///
+    /// - Throws: an error that says nothing about the row, such as an unavailable database.
+    package func drain<Row: Sendable>(
+        _ kind: SetAsideKind,
+        key: (Row) -> [String],
+        next: @Sendable (PostgresTransaction) async throws -> Row?,
+        _ body: @Sendable (Row, PostgresTransaction) async throws -> Void
+    ) async throws {
+        while true {
+            let found = Lock<Row?>(nil)
+            do {
+                try await database.transaction { db in
+                    let row = try await next(db)
+                    found.withLock { $0 = row }
+                    if let row { try await body(row, db) }
+                }
+                if found.withLock({ $0 }) == nil { return }
+            } catch {
+                guard let row = found.withLock({ $0 }), let failed = FailedRow(key(row), error) else { throw error }
+                try await self.failed([failed], of: kind)
+            }
+        }
+    }
+
+    /// Forgets entries that are over, and shows how many rows are set aside.
+    func look() async throws {
+        let store = SetAsideStore(db: database)
+        let before = try await store.counts()
+        let moment = now().addingTimeInterval(-Self.memory)
+        for kind in kinds where before[kind.name] != nil { try await store.prune(kind, retriedBefore: moment) }
+        let counts = before.isEmpty ? before : try await store.counts()
+        for name in Set(kinds.map(\.name)).union(before.keys) {
+            Gauge(label: "roost_set_aside_rows", dimensions: [("kind", name)]).record(counts[name]?.setAside ?? 0)
+        }
+    }
+
+    var background: any Service {
+        Periodic("count of rows set aside", every: .seconds(30), logger: logger, look)
+    }
+}
+
+// What the operator does.
+extension SetAside {
+    package func list(before id: Int64?, limit: Int) async throws -> Page<SetAsideRow> {
+        Page(try await SetAsideStore(db: database).list(before: id, limit: limit))
+    }
+
+    /// - Throws: `notFound` where no entry has this id.
+    package func show(_ id: Int64) async throws -> SetAsideRow {
+        let store = SetAsideStore(db: database)
+        guard var row = try await store.find(id) else {
+            throw APIError(.notFound, "row_not_found", "no row with this id is set aside")
+        }
+        if let kind = kinds.first(where: { $0.name == row.kind }), let text = try await store.content(of: id, kind) {
+            row.content = try WireJSON.decoder().decode(JSONValue.self, from: Data(text.utf8))
+        }
+        return row
+    }
+
+    /// Has rows claimed again at once.
+    ///
+    /// Rows of a kind that this release does not know stay.
+    package func retry(_ selection: SetAsideSelection) async throws -> SetAsideChange {
+        try await change(selection) { ids, kind, db in
+            guard let kind else { return 0 }
+            try await SetAsideStore(db: db).retry(ids, of: kind, at: now())
+            return ids.count
+        }
+    }
+
+    /// Gives rows up.
+    ///
+    /// Of a kind that this release does not know, only the entry is deleted.
+    package func drop(_ selection: SetAsideSelection) async throws -> SetAsideChange {
+        try await change(selection) { ids, kind, db in
+            let store = SetAsideStore(db: db)
+            if let kind { try await store.drop(ids, of: kind) } else { try await store.forget(ids) }
+            return ids.count
+        }
+    }
+
+    private func change(
+        _ selection: SetAsideSelection,
+        _ change: @Sendable (_ ids: [Int64], SetAsideKind?, PostgresTransaction) async throws -> Int
+    ) async throws -> SetAsideChange {
+        guard selection.ids != nil || selection.kind != nil || selection.all == true else {
+            throw APIError.missing("ids")
+        }
+        var (count, last, isOver) = (0, Int64(0), false)
+        while !isOver {
+            let after = last
+            let (locked, changed) = try await database.transaction { db in
+                let locked = try await SetAsideStore(db: db).lock(selection, after: after, limit: Self.batch)
+                var changed = 0
+                for (name, entries) in Dictionary(grouping: locked, by: \.kind) {
+                    let kind = kinds.first { $0.name == name }
+                    changed += try await change(entries.map(\.id), kind, db)
+                }
+                return (locked, changed)
+            }
+            count += changed
+            last = locked.last?.id ?? last
+            isOver = locked.count < Self.batch
+        }
+        return SetAsideChange(count: count)
+    }
+}

@@ -1,0 +1,35 @@
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// What bodies cost that are made to cost much.
+@Suite("Cost of requests") struct CostTests {
+    /// These end the session that the test needs.
+    private static let excepted = ["POST /auth/logout", "POST /auth/logout/all", "DELETE /auth/me"]
+
+    @Test("Every route reads or refuses hostile JSON within 50 ms of processor time per 100 kB")
+    func routes() async throws {
+        let described = try PublicRoute.below("1", "applications", "auth", "oauth")
+            .filter { !Self.excepted.contains($0.description) }
+        try await withAuth { auth in
+            let ann = try await auth.signUp("ann")
+            try await CostTest.check(described) { route, body in
+                try await auth.service.send(route.method, route.path, token: ann.jwt, body: body).status
+            }
+        }
+    }
+
+    @Test("A form with nested or many fields is refused")
+    func forms() async throws {
+        try await withAuth { auth in
+            let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
+            let nested = "username" + String(repeating: "[a]", count: 4_000) + "=x"
+            let encoded = "username" + String(repeating: "%5Ba%5D", count: 2_000) + "=x"
+            let many = Array(repeating: "a=b", count: 3_000).joined(separator: "&")
+            for body in [nested, encoded, many] {
+                let answer = try await auth.service.send(.post, "/auth/register", body: body, headers: form)
+                #expect(answer.status == 400)
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import ConversationsAPI
+import TestSupport
+import Testing
+import Wire
+
+@Suite("Clients that are killed") struct CloseStormTests {
+    private static let sockets = 24
+    private static let rounds = 3
+    /// Those sent to each conversation in a round.
+    private static let messages = 4
+
+    @Test(
+        "All sockets of an account may close at once while messages are delivered",
+        arguments: KilledClient.Transport.allCases,
+        [3, 4]
+    )
+    func storm(_ transport: KilledClient.Transport, revision: Int) async throws {
+        // Every round needs the places that the killed clients of the round before had.
+        let settings = ["SOCKETS_MAX_USER": "\(Self.sockets)", "PING_INTERVAL": "60", "PING_TIMEOUT": "60"]
+        try await withSockets(settings: settings) { scene in
+            var tokens = [scene.scene.token]
+            for label in ["Runs", "Swims"] {
+                let draft = ConversationDraft(label: label, members: ["bob"])
+                tokens.append(try await scene.ann.conversations.create(draft).token)
+            }
+            let listener = try await scene.socket(of: scene.bob)
+            for round in 0..<Self.rounds {
+                let clients = try await open(transport, revision, scene)
+                async let said: Void = say("\(round)", in: tokens, by: scene.ann)
+                for client in clients { client.kill() }
+                try await said
+                // Bob's socket is in the same rooms, and misses nothing.
+                var texts: [String] = []
+                while texts.count < tokens.count * Self.messages {
+                    texts.append(try await listener.event("message")["data"].string ?? "")
+                }
+                let expected = (0..<Self.messages).flatMap { number in tokens.map { _ in "\(round) \(number)" } }
+                #expect(texts.sorted() == expected.sorted())
+            }
+        }
+    }
+
+    private func open(
+        _ transport: KilledClient.Transport,
+        _ revision: Int,
+        _ scene: SocketScene
+    ) async throws -> [KilledClient] {
+        let (port, token) = (scene.port, scene.ann.token)
+        return try await withThrowingTaskGroup(of: KilledClient.self) { tasks in
+            for _ in 0..<Self.sockets {
+                tasks.addTask { try await .open(port: port, transport, revision: revision, token: token) }
+            }
+            return try await tasks.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    private func say(_ prefix: String, in tokens: [String], by person: Person) async throws {
+        for number in 0..<Self.messages {
+            for token in tokens { try await person.say("\(prefix) \(number)", in: token) }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import TestSupport
+
+/// A client of Socket.IO over sockets of its own, which it can lose as a killed process does.
+final class KilledClient: Sendable {
+    enum Transport: String, Sendable, CaseIterable {
+        case polling, webSocket, upgraded
+    }
+
+    private let revision: Int
+    /// For what it fetches and posts while it polls, and its WebSocket.
+    private let fetching: RawClient
+    private let posting: RawClient
+    private let webSocket: RawClient
+
+    private init(port: Int, revision: Int) async throws {
+        self.revision = revision
+        fetching = try await RawClient(port: port)
+        posting = try await RawClient(port: port)
+        webSocket = try await RawClient(port: port)
+    }
+
+    /// A client that has signed in.
+    static func open(port: Int, _ transport: Transport, revision: Int, token: String) async throws -> KilledClient {
+        let client = try await KilledClient(port: port, revision: revision)
+        switch transport {
+        case .webSocket: try await client.openWebSocket(token)
+        case .polling: try await client.poll(token, thenUpgrade: false)
+        case .upgraded: try await client.poll(token, thenUpgrade: true)
+        }
+        return client
+    }
+
+    /// Its system answers whatever comes with a reset.
+    func kill() {
+        for socket in [webSocket, fetching, posting] { socket.reset() }
+    }
+
+    // MARK: WebSocket
+
+    private func openWebSocket(_ token: String) async throws {
+        try await upgrade(session: "")
+        if revision == 4 { try await say("40") }
+        try await signIn(token) { packet in
+            try await say(packet)
+            return try await webSocket.receive(until: #"["authenticate""#)
+        }
+    }
+
+    private func upgrade(session: String) async throws {
+        try await webSocket.send(
+            "GET /socket.io/?EIO=\(revision)&transport=websocket\(session) HTTP/1.1\r\nhost: a\r\n"
+                + "connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n"
+                + "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        )
+        _ = try await webSocket.receive(until: session.isEmpty ? "\"sid\"" : "\r\n\r\n")
+    }
+
+    /// A text frame, masked with zeros.
+    private func say(_ text: String) async throws {
+        let bytes = Array(text.utf8)
+        let length =
+            bytes.count < 126 ? [UInt8(bytes.count)] : [126, UInt8(bytes.count >> 8 & 0xff), UInt8(bytes.count & 0xff)]
+        try await webSocket.send([0x81, length[0] | 0x80] + length.dropFirst() + [0, 0, 0, 0] + bytes)
+    }
+
+    // MARK: Polling
+
+    private func poll(_ token: String, thenUpgrade upgrades: Bool) async throws {
+        let opened = try await fetch(session: "")
+        guard let id = opened.firstMatch(of: /"sid":"([^"]+)"/)?.1 else { throw TestSupportError(opened) }
+        let session = "&sid=\(id)"
+        if revision == 4 { try await post("40", session) }
+        try await signIn(token) { packet in
+            try await post(packet, session)
+            var found = ""
+            while !found.contains(#"["authenticate""#) { found += try await fetch(session: session) }
+            return found
+        }
+        guard upgrades else {
+            // It waits for what comes next.
+            return try await fetching.send(request("GET", session))
+        }
+        try await upgrade(session: session)
+        try await say("2probe")
+        _ = try await webSocket.receive(until: "3probe")
+        try await say("5")
+        try await say(#"421["no such event"]"#)
+        _ = try await webSocket.receive(until: "431[")
+    }
+
+    private func request(_ method: String, _ session: String, _ fields: String = "") -> String {
+        "\(method) /socket.io/?EIO=\(revision)&transport=polling\(session) HTTP/1.1\r\nhost: a\r\n\(fields)\r\n"
+    }
+
+    private func fetch(session: String) async throws -> String {
+        try await fetching.send(request("GET", session))
+        return try await answer(over: fetching)
+    }
+
+    private func post(_ packet: String, _ session: String) async throws {
+        let body = revision == 4 ? packet : "\(packet.utf16.count):\(packet)"
+        let fields = "content-type: text/plain\r\ncontent-length: \(body.utf8.count)\r\n"
+        try await posting.send(request("POST", session, fields) + body)
+        _ = try await answer(over: posting)
+    }
+
+    private func answer(over socket: RawClient) async throws -> String {
+        var answer = ""
+        while true {
+            let more = try await socket.receive()
+            guard !more.isEmpty else { throw TestSupportError("the service closed the connection after \(answer)") }
+            answer += more
+            guard let end = answer.range(of: "\r\n\r\n") else { continue }
+            let length = answer.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.1) } ?? 0
+            if answer[end.upperBound...].utf8.count >= length { return answer }
+        }
+    }
+
+    // MARK: Signing in
+
+    /// Until it may: clients that were killed before hold their places for a moment.
+    private func signIn(_ token: String, _ exchange: (String) async throws -> String) async throws {
+        let packet = #"42["authenticate",{"authToken":"\#(token)"}]"#
+        try await eventually("signed in") {
+            let answer = try await exchange(packet)
+            return answer.contains(#""code":200"#)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+@testable import Blobs
+import Glibc
+@testable import ImageWork
+import NIOCore
+@testable import Zip
+
+extension FuzzTarget {
+    static let files = [imageHeader, mediaType, workerAnswer, storeAnswer, zipName]
+
+    /// The header of an uploaded image, as the image worker reads it.
+    static let imageHeader = FuzzTarget("image-header") { bytes in
+        var path = Array("/dev/shm/roost-fuzz-XXXXXX\0".utf8CString)
+        let descriptor = mkstemp(&path)
+        guard descriptor >= 0 else { return }
+        unlink(path)
+        defer { close(descriptor) }
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else { return }
+            written += count
+        }
+        guard let header = try? ImageHeader.read(descriptor, mostPixels: 50_000_000, mostFrames: 60) else { return }
+        _ = header.memory(animationPixels: 20_000_000)
+    }
+
+    static let mediaType = FuzzTarget("media-type") { bytes in
+        var whole = MediaTypeDetector()
+        whole.feed(ByteBuffer(bytes: bytes))
+        var pieces = MediaTypeDetector()
+        let middle = bytes.count / 3
+        pieces.feed(ByteBuffer(bytes: bytes[..<middle]))
+        pieces.feed(ByteBuffer(bytes: bytes[middle...]))
+        precondition(whole.mediaType == pieces.mediaType, "the type depends on how the bytes arrive")
+    }
+
+    /// What an image worker says that a hostile file has taken over.
+    static let workerAnswer = FuzzTarget("worker-answer") { bytes in
+        var frames = Frames()
+        frames.append(bytes)
+        // Silence: nonsense ends the conversation with the worker.
+        while let frame = try? frames.next() {
+            guard let answer = RenderingAnswer(encoded: frame) else { continue }
+            precondition(RenderingAnswer(encoded: answer.encoded) == answer, "an answer is not what it says")
+        }
+    }
+
+    /// XML of a store of files that speaks S3.
+    static let storeAnswer = FuzzTarget("store-answer") { bytes in
+        let answer = AnswerText(String(decoding: bytes, as: UTF8.self))
+        for object in answer.all("Contents") {
+            _ = object["Key"]
+            _ = object["Size"]
+        }
+        _ = answer["NextContinuationToken"]
+        _ = answer.is("Error")
+    }
+
+    /// A file in an export, whose name and content users chose.
+    static let zipName = FuzzTarget("zip-name") { bytes in
+        let name = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        var archive = ZipArchive()
+        // Silence: unusable names are refused.
+        guard (try? archive.begin(name, modified: ZipTime(secondsSince1970: Int64(bytes.count)))) != nil else { return }
+        _ = try? archive.write(bytes)
+        _ = try? archive.end()
+        _ = try? archive.finish()
+    }
+}

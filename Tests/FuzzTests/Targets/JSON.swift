@@ -1,0 +1,26 @@
+@testable import Credentials
+import Foundation
+@testable import Wire
+
+extension FuzzTarget {
+    static let json = [body, token, base64]
+
+    /// A body, as every route reads it.
+    static let body = FuzzTarget("json") { bytes in
+        // Silence: most are none.
+        guard let value = try? WireJSON.decode(JSONValue.self, from: Data(bytes)) else { return }
+        // Silence: what is written again may be longer than a body, since some escapes are.
+        guard let again = try? value.compact(), again.count <= bytes.count else { return }
+        precondition((try? WireJSON.decode(JSONValue.self, from: again)) != nil, "what was read is written otherwise")
+    }
+
+    static let token = FuzzTarget("compact-jws") { bytes in
+        _ = CompactJWS(String(decoding: bytes, as: UTF8.self), maximumLength: 8_192)
+    }
+
+    static let base64 = FuzzTarget("base64url") { bytes in
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let decoded = Base64URL.decode(text) else { return }
+        precondition(Base64URL.encode(decoded) == text, "base64url has a second spelling")
+    }
+}

@@ -1,0 +1,83 @@
+import NIOCore
+import ServiceHost
+import Testing
+
+@testable import GatewayServer
+
+/// One address cannot take the connections of all others.
+@Suite("Connection limits") struct ConnectionLimitTests {
+    private func ask(_ scene: GatewayScene, from address: String) async throws -> RawMessage {
+        try await RawConnection.open(port: scene.port, from: address) { connection in
+            try await connection.send(scene.signed("GET /conversations"))
+            return try #require(try await connection.message())
+        }
+    }
+
+    /// Connections that have each had an answer and ask for nothing more.
+    private func idle(_ count: Int, _ scene: GatewayScene, from address: String) async throws -> [RawConnection] {
+        var idle: [RawConnection] = []
+        for _ in 0..<count {
+            let connection = try await RawConnection.Opened(port: scene.port, from: address).connection()
+            try await connection.send(scene.signed("GET /conversations"))
+            #expect(try await connection.message()?.status == 200)
+            idle.append(connection)
+        }
+        return idle
+    }
+
+    private func close(_ connections: [RawConnection]) {
+        for connection in connections { connection.channel.close(promise: nil) }
+    }
+
+    @Test("An address at its limit is refused, and another address is served")
+    func perAddress() async throws {
+        try await withGateway(settings: { $0.addressConnectionLimit = 3 }) { scene async throws in
+            let taken = try await idle(3, scene, from: "127.0.0.1")
+
+            let refused = try await ask(scene, from: "127.0.0.1")
+
+            #expect(refused.status == 429)
+            #expect(refused.code == "too_many_connections")
+            #expect(refused["connection"] == ["close"])
+            #expect(try await ask(scene, from: "127.0.0.2").status == 200)
+            close(taken)
+            try await eventually { scene.gateway.edge.connections.count == 0 }
+            #expect(try await ask(scene, from: "127.0.0.1").status == 200)
+        }
+    }
+
+    @Test("A limit of 0 and a trusted proxy have no limit of their own", arguments: [0, 1])
+    func exempt(limit: Int) async throws {
+        try await withGateway(settings: { configuration in
+            configuration.addressConnectionLimit = limit
+            if limit > 0 { configuration.trustedProxies = .loopback }
+        }) { scene async throws in
+            close(try await idle(5, scene, from: "127.0.0.1"))
+        }
+    }
+
+    @Test("Idle connections of the address with the most give way to a new client")
+    func idleFirst() async throws {
+        try await withGateway(settings: { configuration in
+            configuration.connectionLimit = 40
+            configuration.addressConnectionLimit = 0
+        }) { scene async throws in
+            // The oldest of all, and the only one of its address.
+            let modest = try await idle(1, scene, from: "127.0.0.2")
+            let greedy = try await idle(60, scene, from: "127.0.0.1")
+
+            for _ in 0..<5 { #expect(try await ask(scene, from: "127.0.0.3").status == 200) }
+
+            try await modest[0].send(scene.signed("GET /conversations"))
+            #expect(try await modest[0].message()?.status == 200)
+            #expect(scene.gateway.edge.connections.count <= 40)
+            close(modest + greedy)
+        }
+    }
+
+    @Test("Connections of one IPv6 /64 count as one address")
+    func prefixes() {
+        #expect(ClientKey.address("2001:db8:1:2::1") == ClientKey.address("2001:db8:1:2:ffff::9"))
+        #expect(ClientKey.address("2001:db8:1:2::1") != ClientKey.address("2001:db8:1:3::1"))
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Postgres
+import PushAPI
+import Testing
+import TestSupport
+import Wire
+
+@testable import PushServer
+
+/// A bad row between two good ones.
+@Suite("Rows that push cannot read") struct PoisonTests {
+    enum Damage: CaseIterable, Sendable { case kind, audience, recipients }
+
+    @Test("A notification that cannot be read delays no other, whoever it is for", arguments: Damage.allCases)
+    func fanout(damage: Damage) async throws {
+        try await withPipeline { scene in
+            for name in ["ann", "bob"] { try await scene.device(of: name) }
+            // All of one subject, so that they are in one lane.
+            for title in ["first", "bad", "last"] { try await scene.notify(["ann"], title) { $0.about = "walks" } }
+            try await scene.notify(["bob"], "other") { $0.about = "talks" }
+            try await scene.damage("bad", damage)
+
+            try await scene.run()
+
+            #expect(scene.provider.titles(to: "ann-phone") == ["first", "last"])
+            #expect(scene.provider.titles(to: "bob-phone") == ["other"])
+            try await PoisonTest(.fanout, in: scene.database, now: scene.clock.read).check { try await scene.run() }
+        }
+    }
+
+    @Test("A queued notification that cannot be read costs no other an attempt")
+    func queued() async throws {
+        try await withPipeline { scene in
+            for name in ["ann", "bob", "cat"] {
+                try await scene.device(of: name)
+                try await scene.notify([name], name) { $0.data = .object(["a": .integer(1)]) }
+            }
+            // The second for the device of the bad one does not wait for it.
+            try await scene.notify(["bob"], "second")
+            try await scene.decide()
+            try await scene.pool.run("UPDATE notifications SET data = '{' WHERE title = 'bob'")
+
+            try await scene.run()
+
+            #expect(scene.provider.titles(to: "ann-phone") == ["ann"])
+            #expect(scene.provider.titles(to: "bob-phone") == ["second"])
+            #expect(scene.provider.titles(to: "cat-phone") == ["cat"])
+            let attempts = try await scene.pool.all("SELECT attempts FROM log WHERE outcome = 'sent'") {
+                try $0.int("attempts")
+            }
+            #expect(attempts == [1, 1, 1])
+            try await PoisonTest(.queued, in: scene.database, now: scene.clock.read).check { try await scene.run() }
+            #expect(try await scene.outcomes(of: "bob") == ["sent", "failed unreadable"])
+        }
+    }
+
+    @Test("A notification that cannot be read after quiet hours delays no other")
+    func held() async throws {
+        try await withPipeline(at: date("2026-11-21T12:30:00Z")) { scene in
+            for name in ["ann", "bob", "cat"] {
+                try await scene.device(of: name)
+                try await scene.quiet(name, from: 12 * 60, to: 13 * 60, in: "Europe/London")
+                try await scene.notify([name], name)
+            }
+            try await scene.run()
+            #expect(scene.provider.sent.isEmpty)
+            try await scene.pool.run("UPDATE held SET recipient = '{' WHERE user_id = 'bob'")
+            scene.clock.set(date("2026-11-21T13:00:00Z"))
+
+            try await scene.run()
+
+            #expect(Set(scene.provider.sent.map(\.token)) == ["ann-phone", "cat-phone"])
+            try await PoisonTest(.held, in: scene.database, now: scene.clock.read).check { try await scene.run() }
+        }
+    }
+}
+
+extension PipelineScene {
+    /// Gives the notification with a title values of a release to come, or of none.
+    fileprivate func damage(_ title: String, _ damage: PoisonTests.Damage) async throws {
+        let statements =
+            switch damage {
+            case .kind:
+                [
+                    "ALTER TABLE notifications DROP CONSTRAINT notifications_kind_known",
+                    "UPDATE notifications SET kind = 'future' WHERE title = '\(title)'",
+                ]
+            case .audience:
+                [
+                    "ALTER TABLE fanouts DROP CONSTRAINT fanouts_audience_known",
+                    "UPDATE fanouts SET audience = 'future' \(Self.of(title))",
+                ]
+            case .recipients: ["UPDATE fanouts SET named = '{' \(Self.of(title))"]
+            }
+        for statement in statements { try await pool.run(PostgresQuery(sql: statement)) }
+    }
+
+    private static func of(_ title: String) -> String {
+        "WHERE notification_key = (SELECT notification_key FROM notifications WHERE title = '\(title)')"
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import Postgres
+import ServiceClient
+import ServiceHost
+import Synchronization
+import Testing
+import TestSupport
+import Wire
+
+/// A value that tasks of a test share.
+private final class Shared<Value: Sendable>: Sendable {
+    private let state: Mutex<Value>
+
+    init(_ value: Value) { state = Mutex(value) }
+
+    var value: Value { state.withLock { $0 } }
+
+    func change(_ body: (inout Value) -> Void) { state.withLock { (value: inout sending Value) in body(&value) } }
+}
+
+@Suite("Rows set aside") struct SetAsideTests {
+    private static let job = SetAsideKind("job", table: "jobs", key: ["job_id": "bigint"])
+
+    /// Jobs from 1 to 3, of which `failing` fails.
+    private func withJobs(
+        _ body: (TestDatabase, SetAside, Shared<Date>, (_ failing: Int64?) async throws -> [Int64]) async throws -> Void
+    ) async throws {
+        let jobs = "CREATE TABLE jobs (job_id bigint PRIMARY KEY); INSERT INTO jobs VALUES (1), (2), (3)"
+        let migrations =
+            ServiceHost.migrations(of: TellerService.self)
+            + [Migration(name: "V9000_jobs", sql: Array(jobs.utf8))]
+        try await TestDatabase.with(migrations: migrations) { database in
+            let clock = Shared(Date())
+            let setAside = database.setAside([Self.job], now: { clock.value })
+            try await body(database, setAside, clock) { failing in
+                let done = Shared<[Int64]>([])
+                try await setAside.drain(
+                    Self.job,
+                    key: { ["\($0)"] },
+                    next: { db in
+                        try await db.first(
+                            """
+                            SELECT job_id FROM jobs WHERE \(isDue: Self.job, at: clock.value)
+                            ORDER BY job_id LIMIT 1 FOR UPDATE SKIP LOCKED
+                            """,
+                            as: { try $0.int64("job_id") }
+                        )
+                    }
+                ) { job, db in
+                    guard job != failing else { throw APIError(.unprocessable, "job_failed", "The job failed.") }
+                    try await db.run("DELETE FROM jobs WHERE job_id = \(job)")
+                    done.change { $0.append(job) }
+                }
+                return done.value
+            }
+        }
+    }
+
+    @Test("A row that fails stops no other row, and is retried after longer each time")
+    func backoff() async throws {
+        try await withJobs { _, setAside, clock, run in
+            #expect(try await run(1) == [2, 3])
+            for pause in [1.0, 2, 4, 8] {
+                let entry = try #require(try await setAside.list(before: nil, limit: 10).things.first)
+                #expect(entry.retryAt.map { abs($0.timeIntervalSince(clock.value) - pause) < 0.001 } == true)
+                clock.change { $0 += pause - 0.5 }
+                #expect(try await run(nil).isEmpty)
+                clock.change { $0 += 1 }
+                #expect(try await run(pause < 8 ? 1 : nil) == (pause < 8 ? [] : [1]))
+            }
+        }
+    }
+
+    @Test("A row that always fails is set aside after its last attempt, with what went wrong")
+    func lastAttempt() async throws {
+        try await withJobs { _, setAside, clock, run in
+            for _ in 0..<300 {
+                _ = try await run(2)
+                clock.change { $0 += 301 }
+            }
+            let entry = try #require(try await setAside.list(before: nil, limit: 10).things.first)
+            #expect(entry.attempts == 300 && entry.retryAt == nil)
+            #expect(entry.reason == "failing" && entry.detail == "job_failed" && entry.key == ["2"])
+            #expect(try await run(nil).isEmpty)
+            _ = try await setAside.retry(SetAsideSelection(kind: "job"))
+            #expect(try await run(nil) == [2])
+        }
+    }
+
+    @Test("Two workers that meet the same row count one attempt")
+    func twoWorkers() async throws {
+        try await withJobs { _, setAside, _, _ in
+            for _ in 0..<2 { try await setAside.failed([FailedRow(["1"], .failing, detail: "")], of: Self.job) }
+            #expect(try await setAside.list(before: nil, limit: 10).things.map(\.attempts) == [1])
+        }
+    }
+
+    @Test("An unavailable database or service says nothing about a row")
+    func unavailable() {
+        #expect(FailedRow([], APIError.unavailable("push")) == nil)
+        #expect(FailedRow([], CancellationError()) == nil)
+        #expect(FailedRow([], APIError(.conflict, "conflict", ""))?.reason == .failing)
+        #expect(FailedRow([], UnreadableRow("jobs", "kind is unknown"))?.reason == .unreadable)
+    }
+
+    @Test("Only the operator lists, shows, retries and drops rows")
+    func routes() async throws {
+        let auth = EventScene()
+        try await auth.withTeller(at: 9) { teller in
+            let setAside = teller.database.setAside([.event])
+            try await teller.database.pool.run(
+                """
+                INSERT INTO event_outbox (event_id, subscriber, type, key, content, written_at, due_at)
+                SELECT gen_random_uuid(), 'listener', 'word.said', 'ann', '{}', now(), now() + interval '1 hour'
+                FROM generate_series(1, 3)
+                """
+            )
+            try await setAside.failed(
+                (1...3).map { FailedRow(["\($0)"], .unreadable, detail: "no kind") },
+                of: .event
+            )
+            let path = "/internal/set-aside"
+            let anyone = try teller.neighbour("push", callee: "teller")
+            await #expect(throws: APIError.self) { try await anyone.get(path, as: Page<SetAsideRow>.self) }
+            let roost = try teller.neighbour("roost", callee: "teller")
+            let rows = try await roost.get(path, query: [("limit", "2")], as: Page<SetAsideRow>.self).things
+            #expect(rows.count == 2 && rows[0].id > rows[1].id && rows[0].detail == "no kind")
+            let rest = try await roost.get(path, query: [("before", "\(rows[1].id)")], as: Page<SetAsideRow>.self)
+            #expect(rest.things.count == 1)
+            #expect(try await roost.get("\(path)/\(rows[0].id)", as: SetAsideRow.self).key == rows[0].key)
+            await #expect(throws: APIError.self) { try await roost.get("\(path)/0", as: SetAsideRow.self) }
+            await #expect(throws: APIError.self) {
+                try await roost.post("\(path)/drop", SetAsideSelection(), as: SetAsideChange.self)
+            }
+            // None is set aside yet, so only those that are named are retried.
+            let all = SetAsideSelection(all: true)
+            #expect(try await roost.post("\(path)/retry", all, as: SetAsideChange.self).count == 0)
+            let named = SetAsideSelection(ids: rows.map(\.id))
+            #expect(try await roost.post("\(path)/retry", named, as: SetAsideChange.self).count == 2)
+            let last = SetAsideSelection(ids: rest.things.map(\.id))
+            #expect(try await roost.post("\(path)/drop", last, as: SetAsideChange.self).count == 1)
+            #expect(try await roost.get(path, as: Page<SetAsideRow>.self).things.isEmpty)
+        }
+    }
+
+    @Test("An event that cannot be read delays no event of another key")
+    func poisonedEvent() async throws {
+        let scene = EventScene()
+        try await scene.withListener { listener in
+            try await listener.served { port in
+                try await scene.withTeller(at: port) { teller in
+                    try await teller.database.pool.run(
+                        """
+                        INSERT INTO event_outbox (event_id, subscriber, type, key, content, written_at, due_at)
+                        SELECT gen_random_uuid(), 'listener', 'word.said', speaker, content, now(), now()
+                        FROM (VALUES (1, 'ann', '{"speaker": "ann", "word": "one"}'), (2, 'bob', '{'),
+                            (3, 'cat', '{"speaker": "cat", "word": "two"}')) AS said (place, speaker, content)
+                        ORDER BY place
+                        """
+                    )
+                    let heard = try await scene.heard(2, at: listener)
+                    #expect(heard == ["ann": ["one"], "cat": ["two"]])
+                    try await PoisonTest(.event, in: teller.database).check()
+                }
+            }
+        }
+    }
+}

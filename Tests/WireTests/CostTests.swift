@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+import Testing
+import Wire
+
+/// What reading JSON costs.
+///
+/// The clock is that of the thread, so that other tests and programs do not count.
+@Suite("Cost of JSON", .serialized) struct CostTests {
+    private struct Draft: Decodable {
+        var meta: JSONValue?
+        var zz: JSONValue?
+        var members: [String]?
+    }
+
+    private static let unlimited: JSONLimits = {
+        var limits = JSONLimits(bytes: .max, values: .max, depth: 128)
+        limits.freeDepth = 128
+        return limits
+    }()
+
+    /// The least of several tries; of one alone where that is little enough.
+    private func seconds(_ body: HostileBody, _ limits: JSONLimits, enough: Double = 0) -> Double {
+        let bytes = Array(body.text.utf8)
+        var least = Double.infinity
+        for _ in 0..<3 where least > enough {
+            let start = CostTest.spentByThread()
+            // A refusal is as good as a value: its cost counts.
+            _ = try? WireJSON.decode(Draft.self, from: bytes, limits: limits)
+            least = min(least, CostTest.spentByThread() - start)
+        }
+        return least
+    }
+
+    @Test("Every hostile body is read or refused within 50 ms per 100 kB")
+    func bounded() {
+        for size in [16_000, 250_000] {
+            let allowed = CostTest.allowance(for: size)
+            for limits in [JSONLimits.open, .body, .free, Self.unlimited] {
+                for body in HostileBody.all(of: size) {
+                    let spent = seconds(body, limits, enough: allowed)
+                    #expect(spent <= allowed, "\(body): \(spent) s")
+                }
+            }
+        }
+    }
+
+    @Test("Twice the body takes at most 2.5 times as long")
+    func linear() {
+        for (body, double) in zip(HostileBody.all(of: 100_000), HostileBody.all(of: 200_000)) {
+            let ratio = seconds(double, Self.unlimited) / max(seconds(body, Self.unlimited), 0.000_5)
+            #expect(ratio <= 2.5, "\(body): \(ratio)")
+        }
+    }
+
+    @Test("A body has at most so many values that they take less than 2 MB of memory")
+    func memory() throws {
+        // Each empty array or object counts as two values, and none takes more than 200 bytes.
+        #expect(JSONLimits.large.values * 200 <= 2_000_000)
+        let objects = "[" + Array(repeating: #"{"":0}"#, count: 5_000).joined(separator: ",") + "]"
+        #expect(throws: APIError.self) {
+            try WireJSON.decode(JSONValue.self, from: Array(objects.utf8), limits: .large)
+        }
+    }
+}
