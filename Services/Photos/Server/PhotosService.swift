@@ -88,7 +88,9 @@ package struct PhotosService: SuiteService {
             logger: logger,
             isGone: departures.isGone
         )
+            setAside: resources.setAside,
         events = PeopleNews(
+            now: resources.now,
             people: people,
             blocks: circle.blocks,
             departures: departures,

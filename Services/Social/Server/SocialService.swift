@@ -114,7 +114,14 @@ package struct SocialService: SuiteService {
         )
         broadcasting = try Broadcasting(resources, source: source, sources: sources, asking: asking)
         exports = Exports(OwnExport(database: database).write)
-        let erasures = Erasures(of: Self.name, database: database, events: resources.events, logger: logger)
+        let erasures = Erasures(
+            of: Self.name,
+            database: database,
+            events: resources.events,
+            setAside: resources.setAside,
+            logger: logger,
+            now: now
+        )
         events = PeopleNews(erasures: erasures).heard(by: EventConsumer(database: database, logger: logger, now: now))
         self.upkeep =
             upkeep + live.upkeep + writing.upkeep + [

@@ -3,6 +3,7 @@ package import Logging
 import Metrics
 package import Postgres
 import ServiceLifecycle
+import Synchronization
 package import Wire
 
 /// Keeps a row that cannot be read or processed from stopping the other rows of its worker.
@@ -70,7 +71,7 @@ package struct SetAside: Sendable {
     /// Processes rows one by one: a row that fails is retried later, and fails no other row.
     ///
     /// - Throws: an error that says nothing about the row, such as an unavailable database.
-    package func each<Row>(
+    package func each<Row: Sendable>(
         _ rows: [Row],
         of kind: SetAsideKind,
         key: (Row) -> [String],
@@ -89,23 +90,23 @@ package struct SetAside: Sendable {
     /// Processes one row after another, each in a transaction of its own, until `next` finds none.
     ///
     /// - Throws: an error that says nothing about the row, such as an unavailable database.
-    package func drain<Row>(
+    package func drain<Row: Sendable>(
         _ kind: SetAsideKind,
         key: (Row) -> [String],
-        next: (PostgresTransaction) async throws -> Row?,
-        _ body: (Row, PostgresTransaction) async throws -> Void
+        next: @Sendable (PostgresTransaction) async throws -> Row?,
+        _ body: @Sendable (Row, PostgresTransaction) async throws -> Void
     ) async throws {
-        var isOver = false
-        while !isOver {
-            var row: Row?
+        while true {
+            let found = Mutex<Row?>(nil)
             do {
                 try await database.transaction { db in
-                    row = try await next(db)
+                    let row = try await next(db)
+                    found.withLock { $0 = row }
                     if let row { try await body(row, db) }
                 }
-                isOver = row == nil
+                if found.withLock({ $0 }) == nil { return }
             } catch {
-                guard let row, let failed = FailedRow(key(row), error) else { throw error }
+                guard let row = found.withLock({ $0 }), let failed = FailedRow(key(row), error) else { throw error }
                 try await self.failed([failed], of: kind)
             }
         }
