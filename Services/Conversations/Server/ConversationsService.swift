@@ -33,6 +33,9 @@ package struct ConversationsService: SuiteService {
         Migration(name: "V0013_claims_of_the_outbox", sql: PackageResources.V0013_claims_of_the_outbox_sql),
         Migration(name: "V0014_system_messages", sql: PackageResources.V0014_system_messages_sql),
         Erasures.migration("V0040_erasures"),
+        Migration(name: "V0065_search_failures", sql: PackageResources.V0065_search_failures_sql),
+        Migration(name: "V0066_leaves", sql: PackageResources.V0066_leaves_sql),
+        Migration(name: "V0067_storage_quota", sql: PackageResources.V0067_storage_quota_sql),
     ]
 
     package static let events: Set = [
@@ -40,6 +43,8 @@ package struct ConversationsService: SuiteService {
     ]
 
     /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
+    package static let setAsideKinds = [SetAsideKind.searchedMessage]
+
     /// and making it takes longer than reading twenty messages.
     package static let readSettings = ["plan_cache_mode": "force_generic_plan", "jit": "off"]
 
@@ -91,7 +96,13 @@ package struct ConversationsService: SuiteService {
                 logger: resources.logger
             )
         }
-        let index = SearchIndex(database: resources.database, rest: settings.searchWalk, now: resources.now)
+        let index = SearchIndex(
+            database: resources.database,
+            rest: settings.searchWalk,
+            setAside: resources.setAside,
+            logger: resources.logger,
+            now: resources.now
+        )
         search = Search(database: resources.database, cursors: resources.cursors)
         messages = Messages(
             database: resources.database,
@@ -136,7 +147,9 @@ package struct ConversationsService: SuiteService {
         news = EventConsumer(database: resources.database, logger: resources.logger, now: resources.now)
             .on(UserDeleted.self) { deleted, event, db in
                 try await departures.begin(deleted, event, in: db)
+            setAside: resources.setAside,
                 try await erasures.begin(deleted.user, deleted.departure, at: event.at, in: db)
+            now: resources.now,
             }
         let statistics = TableStatistics(database: resources.database)
         let deletions = Deletions(database: resources.database)
