@@ -43,6 +43,7 @@ struct Conversations: Sendable {
         )
         let made = try await database.transaction { db in
             try await MemberStore(db: db).introduce(new.members, of: creator.application)
+            try await requireNoBlock(between: creator, and: members, on: db)
             let store = ConversationStore(db: db)
             let token = try await store.insert(new)
             try await ArrivalStore(db: db).insert(new.members, of: creator.application, in: token.id)
@@ -173,6 +174,13 @@ extension Conversations {
     }
 
     /// As many as one request may name, all of them somebody's.
+    /// - Throws: `blocked` where `user` has blocked one of the others, or one of them has blocked `user`.
+    func requireNoBlock(between user: User.ID, and others: [String], on db: PostgresTransaction) async throws {
+        guard try await BlockStore(db: db).keptApart(from: user, among: others).isEmpty else {
+            throw APIError(.forbidden, Self.blocked.code, "no user is added across a block")
+        }
+    }
+
     func known(_ named: [String], of user: User.ID, field: String) async throws -> [String] {
         guard named.count <= DraftRules.maximumNamed else {
             throw APIError.invalid(field, "\"\(field)\" may name \(DraftRules.maximumNamed) users", code: "too_many")
