@@ -40,6 +40,7 @@ package struct ConversationsService: SuiteService {
 
     package static let events: Set = [
         DeviceRegistered.type, DeviceBadge.type, UserBlocked.type, UserUnblocked.type, UserErased.type,
+        NotificationRecalled.type,
     ]
 
     /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
@@ -85,14 +86,17 @@ package struct ConversationsService: SuiteService {
             users: users,
             cursors: resources.cursors,
             links: links,
+            events: resources.events,
             maximumMembers: settings.maximumMembers,
             doorbell: delivery.doorbell
         )
+        let recalledBy = resources.events.subscribers(of: NotificationRecalled.self)
         let push = try configuration.text("PUSH_URL").map { _ in
             PushRelay(
                 database: resources.database,
                 push: PushClient(try resources.neighbours.client("push")),
                 names: SenderNames(auth: auth, logger: resources.logger),
+                recalledBy: recalledBy,
                 logger: resources.logger
             )
         }
@@ -109,6 +113,7 @@ package struct ConversationsService: SuiteService {
             lanes: WriteLanes(
                 database: resources.database,
                 configuration: settings,
+                recalledBy: recalledBy,
                 logger: resources.logger,
                 written: { [doorbell = delivery.doorbell] batch in
                     index.note(batch)

@@ -25,7 +25,7 @@ package struct PhotosService: SuiteService {
         EventOutbox.migration("V0040_event_outbox"),
         Erasures.migration("V0041_erasures"),
     ]
-    package static let events: Set = [UserErased.type]
+    package static let events: Set = [UserErased.type, NotificationRecalled.type]
 
     /// Every read finds its rows by the beginning of an index, whatever the values: a plan made once is as good as one
     /// made each time, and one that reads tables through, good while they are small, must not be kept while they grow.
@@ -50,7 +50,8 @@ package struct PhotosService: SuiteService {
         let (database, cursors, logger) = (resources.database, resources.cursors, resources.logger)
         let links = MediaLinks(publicURL: resources.publicURL)
         let people = People(database: database, auth: AuthClient(try resources.neighbours.client("auth")))
-        let own = Posts(database: database, people: people, links: links, mask: settings.mask)
+        let recall = NewsRecall(events: resources.events)
+        let own = Posts(database: database, people: people, links: links, mask: settings.mask, recall: recall)
         orders = PostOrders(database: database, posts: own, now: resources.now)
         posts = PostRoutes(
             posts: own,
@@ -63,6 +64,7 @@ package struct PhotosService: SuiteService {
                 links: links,
                 mask: settings.mask,
                 cursors: cursors
+                recall: recall,
             ),
             likes: Likes(database: database, people: people, links: links, cursors: cursors)
         )

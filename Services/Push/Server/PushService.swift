@@ -74,14 +74,17 @@ package struct PushService: SuiteService {
             of: Self.name,
             database: database,
             events: resources.events,
+            setAside: resources.setAside,
             logger: logger,
+            now: now,
             isGone: ForgottenSenders(database: database, now: now).forget
         )
         events = PeopleNews(
             devices: devices,
             broadcasts: pipeline.broadcasts,
             signIns: SignInNotices(intake: pipeline.intake, now: now),
-            erasures: erasures
+            erasures: erasures,
+            now: now
         )
         .heard(by: EventConsumer(database: database, logger: logger, now: now))
         let pruning = DevicePruning(database: database, days: own.deviceDays, now: now)

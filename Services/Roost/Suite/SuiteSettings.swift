@@ -135,6 +135,7 @@ struct SuiteSettings: Sendable {
         "user.deleted=push+conversations+photos+social", "user.erased=auth",
         "device.noticed=push",
         "user.changed=photos", "user.blocked=photos", "user.unblocked=photos", "broadcast.live=push",
+        "notification.recalled=push",
     ].joined(separator: ",")
 
     /// A secret by its setting's name.

@@ -10,6 +10,7 @@ struct Conversations: Sendable {
     let users: KnownUsers
     let cursors: CursorSigner
     let links: FileLinks
+    var events = EventOutbox.none
     let maximumMembers: Int
     /// Tells the instances what changed; nil where nobody is to be told.
     var doorbell: Doorbell?
@@ -42,8 +43,8 @@ struct Conversations: Sendable {
             members: [creator.user] + members
         )
         let made = try await database.transaction { db in
-            try await MemberStore(db: db).introduce(new.members, of: creator.application)
             try await requireNoBlock(between: creator, and: members, on: db)
+            try await MemberStore(db: db).introduce(new.members, of: creator.application)
             let store = ConversationStore(db: db)
             let token = try await store.insert(new)
             try await ArrivalStore(db: db).insert(new.members, of: creator.application, in: token.id)
@@ -173,7 +174,6 @@ extension Conversations {
         guard isAdmin else { throw Self.adminsOnly }
     }
 
-    /// As many as one request may name, all of them somebody's.
     /// - Throws: `blocked` where `user` has blocked one of the others, or one of them has blocked `user`.
     func requireNoBlock(between user: User.ID, and others: [String], on db: PostgresTransaction) async throws {
         guard try await BlockStore(db: db).keptApart(from: user, among: others).isEmpty else {
@@ -181,6 +181,7 @@ extension Conversations {
         }
     }
 
+    /// As many as one request may name, all of them somebody's.
     func known(_ named: [String], of user: User.ID, field: String) async throws -> [String] {
         guard named.count <= DraftRules.maximumNamed else {
             throw APIError.invalid(field, "\"\(field)\" may name \(DraftRules.maximumNamed) users", code: "too_many")

@@ -1,5 +1,7 @@
 import ConversationsAPI
 import Postgres
+import PushAPI
+import ServiceHost
 import Wire
 
 /// What deleted conversations left, removed a little at a time however much it is.
@@ -31,6 +33,12 @@ extension Conversations {
                 throw APIError(.forbidden, "creator_only", "only who made a conversation deletes it")
             }
             try await DeletionStore(db: db).begin(token.id, of: user.application)
+            let recalled = NotificationRecalled(
+                applicationId: user.application,
+                notificationId: "message:\(token.id)",
+                isDeleted: true
+            )
+            try await events.write(recalled, in: db)
             return Removal()
         }
         doorbell?.changed(token.id)

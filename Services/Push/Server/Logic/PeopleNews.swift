@@ -1,5 +1,6 @@
 import AuthAPI
 import struct ConversationsAPI.DeviceBadge
+import Foundation
 import Postgres
 import PushAPI
 import ServiceHost
@@ -11,6 +12,7 @@ struct PeopleNews: Sendable {
     let broadcasts: Broadcasts
     let signIns: SignInNotices
     let erasures: Erasures
+    let now: @Sendable () -> Date
 
     func heard(by consumer: EventConsumer) -> EventConsumer {
         consumer
@@ -19,6 +21,9 @@ struct PeopleNews: Sendable {
             .on(SessionEnded.self) { ended, _, db in try await devices.take(ended, in: db) }
             .on(DeviceNoticed.self) { noticed, _, db in try await signIns.take(noticed, in: db) }
             .on(BroadcastLive.self) { live, _, db in try await broadcasts.take(live, in: db) }
+            .on(NotificationRecalled.self) { recalled, _, db in
+                try await NotificationStore(db: db).recall(recalled, at: now())
+            }
             .on(UserDeleted.self) { deleted, event, db in
                 try await Self.forget(deleted.user, in: db)
                 try await erasures.begin(deleted.user, deleted.departure, at: event.at, in: db)

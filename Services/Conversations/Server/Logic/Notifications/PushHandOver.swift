@@ -89,7 +89,7 @@ struct PushHandOver: Sendable {
             let batch = work.next(found)
             let refused = try await tell(batch.compactMap { found[$0.id] }, &work)
             let (stuck, done) = (batch.filter { refused.contains($0.id) }, batch.filter { !refused.contains($0.id) })
-            if !done.isEmpty { try await outbox.delete(done) }
+            if !done.isEmpty { try await outbox.delete(done, told: found) }
             if !stuck.isEmpty { try await outbox.release(stuck, by: claimant, after: Self.rest) }
             work.settle(batch)
         }

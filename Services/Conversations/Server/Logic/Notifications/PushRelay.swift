@@ -21,18 +21,20 @@ final class PushRelay: Sendable {
     ///   - database: the record.
     ///   - push: who is told.
     ///   - names: what people are called.
+    ///   - recalledBy: the subscribers of ``NotificationRecalled``.
     ///   - logger: hears what goes wrong.
     ///   - instance: what this instance is called in its claims; no two have the same name.
     init(
         database: PostgresPool,
         push: PushClient,
         names: SenderNames,
+        recalledBy: [String] = [],
         logger: Logger,
         instance: String = Base64URL.random(bytes: 9)
     ) {
         self.logger = logger
         let (store, meters) = (NotableMessageStore(database: database), PushMeters())
-        let outbox = PushOutboxStore(database: database)
+        let outbox = PushOutboxStore(database: database, recalledBy: recalledBy)
         self.outbox = outbox
         self.meters = meters
         let rounds = (0..<Self.workers).map { number in

@@ -43,7 +43,14 @@ struct Live: Sendable {
         resources.credentials.onRevocation { [weak listeners] in listeners?.end(session: $0) }
         let (silence, logger) = (settings.heartbeat, resources.logger)
         let relay = push.map { push in
-            NewsRelay(database: resources.database, push: push, links: links, pause: settings.newsPause, logger: logger)
+            NewsRelay(
+                database: resources.database,
+                push: push,
+                links: links,
+                pause: settings.newsPause,
+                events: resources.events,
+                logger: logger
+            )
         }
         handOvers = relay.map { HandOvers(to: "push", [$0.round], logger: logger) }
         let retention = push == nil ? 0 : settings.newsRetention

@@ -23,6 +23,8 @@ struct NewsRelay: Sendable {
     private let links: MediaLinks
     /// From one round of a group to the next, in seconds.
     private let pause: Double
+    private let database: PostgresPool
+    private let events: EventOutbox
     private let logger: Logger
     private let claimant = Base64URL.random(bytes: 9)
     private let told = Counter(label: "roost_photos_push_told_total")
@@ -36,8 +38,11 @@ struct NewsRelay: Sendable {
         push: PushClient,
         links: MediaLinks,
         pause: Double,
+        events: EventOutbox = .none,
         logger: Logger
     ) {
+        self.database = database
+        self.events = events
         outbox = NewsOutbox(database: database)
         self.push = push
         self.links = links
@@ -56,6 +61,7 @@ struct NewsRelay: Sendable {
         do {
             let notices = try await outbox.facts(of: claimed).map { NewsNotice(facts: $0, links: links) }
             let stuck = try await tell(notices)
+            try await recallChanged(notices)
             if !stuck.isEmpty { try await outbox.release(Array(stuck), by: claimant, after: Self.rest) }
             let told = Set(notices.map(\.facts.round))
             let (settled, untold) = (claimed.filter { !stuck.contains($0) }, claimed.filter { !told.contains($0) })
@@ -72,6 +78,27 @@ struct NewsRelay: Sendable {
             try? await outbox.release(claimed, by: claimant)
             throw error
         }
+    }
+
+    /// Recalls comments that were deleted or edited while they were told: push may have received their recall first.
+    private func recallChanged(_ notices: [NewsNotice]) async throws {
+        let told = notices.filter { $0.facts.round.kind == PhotoNews.Kind.comment.rawValue && $0.facts.count == 1 }
+        guard !told.isEmpty, !events.subscribers(of: NotificationRecalled.self).isEmpty else { return }
+        let facts = try await outbox.facts(of: told.map(\.facts.round))
+        let texts = Dictionary(facts.map { ($0.round, $0.comment) }) { first, _ in first }
+        let changed = told.filter { texts[$0.facts.round] != $0.facts.comment }
+        try await events.write(
+            changed.compactMap { notice in
+                notice.request.map { request in
+                    NotificationRecalled(
+                        applicationId: request.applicationId,
+                        notificationId: request.id,
+                        isDeleted: texts[notice.facts.round] == nil
+                    )
+                }
+            },
+            in: database
+        )
     }
 
     /// Answers the rounds that push could not take, though it is there.
