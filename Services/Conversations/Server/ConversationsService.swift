@@ -43,9 +43,9 @@ package struct ConversationsService: SuiteService {
         NotificationRecalled.type,
     ]
 
-    /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
     package static let setAsideKinds = [SetAsideKind.searchedMessage]
 
+    /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
     /// and making it takes longer than reading twenty messages.
     package static let readSettings = ["plan_cache_mode": "force_generic_plan", "jit": "off"]
 
@@ -130,6 +130,7 @@ package struct ConversationsService: SuiteService {
             links: links,
             slots: UploadSlots(capacity: settings.maximumUploads, ofUser: settings.maximumUploadsOfUser),
             limit: Int64(settings.fileLimit),
+            quota: try StorageQuota(configuration),
             logger: resources.logger
         )
         let devices = Devices(database: resources.database, events: resources.events, now: resources.now)
@@ -146,15 +147,15 @@ package struct ConversationsService: SuiteService {
             of: Self.name,
             database: resources.database,
             events: resources.events,
+            setAside: resources.setAside,
             logger: resources.logger,
+            now: resources.now,
             isGone: departures.isGone
         )
         news = EventConsumer(database: resources.database, logger: resources.logger, now: resources.now)
             .on(UserDeleted.self) { deleted, event, db in
                 try await departures.begin(deleted, event, in: db)
-            setAside: resources.setAside,
                 try await erasures.begin(deleted.user, deleted.departure, at: event.at, in: db)
-            now: resources.now,
             }
         let statistics = TableStatistics(database: resources.database)
         let deletions = Deletions(database: resources.database)

@@ -24,6 +24,7 @@ package struct PhotosService: SuiteService {
         Migration(name: "V0011_pictures_to_bring", sql: PackageResources.V0011_pictures_to_bring_sql),
         EventOutbox.migration("V0040_event_outbox"),
         Erasures.migration("V0041_erasures"),
+        Migration(name: "V0065_storage_quota", sql: PackageResources.V0065_storage_quota_sql),
     ]
     package static let events: Set = [UserErased.type, NotificationRecalled.type]
 
@@ -63,8 +64,8 @@ package struct PhotosService: SuiteService {
                 people: people,
                 links: links,
                 mask: settings.mask,
-                cursors: cursors
                 recall: recall,
+                cursors: cursors
             ),
             likes: Likes(database: database, people: people, links: links, cursors: cursors)
         )
@@ -87,12 +88,12 @@ package struct PhotosService: SuiteService {
             of: Self.name,
             database: database,
             events: resources.events,
+            setAside: resources.setAside,
             logger: logger,
+            now: resources.now,
             isGone: departures.isGone
         )
-            setAside: resources.setAside,
         events = PeopleNews(
-            now: resources.now,
             people: people,
             blocks: circle.blocks,
             departures: departures,

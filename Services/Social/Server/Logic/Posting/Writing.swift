@@ -26,6 +26,7 @@ struct Writing: Sendable {
         asking: Asking,
         identities: Identities,
         photos: ServiceClient,
+        quota: StorageQuota,
         _ resources: ServiceResources
     ) {
         let (database, logger, now) = (resources.database, resources.logger, resources.now)
@@ -41,6 +42,7 @@ struct Writing: Sendable {
             database: database,
             posting: posting,
             cursors: resources.cursors,
+            quota: quota,
             logger: logger,
             now: now
         )
