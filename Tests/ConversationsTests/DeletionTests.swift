@@ -111,7 +111,7 @@ extension Scene {
     func indexAll() async throws {
         let pool = service.database.pool
         try await eventually("indexed") {
-            let index = SearchIndex(database: pool, now: { Date() })
+            let index = SearchIndex.forTests(pool)
             while try await index.advance() {}
             let stale = try await SearchIndexStore(db: pool).stale(after: Conversation.ID(0), limit: 1_000)
             return stale.conversations.isEmpty
@@ -122,7 +122,7 @@ extension Scene {
         var rows = 0
         for table in [
             "conversations", "heads", "members", "kicks", "messages", "reactions", "search_marks", "search_stretches",
-            "search_entries", "deletions",
+            "search_entries", "search_failures", "leaves", "deletions",
         ] {
             rows += try await service.database.pool.one(
                 "SELECT count(*) AS n FROM \(identifier: table) WHERE conversation_id = \(conversation)",

@@ -139,7 +139,7 @@ import Wire
                     }
                 }
                 tasks.addTask {
-                    let index = SearchIndex(database: scene.service.database.pool, rest: 0, now: { Date() })
+                    let index = SearchIndex.forTests(scene.service.database.pool, rest: 0)
                     while !isOver.value { try await index.advance() }
                 }
                 tasks.addTask {

@@ -57,6 +57,62 @@ import Wire
         }
     }
 
+    @Test("A recalled notification loses its text, and is not sent if its text was deleted")
+    func recall() async throws {
+        try await withPush { scene in
+            try await scene.bob.preferences.register(.phone("02"))
+            let client = PushClient(try scene.service.neighbour("conversations", callee: "push"))
+            for id in ["message:7:1", "message:7:1:1-500", "message:7:12", "message:7:2", "message:8:1"] {
+                let request = NotificationRequest(
+                    id: id,
+                    applicationId: Scene.application,
+                    kind: .message,
+                    recipients: [.init(userId: "bob")],
+                    title: "Ann",
+                    body: "secret",
+                    data: .object(["senderId": .string("ann")]),
+                    mentions: ["ann"]
+                )
+                try await client.notify([request])
+            }
+            func recall(_ id: String, _ isDeleted: Bool, _ application: String = Scene.application) async throws {
+                let recalled = NotificationRecalled(
+                    applicationId: application,
+                    notificationId: id,
+                    isDeleted: isDeleted
+                )
+                try await scene.tell(recalled, from: "conversations")
+            }
+            func words() async throws -> [String] {
+                try await scene.rows(
+                    """
+                    SELECT concat_ws('|', id, title, body, cancelled_at IS NOT NULL) AS row
+                    FROM notifications ORDER BY id
+                    """
+                )
+            }
+
+            try await recall("message:7:1", true)
+            try await recall("message:7:2", false)
+            try await recall("message:8", true, "elsewhere")
+            #expect(
+                try await words() == [
+                    "message:7:1|t", "message:7:12|Ann|secret|f", "message:7:1:1-500|t", "message:7:2|Ann|f",
+                    "message:8:1|Ann|secret|f",
+                ]
+            )
+            let told = try await scene.rows(
+                "SELECT id AS row FROM fanouts JOIN notifications USING (notification_key) ORDER BY id"
+            )
+            #expect(!told.contains { $0.hasPrefix("message:7:1:") || $0 == "message:7:1" })
+
+            try await recall("message:7", true)
+            #expect(try await Traces.inTables(naming: ["secret"], scene.service.database.pool).count == 1)
+            try await recall("message:8", true)
+            #expect(try await Traces.inTables(naming: ["secret"], scene.service.database.pool) == [])
+        }
+    }
+
     @Test func aSignInOnANewDeviceIsShownOnTheOthersAlone() async throws {
         try await withPush { scene in
             try await scene.ann.preferences.register(.phone("01", deviceID: "phone"))

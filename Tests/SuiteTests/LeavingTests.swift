@@ -58,6 +58,50 @@ extension SuiteTests {
             }
         }
 
+        @Test("Nothing is left of the text of a message that was deleted or edited")
+        func deletedText() async throws {
+            try await Self.withDatabase { suite, database in
+                let ana = try await suite.person("ana")
+                let bo = try await suite.person("bo")
+                try await bo.preferences.register(
+                    DeviceDraft(
+                        platform: "ios_production",
+                        token: String(repeating: "d4", count: 32),
+                        deviceId: "phone"
+                    )
+                )
+                let shared = try await ana.conversations.create(ConversationDraft(label: "Both"))
+                try await bo.conversations.join(shared.token)
+                let (deleted, edited) = (
+                    try await ana.conversations.send(MessageDraft(data: "xylophone"), to: shared.token),
+                    try await ana.conversations.send(MessageDraft(data: "marimba"), to: shared.token)
+                )
+                let post = try await bo.show("mine")
+                let comment = try await ana.photos.comment("glockenspiel", on: post.postId)
+                let needles = ["xylophone", "marimba", "glockenspiel"]
+                for needle in needles {
+                    try await eventually(within: SuiteTests.promptly, "told") {
+                        try await !Traces.inTables(of: ["push"], naming: [needle], database).isEmpty
+                    }
+                }
+
+                try await ana.conversations.delete(deleted.id, in: shared.token)
+                try await ana.conversations.edit(edited.id, in: shared.token, to: .init(data: "better"))
+                try await ana.photos.delete(comment.commentId, on: post.postId)
+
+                try await eventually(within: SuiteTests.promptly, "forgotten everywhere") {
+                    try await Traces.inTables(of: Self.schemas, naming: needles, database).isEmpty
+                }
+                #expect(try Traces.inFiles(below: "\(suite.directory)/.roost/blobs", naming: needles) == [])
+                for person in [ana, bo] {
+                    let answer = try await person.service.send(.get, "/auth/me/export", timeout: .seconds(30))
+                    let archive = try await Unzipped(answer.body)
+                    let text = archive.files.values.map { String(decoding: $0, as: UTF8.self) }.joined()
+                    for needle in needles { #expect(!text.contains(needle), "\(needle)") }
+                }
+            }
+        }
+
         /// One archive, which a program opens that nobody here wrote.
         @Test func whoTakesEverythingAlongHasItInOneArchive() async throws {
             try await RunningSuite.with { suite in

@@ -34,12 +34,18 @@ package struct ConversationsService: SuiteService {
         Migration(name: "V0014_system_messages", sql: PackageResources.V0014_system_messages_sql),
         Erasures.migration("V0040_erasures"),
         Migration(name: "V0061_outbox_order", sql: PackageResources.V0061_outbox_order_sql),
+        Migration(name: "V0065_search_failures", sql: PackageResources.V0065_search_failures_sql),
+        Migration(name: "V0066_leaves", sql: PackageResources.V0066_leaves_sql),
+        Migration(name: "V0067_storage_quota", sql: PackageResources.V0067_storage_quota_sql),
     ]
 
     package static let events: Set = [
         DeviceRegistered.type, DeviceBadge.type, UserBlocked.type, UserUnblocked.type, UserErased.type,
+        NotificationRecalled.type,
     ]
-    package static let setAsideKinds: [SetAsideKind] = [.message, .pushOutbox, .deletion, .departure, .erasure]
+    package static let setAsideKinds: [SetAsideKind] = [
+        .message, .pushOutbox, .deletion, .departure, .erasure, .searchedMessage,
+    ]
 
     /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
     /// and making it takes longer than reading twenty messages.
@@ -83,25 +89,35 @@ package struct ConversationsService: SuiteService {
             users: users,
             cursors: resources.cursors,
             links: links,
+            events: resources.events,
             maximumMembers: settings.maximumMembers,
             doorbell: delivery.doorbell
         )
+        let recalledBy = resources.events.subscribers(of: NotificationRecalled.self)
         let push = try configuration.text("PUSH_URL").map { _ in
             PushRelay(
                 database: resources.database,
                 push: PushClient(try resources.neighbours.client("push")),
                 names: SenderNames(auth: auth, logger: resources.logger),
                 setAside: resources.setAside,
+                recalledBy: recalledBy,
                 logger: resources.logger
             )
         }
-        let index = SearchIndex(database: resources.database, rest: settings.searchWalk, now: resources.now)
+        let index = SearchIndex(
+            database: resources.database,
+            rest: settings.searchWalk,
+            setAside: resources.setAside,
+            logger: resources.logger,
+            now: resources.now
+        )
         search = Search(database: resources.database, cursors: resources.cursors)
         messages = Messages(
             database: resources.database,
             lanes: WriteLanes(
                 database: resources.database,
                 configuration: settings,
+                recalledBy: recalledBy,
                 logger: resources.logger,
                 written: { [doorbell = delivery.doorbell] batch in
                     index.note(batch)
@@ -118,6 +134,7 @@ package struct ConversationsService: SuiteService {
             links: links,
             slots: UploadSlots(capacity: settings.maximumUploads, ofUser: settings.maximumUploadsOfUser),
             limit: Int64(settings.fileLimit),
+            quota: try StorageQuota(configuration),
             logger: resources.logger
         )
         let devices = Devices(database: resources.database, events: resources.events, now: resources.now)

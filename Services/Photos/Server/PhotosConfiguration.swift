@@ -30,6 +30,8 @@ struct PhotosConfiguration: Sendable {
     var photoMemory = 640_000_000
     /// `UNPOSTED_MAX` (100): uploads of one person that nothing has, before 429.
     var maximumUnposted = 100
+    /// `STORAGE_QUOTA_BYTES`: bytes of images that one person may have, before 507.
+    var quota = StorageQuota(bytes: 0)
     /// `UPLOADS_MAX` (256): how many files may be on their way at once before 503.
     var maximumUploads = 256
     /// `UPLOADS_MAX_USER` (8): of one user, before 429.
@@ -55,6 +57,7 @@ struct PhotosConfiguration: Sendable {
         photoWorkers = try configuration.number("PHOTO_WORKERS", default: photoWorkers, in: 1...256)
         photoMemory = try configuration.number("PHOTO_MEMORY", default: photoMemory, in: 100_000_000...(1 << 40))
         maximumUnposted = try configuration.number("UNPOSTED_MAX", default: maximumUnposted, in: 1...100_000)
+        quota = try StorageQuota(configuration)
         maximumUploads = try configuration.number("UPLOADS_MAX", default: maximumUploads, in: 1...100_000)
         maximumUploadsOfUser = try configuration.number(
             "UPLOADS_MAX_USER",
@@ -64,7 +67,7 @@ struct PhotosConfiguration: Sendable {
     }
 
     var uploadLimits: UploadLimits {
-        UploadLimits(bytes: Int64(photoLimit), unused: maximumUnposted)
+        UploadLimits(bytes: Int64(photoLimit), unused: maximumUnposted, quota: quota)
     }
 
     /// What is done to texts before they are kept.

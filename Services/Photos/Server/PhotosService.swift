@@ -24,8 +24,9 @@ package struct PhotosService: SuiteService {
         Migration(name: "V0011_pictures_to_bring", sql: PackageResources.V0011_pictures_to_bring_sql),
         EventOutbox.migration("V0040_event_outbox"),
         Erasures.migration("V0041_erasures"),
+        Migration(name: "V0065_storage_quota", sql: PackageResources.V0065_storage_quota_sql),
     ]
-    package static let events: Set = [UserErased.type]
+    package static let events: Set = [UserErased.type, NotificationRecalled.type]
     package static let setAsideKinds: [SetAsideKind] = [.news, .deletedPost, .departure, .erasure]
 
     /// Every read finds its rows by the beginning of an index, whatever the values: a plan made once is as good as one
@@ -51,7 +52,8 @@ package struct PhotosService: SuiteService {
         let (database, cursors, logger) = (resources.database, resources.cursors, resources.logger)
         let links = MediaLinks(publicURL: resources.publicURL)
         let people = People(database: database, auth: AuthClient(try resources.neighbours.client("auth")))
-        let own = Posts(database: database, people: people, links: links, mask: settings.mask)
+        let recall = NewsRecall(events: resources.events)
+        let own = Posts(database: database, people: people, links: links, mask: settings.mask, recall: recall)
         orders = PostOrders(database: database, posts: own, now: resources.now)
         posts = PostRoutes(
             posts: own,
@@ -63,6 +65,7 @@ package struct PhotosService: SuiteService {
                 people: people,
                 links: links,
                 mask: settings.mask,
+                recall: recall,
                 cursors: cursors
             ),
             likes: Likes(database: database, people: people, links: links, cursors: cursors)

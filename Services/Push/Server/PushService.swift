@@ -85,7 +85,8 @@ package struct PushService: SuiteService {
             devices: devices,
             broadcasts: pipeline.broadcasts,
             signIns: SignInNotices(intake: pipeline.intake, now: now),
-            erasures: erasures
+            erasures: erasures,
+            now: now
         )
         .heard(by: EventConsumer(database: database, logger: logger, now: now))
         let pruning = DevicePruning(database: database, days: own.deviceDays, now: now)

@@ -18,6 +18,8 @@ struct SocialConfiguration: Sendable {
     var redirectURLs: [String]
     /// `SOCIAL_UPLOADS_MAX` (8): how many posts with files an instance reads at once, each up to 24 MB in memory.
     var maximumUploads: Int
+    /// `STORAGE_QUOTA_BYTES`: bytes of files that one user's scheduled posts may have, if fewer than 256 MB, before 507.
+    var quota: StorageQuota
     /// What tells people what changes.
     var live: LiveConfiguration
     /// `PUSH_URL`: whether push is there to be told.
@@ -41,6 +43,7 @@ struct SocialConfiguration: Sendable {
         encryptionKeys = try configuration.secret("TOKEN_ENCRYPTION_KEY")
         deadline = .milliseconds(try configuration.number("SOCIAL_DEADLINE_MS", default: 3_000, in: 10...60_000))
         maximumUploads = try configuration.number("SOCIAL_UPLOADS_MAX", default: 8, in: 1...1_000)
+        quota = try StorageQuota(configuration)
         live = try LiveConfiguration(configuration)
         tellsPush = configuration.text("PUSH_URL") != nil
         redirectURLs = configuration.text("SOCIAL_REDIRECT_URLS", default: "").split(separator: ",")

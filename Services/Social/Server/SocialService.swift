@@ -103,6 +103,7 @@ package struct SocialService: SuiteService {
             asking: asking,
             identities: identities,
             photos: try resources.neighbours.client("photos"),
+            quota: settings.quota,
             resources
         )
         authorizations = Authorizations(

@@ -65,6 +65,31 @@ import Wire
         }
     }
 
+    @Test("Push learns that the text of a comment it told is gone")
+    func recall() async throws {
+        let push = PushStandIn()
+        let settings = [
+            "PUSH_URL": "http://push.test", "NEWS_PAUSE_SECONDS": "0",
+            "EVENT_SUBSCRIBERS": "notification.recalled=push",
+        ]
+        try await withPhotos(settings: settings, neighbours: ["push": push.client]) { scene in
+            let post = try await scene.post("Look!", by: scene.ann)
+            let comment = try await scene.bob.photos.comment("Oops", on: post.postId)
+            try await push.has(1)
+            try await eventually { try await scene.nothingWaits() }
+            let told = try #require(push.taken.first)
+
+            try await scene.bob.photos.delete(comment.commentId, on: post.postId)
+            try await scene.ann.photos.delete(post.postId)
+
+            let recalled = try await scene.rows(
+                "SELECT content::json ->> 'notificationId' AS row FROM event_outbox ORDER BY outbox_id"
+            )
+            let ids = [told.id, "photos:comment:\(post.postId)", "photos:like:\(post.postId)"]
+            #expect(recalled == ids)
+        }
+    }
+
     @Test func whoLikesAgainIsNotToldAgain() async throws {
         try await withNews { scene, push in
             let post = try await scene.post("Look!", by: scene.ann)

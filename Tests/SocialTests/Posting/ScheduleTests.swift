@@ -60,7 +60,7 @@ import Wire
             let words = try await scene.schedule("words alone", after: 60)
 
             #expect(first.status == 200 && words.status == 200)
-            #expect(second.status == 422 && second.problem?.code == "too_many_scheduled", "\(second.text)")
+            #expect(second.status == 507 && second.problem?.code == "storage_quota_exceeded", "\(second.text)")
             #expect(try await scene.rows("SELECT count(*)::text AS row FROM post_media") == ["1"])
         }
     }

@@ -10,6 +10,7 @@ struct Conversations: Sendable {
     let users: KnownUsers
     let cursors: CursorSigner
     let links: FileLinks
+    var events = EventOutbox.none
     let maximumMembers: Int
     /// Tells the instances what changed; nil where nobody is to be told.
     var doorbell: Doorbell?
@@ -42,6 +43,7 @@ struct Conversations: Sendable {
             members: [creator.user] + members
         )
         let made = try await database.transaction { db in
+            try await requireNoBlock(between: creator, and: members, on: db)
             try await MemberStore(db: db).introduce(new.members, of: creator.application)
             let store = ConversationStore(db: db)
             let token = try await store.insert(new)
@@ -170,6 +172,13 @@ extension Conversations {
         guard let standing, let isAdmin = standing.isAdmin else { throw Self.notFound }
         guard !standing.isDirect else { throw Self.notOnDirect }
         guard isAdmin else { throw Self.adminsOnly }
+    }
+
+    /// - Throws: `blocked` where `user` has blocked one of the others, or one of them has blocked `user`.
+    func requireNoBlock(between user: User.ID, and others: [String], on db: PostgresTransaction) async throws {
+        guard try await BlockStore(db: db).keptApart(from: user, among: others).isEmpty else {
+            throw APIError(.forbidden, Self.blocked.code, "no user is added across a block")
+        }
     }
 
     /// As many as one request may name, all of them somebody's.

@@ -1,6 +1,7 @@
 import ConversationsAPI
 import Foundation
 import Postgres
+import PushAPI
 import ServiceHost
 import Wire
 
@@ -35,6 +36,12 @@ extension Conversations {
                 throw APIError(.forbidden, "creator_only", "only who made a conversation deletes it")
             }
             try await DeletionStore(db: db).begin(token.id, of: user.application)
+            let recalled = NotificationRecalled(
+                applicationId: user.application,
+                notificationId: "message:\(token.id)",
+                isDeleted: true
+            )
+            try await events.write(recalled, in: db)
             return Removal()
         }
         doorbell?.changed(token.id)

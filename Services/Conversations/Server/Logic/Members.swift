@@ -30,11 +30,13 @@ struct Members: Sendable {
     func leave(_ token: ConversationToken, _ user: User.ID) async throws -> Conversation {
         try await conversations.change(token, by: user, inGroup: true) { db, _ in
             _ = try await MemberStore(db: db).remove(user.user, from: token.id)
+            try await MemberStore(db: db).noteLeft(user, token.id)
             try await MemberStore(db: db).keepAnAdmin(in: token.id)
             try await HeadStore(db: db).append(.left(user.user), to: token.id)
         }
     }
 
+    /// - Throws: `blocked` where one of the two has blocked the other; `member_left` for a user who left by themselves.
     func add(_ named: String, to token: ConversationToken, by admin: User.ID) async throws -> Conversation {
         // Who may not do it is told so before anything is said about the user he named.
         try await conversations.requireAdmin(token, admin)
@@ -42,6 +44,8 @@ struct Members: Sendable {
         let changed = try await conversations.change(token, by: admin, asAdmin: true) { db, standing in
             for name in known where try await MemberStore(db: db).isAdmin(name, in: token.id) == nil {
                 let user = User.ID(application: admin.application, user: name)
+                try await conversations.requireNoBlock(between: admin, and: [name], on: db)
+                guard try await !MemberStore(db: db).hasLeft(name, token.id) else { throw Self.hasLeft }
                 try await add(user, to: token, standing, pardoned: true, on: db)
             }
         }
@@ -112,5 +116,10 @@ struct Members: Sendable {
     }
 
     private static let notAdmitted = APIError(.forbidden, "not_admitted", "this conversation does not let you in")
+    private static let hasLeft = APIError(
+        .forbidden,
+        "member_left",
+        "the user left this conversation; only the user can join it again"
+    )
     private static let notFound = APIError(.notFound, "member_not_found", "there is no such member")
 }

@@ -15,6 +15,8 @@ struct Search: Sendable {
     private static let maximumTerms = 32
     /// How many stretches times terms are asked for at once.
     private static let maximumOperands = 4_096
+    /// How long one request reads messages that are not indexed yet.
+    private static let readingTime = Duration.seconds(2)
 
     func find(_ query: String?, by user: User.ID, limit: Int, cursor: String?) async throws -> Page<FoundMessage> {
         let terms = try Self.terms(query)
@@ -27,13 +29,19 @@ struct Search: Sendable {
         var places: Set<SearchPlace> = []
         if !marks.isEmpty {
             let texts = try await store.texts(since: marks, before: start)
-            places.formUnion(texts.filter { Self.has(terms, $0.text) }.prefix(limit + 1).map(\.place))
+            let deadline = ContinuousClock.now + Self.readingTime
+            // What the time does not suffice for is found once it is indexed.
+            for (place, text) in texts where places.count <= limit && ContinuousClock.now < deadline {
+                if try await Self.has(terms, text) { places.insert(place) }
+            }
         }
         try await addIndexed(to: &places, terms, by: user, before: start, limit: limit + 1)
 
         let page = places.sorted(by: >).prefix(limit)
         // Some may have been edited since they were indexed.
-        let found = try await store.messages(at: Array(page), for: user).filter { Self.has(terms, $0.message.data) }
+        var found: [FoundMessage] = []
+        for message in try await store.messages(at: Array(page), for: user)
+        where try await Self.has(terms, message.message.data) { found.append(message) }
         guard places.count > limit, let last = page.last else { return Page(found) }
         return Page(found, next: try cursors.sign(last, of: list, for: user))
     }
@@ -72,8 +80,11 @@ struct Search: Sendable {
         return terms
     }
 
-    private static func has(_ terms: [SearchWords.Term], _ text: String) -> Bool {
+    /// Ends with the request, and lets others run in between.
+    private static func has(_ terms: [SearchWords.Term], _ text: String) async throws -> Bool {
+        try Task.checkCancellation()
         let words = SearchWords.words(in: text)
+        await Task.yield()
         return terms.allSatisfy { $0.isAmong(words) }
     }
 }

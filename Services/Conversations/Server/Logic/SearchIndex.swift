@@ -1,18 +1,28 @@
 import ConversationsAPI
 import Foundation
 import Locks
+import Logging
 import Postgres
+import ServiceHost
 import Wire
 
-/// Brings into the index what was said, edited and deleted: behind those who write, and a little at a time, so that it
-/// never is in their way; what has not come there yet is searched as it stands.
+/// Indexes messages for search, behind the writers and a little at a time.
 ///
-/// Which conversations changed it hears from the lanes of this instance. What other instances wrote and did not come to
-/// index, and what was there before there was an index, it finds by going through all conversations now and then.
+/// Search reads unindexed messages as they are.
+///
+/// The write shards of this instance report the conversations that changed. A walk through all conversations finds what
+/// other instances wrote and did not index.
+///
+/// Reading texts and finding their words happens outside of the transaction, which holds `search_marks` only while the
+/// words are written. A batch that fails for any reason is halved; a message that fails alone is taken out of its
+/// conversation's order, tried again with growing pauses, and set aside after the last attempt.
 final class SearchIndex: Sendable {
     private struct State {
         var changed: Set<Conversation.ID> = []
-        /// How many of them are indexed in one go: fewer after one that was refused.
+        /// Conversations that failed without any other beside them, with how many messages are indexed in one go.
+        var failing: [Conversation.ID: Int] = [:]
+        var isTurnOfFailing = false
+        /// Conversations in one batch: half as many after a batch that failed.
         var batch = SearchIndex.conversations
         /// How often something was written since the last look.
         var writes = 0
@@ -32,16 +42,33 @@ final class SearchIndex: Sendable {
     private static let busy = 20
     /// In a row, while nobody writes.
     private static let goes = 8
+    /// Bytes of text and words in one batch, or a single message that has more.
+    ///
+    /// They bound the memory of a batch and the time for which the deletion of a conversation waits.
+    private static let bytes = 1_048_576
+    private static let words = 50_000
+    /// Messages that failed before and are tried again in one go.
+    private static let retries = 16
 
     private let database: PostgresPool
     /// In seconds, from the end of a walk to the next.
     private let rest: TimeInterval
+    private let setAside: SetAside
+    private let logger: Logger
     private let now: @Sendable () -> Date
     private let state: Lock<State>
 
-    init(database: PostgresPool, rest: TimeInterval = 300, now: @escaping @Sendable () -> Date) {
+    init(
+        database: PostgresPool,
+        rest: TimeInterval = 300,
+        setAside: SetAside,
+        logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) {
         self.database = database
         self.rest = rest
+        self.setAside = setAside
+        self.logger = logger
         self.now = now
         state = Lock(State(nextWalk: now()))
     }
@@ -59,6 +86,7 @@ final class SearchIndex: Sendable {
 
     /// Goes on with what there is to do; but little at a time while others write.
     func keepUp() async throws {
+        try await retry()
         let writes = state.withLock { state in
             defer { state.writes = 0 }
             return state.writes
@@ -72,48 +100,140 @@ final class SearchIndex: Sendable {
         }
     }
 
-    /// One go; true where there is more to do.
+    /// Indexes one batch; true where there is more to do.
+    ///
+    /// - Throws: when the database does not answer. Any other failure is the batch's own, and is logged.
     @discardableResult
     func advance(_ messages: Int = SearchIndex.messages) async throws -> Bool {
         try await walk()
-        let batch = state.withLock { state in
-            let batch = Array(state.changed.prefix(state.batch))
-            state.changed.subtract(batch)
-            return batch
-        }
+        let (batch, messages) = nextBatch(messages)
         guard !batch.isEmpty else { return state.withLock { $0.walk != nil } }
         do {
             let unfinished = try await index(batch, messages)
             state.withLock { state in
                 state.changed.formUnion(unfinished)
                 state.batch = min(2 * state.batch, Self.conversations)
+                for id in batch where state.failing[id] != nil {
+                    state.failing[id] = 2 * messages < Self.messages && unfinished.contains(id) ? 2 * messages : nil
+                }
             }
         } catch {
-            let isRefusal = (error as? PostgresError)?.isRefusal == true
-            state.withLock { state in
-                if isRefusal { state.batch = max(batch.count / 2, 1) }
-                // One that cannot be indexed alone keeps no other waiting: a walk comes back to it.
-                if !isRefusal || batch.count > 1 { state.changed.formUnion(batch) }
-            }
-            throw error
+            try await failed(batch, messages, error)
         }
         return state.withLock { !$0.changed.isEmpty || $0.walk != nil }
     }
 
-    /// Answers those that are not done yet.
+    /// Tries messages again that failed before.
+    func retry() async throws {
+        let store = SearchIndexStore(db: database)
+        for message in try await store.dueFailures(limit: Self.retries) {
+            do {
+                let written = try await words(of: [message])
+                try await database.transaction { db in try await SearchIndexStore(db: db).retry(message, written) }
+            } catch {
+                try await rethrowUnlessOwn(error)
+                try await setAside.failed([message.failed(error)], of: .searchedMessage)
+            }
+        }
+    }
+
+    /// Some conversations that changed, or one that failed alone, in turns.
+    private func nextBatch(_ messages: Int) -> ([Conversation.ID], messages: Int) {
+        state.withLock { state in
+            state.isTurnOfFailing.toggle()
+            let failing = state.failing.first { state.changed.contains($0.key) }
+            var batch: [Conversation.ID] = []
+            if failing == nil || !state.isTurnOfFailing {
+                for id in state.changed where state.failing[id] == nil {
+                    batch.append(id)
+                    if batch.count == state.batch { break }
+                }
+            }
+            if batch.isEmpty, let failing {
+                state.changed.remove(failing.key)
+                return ([failing.key], min(messages, failing.value))
+            }
+            state.changed.subtract(batch)
+            return (batch, messages)
+        }
+    }
+
+    private func failed(_ batch: [Conversation.ID], _ messages: Int, _ error: any Error) async throws {
+        state.withLock { $0.changed.formUnion(batch) }
+        try await rethrowUnlessOwn(error)
+        logger.warning(
+            "indexing for search failed",
+            metadata: ["conversations": "\(batch.count)", "messages": "\(messages)", "error": "\(error)"]
+        )
+        guard batch.count == 1, let id = batch.first else {
+            state.withLock { $0.batch = max(batch.count / 2, 1) }
+            return
+        }
+        if messages == 1 {
+            let message = try await database.transaction { db in
+                try await SearchIndexStore(db: db).postpone(nextOf: id)
+            }
+            if let message { try await setAside.failed([message.failed(error)], of: .searchedMessage) }
+        }
+        state.withLock { $0.failing[id] = max(messages / 2, 1) }
+    }
+
+    /// A failure is the batch's own, whatever its kind, unless the task is cancelled or the database does not answer.
+    private func rethrowUnlessOwn(_ error: any Error) async throws {
+        try Task.checkCancellation()
+        if error is CancellationError { throw error }
+        try await database.run("SELECT 1")
+    }
+
+    /// Returns those that are not done yet.
     private func index(_ conversations: [Conversation.ID], _ messages: Int) async throws -> [Conversation.ID] {
+        let limit = max(messages / conversations.count, 1)
+        let pending = try await SearchIndexStore(db: database).pending(conversations, limit: limit)
+        guard !pending.isEmpty else { return [] }
+        let written = try await words(of: pending.flatMap(\.messages))
+
+        var (upTo, unfinished): ([Conversation.ID: Int64], [Conversation.ID]) = ([:], [])
+        var left = written.count
+        for conversation in pending {
+            let done = min(left, conversation.messages.count)
+            left -= done
+            if done == conversation.messages.count, done < limit {
+                upTo[conversation.id] = conversation.lastChange
+            } else {
+                if done > 0 { upTo[conversation.id] = conversation.messages[done - 1].change }
+                unfinished.append(conversation.id)
+            }
+        }
+        let marks = upTo
         try await database.transaction { db in
             let store = SearchIndexStore(db: db)
             try await store.relax()
-            let marks = try await store.claim(conversations)
-            guard !marks.isEmpty else { return [] }
-            let limit = messages / marks.count
-            let (changed, upTo) = try await store.changed(since: marks, limit: limit)
-            try await store.write(changed.map { ($0, Self.words(of: $0)) })
-            try await store.mark(upTo)
-            let counts = changed.reduce(into: [:]) { $0[$1.conversation, default: 0] += 1 }
-            return counts.filter { $0.value == limit }.map(\.key)
+            let claimed = try await store.claim(pending)
+            try await store.write(written.filter { claimed.contains($0.message.conversation) })
+            try await store.mark(marks.filter { claimed.contains($0.key) })
         }
+        return unfinished
+    }
+
+    /// The words of as many of the messages, from the first on, as one batch may have.
+    private func words(of messages: [ChangedMessage]) async throws -> [(message: ChangedMessage, words: String)] {
+        var bytes = 0
+        let some = messages.prefix { message in
+            defer { bytes += message.size ?? 0 }
+            return bytes == 0 || bytes + (message.size ?? 0) <= Self.bytes
+        }
+        let texts = try await SearchIndexStore(db: database).texts(of: Array(some))
+        var (written, count): ([(message: ChangedMessage, words: String)], Int) = ([], 0)
+        for (message, text) in zip(some, texts) {
+            try Task.checkCancellation()
+            let words = text.map(SearchWords.words) ?? []
+            count += words.count
+            guard written.isEmpty || count <= Self.words else { break }
+            let head = SearchStretch.head(message.conversation, SearchStretch.number(of: message.seq))
+            written.append((message, words.map { head + $0 }.joined(separator: " ")))
+            await Task.yield()
+        }
+        return written
     }
 
     /// Looks at some more conversations, once those known to have changed are done.
@@ -131,11 +251,5 @@ final class SearchIndex: Sendable {
             state.walk = found.last
             if found.last == nil { state.nextWalk = now.addingTimeInterval(rest) }
         }
-    }
-
-    private static func words(of message: SearchIndexStore<PostgresTransaction>.Changed) -> String {
-        guard let text = message.text else { return "" }
-        let head = SearchStretch.head(message.conversation, SearchStretch.number(of: message.seq))
-        return SearchWords.words(in: text).map { head + $0 }.joined(separator: " ")
     }
 }

@@ -156,6 +156,10 @@ struct DepartureStore<Executor: PostgresExecutor> {
                     WHERE kicks.conversation_id = looked_at.conversation_id AND kicks.user_id = \(user.user)
                 )
                 OR EXISTS (
+                    SELECT FROM leaves
+                    WHERE leaves.conversation_id = looked_at.conversation_id AND leaves.user_id = \(user.user)
+                )
+                OR EXISTS (
                     SELECT FROM messages
                     WHERE messages.conversation_id = looked_at.conversation_id AND mime = \(unsafe: Self.systemMime)
                         AND created_at <= \(departure.departedAt)
@@ -196,7 +200,11 @@ struct DepartureStore<Executor: PostgresExecutor> {
                 AND (creator_id = \(user) OR \(user) = ANY (white_list))
             """
         )
-        try await db.run("DELETE FROM kicks WHERE conversation_id = \(conversation) AND user_id = \(user)")
+        for table in ["kicks", "leaves"] {
+            try await db.run(
+                "DELETE FROM \(identifier: table) WHERE conversation_id = \(conversation) AND user_id = \(user)"
+            )
+        }
         try await db.run(
             """
             WITH gone AS (

@@ -2,7 +2,8 @@ import ConversationsAPI
 import Postgres
 import Wire
 
-/// The tables `members`, `kicks` and `users`: who is in a conversation, who may not come back, who there is at all.
+/// The tables `members`, `kicks`, `leaves` and `users`: the members of a conversation, the users who were kicked or left,
+/// and all users.
 ///
 /// Everything that changes them runs under the head's lock.
 struct MemberStore<Executor: PostgresExecutor> {
@@ -28,6 +29,8 @@ struct MemberStore<Executor: PostgresExecutor> {
             ), pardoned AS (
                 DELETE FROM kicks
                 WHERE \(pardoned) AND conversation_id = \(conversation) AND user_id = \(user.user)
+            ), returned AS (
+                DELETE FROM leaves WHERE conversation_id = \(conversation) AND user_id = \(user.user)
             )
             INSERT INTO members (conversation_id, application_id, user_id, user_number, place, is_admin)
             SELECT heads.conversation_id, users.application_id, users.user_id, users.user_number,
@@ -54,8 +57,9 @@ struct MemberStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Remembers that this user may not come back by the token.
+    /// Remembers that this user may not come back by the token until an admin adds them.
     func bar(_ user: User.ID, from conversation: Conversation.ID) async throws {
+        try await db.run("DELETE FROM leaves WHERE conversation_id = \(conversation) AND user_id = \(user.user)")
         try await db.run(
             """
             INSERT INTO kicks (conversation_id, application_id, user_id)
@@ -63,6 +67,24 @@ struct MemberStore<Executor: PostgresExecutor> {
             ON CONFLICT DO NOTHING
             """
         )
+    }
+
+    /// Remembers that this user left by their own decision.
+    func noteLeft(_ user: User.ID, _ conversation: Conversation.ID) async throws {
+        try await db.run(
+            """
+            INSERT INTO leaves (conversation_id, application_id, user_id)
+            VALUES (\(conversation), \(user.application), \(user.user))
+            ON CONFLICT DO NOTHING
+            """
+        )
+    }
+
+    func hasLeft(_ user: String, _ conversation: Conversation.ID) async throws -> Bool {
+        try await db.first(
+            "SELECT FROM leaves WHERE conversation_id = \(conversation) AND user_id = \(user)",
+            as: { _ in true }
+        ) ?? false
     }
 
     /// False: is no member.

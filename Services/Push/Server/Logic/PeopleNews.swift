@@ -1,5 +1,6 @@
 import AuthAPI
 import struct ConversationsAPI.DeviceBadge
+import Foundation
 import Postgres
 import PushAPI
 import ServiceHost
@@ -11,6 +12,7 @@ struct PeopleNews: Sendable {
     let broadcasts: Broadcasts
     let signIns: SignInNotices
     let erasures: Erasures
+    let now: @Sendable () -> Date
 
     func heard(by consumer: EventConsumer) -> EventConsumer {
         consumer
@@ -21,6 +23,9 @@ struct PeopleNews: Sendable {
             .on(SessionEnded.self, from: [.auth]) { ended, _, db in try await devices.take(ended, in: db) }
             .on(DeviceNoticed.self, from: [.auth]) { noticed, _, db in try await signIns.take(noticed, in: db) }
             .on(BroadcastLive.self, from: [.social]) { live, _, db in try await broadcasts.take(live, in: db) }
+            .on(NotificationRecalled.self, from: [.conversations, .photos]) { recalled, _, db in
+                try await NotificationStore(db: db).recall(recalled, at: now())
+            }
             .on(UserDeleted.self, from: [.auth]) { deleted, event, db in
                 try await Self.forget(deleted.user, in: db)
                 try await erasures.begin(deleted.user, deleted.departure, at: event.at, in: db)

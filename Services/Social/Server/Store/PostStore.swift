@@ -95,9 +95,15 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// How many posts of somebody wait, and how many bytes their files have.
-    func waiting(of user: User.ID) async throws -> (posts: Int, bytes: Int) {
-        try await db.one(
+    /// How many posts of a user wait, and how many bytes their files have; until the transaction ends, no other one of this
+    /// user counts them.
+    func lockWaiting(of user: User.ID) async throws -> (posts: Int, bytes: Int) {
+        try await db.run(
+            """
+            SELECT pg_advisory_xact_lock(hashtextextended('scheduled ' || \(user.application) || ' ' || \(user.user), 0))
+            """
+        )
+        return try await db.one(
             """
             SELECT count(DISTINCT post_id) AS posts, coalesce(sum(octet_length(bytes)), 0)::bigint AS bytes
             FROM posts LEFT JOIN post_media USING (post_id)

@@ -29,6 +29,7 @@ struct Files: Sendable {
     let textSlots = UploadSlots(capacity: 4, ofUser: 2)
     /// In bytes.
     let limit: Int64
+    let quota: StorageQuota
     let logger: Logger
 
     /// Says a file in a conversation; `receive` puts its bytes where it is told to, and answers with what goes with it.
@@ -41,7 +42,8 @@ struct Files: Sendable {
         through connection: Connection? = nil,
         _ receive: (FileIntake) async throws -> ReceivedFile
     ) async throws -> Message {
-        try await slots.use(sender) {
+        try await quota.require(FileStore(db: database).storedBytes(of: sender), room: 1)
+        return try await slots.use(sender) {
             let key = FileKey(blob: .random(), conversation: token.id)
             guard try await FileStore(db: database).note(key.blob, in: token, by: sender, patience: Self.patience)
             else {
@@ -50,6 +52,9 @@ struct Files: Sendable {
             do {
                 let file = try await receive(FileIntake(key: key.blob, blobs: blobs, limit: limit))
                 guard file.stored.size > 0 else { throw APIError.missing("file") }
+                guard
+                    try await FileStore(db: database).count(key, size: file.stored.size, quota: quota.maximum)
+                else { throw quota.error }
                 let content = FileContent(
                     reference: FileReference(key: key.blob, size: file.stored.size, name: FileName.cleaned(file.name)),
                     mediaType: file.stored.mediaType
@@ -129,16 +134,17 @@ struct Files: Sendable {
             try await database.transaction { db in
                 let store = FileStore(db: db)
                 guard try await store.lockDeletion() else { return nil }
-                var failures: [FileKey: any Error] = [:]
+                var (gone, failures): ([FileKey], [FileKey: any Error]) = ([], [:])
                 for key in try await store.due(limit: Self.sweepBatch + failed.count) where !failed.contains(key) {
                     do {
                         try await blobs.delete(key.blob)
+                        gone.append(key)
                     } catch {
                         failures[key] = error
-                        continue
                     }
-                    try await store.forget(key)
                 }
+                // Last, since it locks rows of users, which nobody holds while files are removed.
+                try await store.forget(gone)
                 return failures
             }
         }
@@ -152,7 +158,7 @@ struct Files: Sendable {
                 let store = FileStore(db: database)
                 guard try await store.withdraw(key) else { return }
                 try await blobs.delete(key.blob)
-                try await store.forget(key)
+                try await store.forget([key])
             } catch {
                 logger.warning("a file is left to the sweep", metadata: ["error": "\(error)"])
             }

@@ -116,7 +116,7 @@ struct PushHandOver: Sendable {
             let batch = work.next(found)
             let refused = try await tell(batch.compactMap { found[$0.id] }, &work)
             let (stuck, done) = (batch.filter { refused.contains($0.id) }, batch.filter { !refused.contains($0.id) })
-            if !done.isEmpty { try await outbox.delete(done) }
+            if !done.isEmpty { try await outbox.delete(done, told: found) }
             try await setAside.failed(
                 stuck.flatMap { $0.rows.map { FailedRow(["\($0)"], .failing, detail: "refused by push") } },
                 of: .pushOutbox

@@ -22,6 +22,7 @@ final class PushRelay: Sendable {
     ///   - push: who is told.
     ///   - names: what people are called.
     ///   - setAside: takes messages that fail out of the way of the others.
+    ///   - recalledBy: the subscribers of ``NotificationRecalled``.
     ///   - logger: hears what goes wrong.
     ///   - instance: what this instance is called in its claims; no two have the same name.
     init(
@@ -29,12 +30,13 @@ final class PushRelay: Sendable {
         push: PushClient,
         names: SenderNames,
         setAside: SetAside,
+        recalledBy: [String] = [],
         logger: Logger,
         instance: String = Base64URL.random(bytes: 9)
     ) {
         self.logger = logger
         let (store, meters) = (NotableMessageStore(database: database), PushMeters())
-        let outbox = PushOutboxStore(database: database)
+        let outbox = PushOutboxStore(database: database, recalledBy: recalledBy)
         self.outbox = outbox
         self.meters = meters
         let rounds = (0..<Self.workers).map { number in

@@ -15,7 +15,7 @@ struct ExportStore<Executor: PostgresExecutor> {
         try await ExportPages.all(
             """
             SELECT json_build_object(
-                'id', user_number, 'meta', meta::json, 'lastSeenAt', \(unsafe: ExportPages.time("last_seen_at")),
+                'id', user_number, 'meta', meta::json, 'storedBytes', stored_bytes, 'lastSeenAt', \(unsafe: ExportPages.time("last_seen_at")),
                 'devices', (
                     SELECT json_agg(json_build_object(
                         'serial', serial, 'platform', platform, 'badge', badge,

@@ -4,7 +4,7 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `files`: which blobs there are, and which of them nobody has any more.
+/// The table `files`: which blobs there are, which of them no message has any more, and how many bytes each user has.
 struct FileStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -19,13 +19,41 @@ struct FileStore<Executor: PostgresExecutor> {
     ) async throws -> Bool {
         try await db.run(
             """
-            INSERT INTO files (conversation_id, key, due_at)
+            INSERT INTO files (conversation_id, key, due_at, owner_number)
             SELECT conversations.conversation_id, \(key.description),
-                   clock_timestamp() + \(patience)::float8 * interval '1 second'
+                   clock_timestamp() + \(patience)::float8 * interval '1 second', members.user_number
             FROM conversations
             JOIN members ON members.conversation_id = conversations.conversation_id
                 AND members.user_id = \(sender.user) AND members.application_id = \(sender.application)
             WHERE conversations.conversation_id = \(token.id) AND conversations.secret = \(token.secret)
+            """
+        ) == 1
+    }
+
+    func storedBytes(of user: User.ID) async throws -> Int64 {
+        try await db.first(
+            "SELECT stored_bytes FROM users WHERE application_id = \(user.application) AND user_id = \(user.user)",
+            as: { try $0.int64("stored_bytes") }
+        ) ?? 0
+    }
+
+    /// Counts a file whose bytes are kept for its owner; false where that would be more than `quota` bytes.
+    ///
+    /// The owner's row is locked only here and where files are removed: a message without a file does not wait for it.
+    func count(_ key: FileKey, size: Int64, quota: Int64) async throws -> Bool {
+        try await db.run(
+            """
+            WITH counted AS (
+                UPDATE users SET stored_bytes = users.stored_bytes + \(size)
+                FROM files
+                WHERE files.conversation_id = \(key.conversation) AND files.key = \(key.blob.description)
+                    AND files.size IS NULL AND users.user_number = files.owner_number
+                    AND users.stored_bytes + \(size) <= \(quota)
+                RETURNING users.user_number
+            )
+            UPDATE files SET size = \(size)
+            FROM counted
+            WHERE files.conversation_id = \(key.conversation) AND files.key = \(key.blob.description)
             """
         ) == 1
     }
@@ -70,13 +98,24 @@ struct FileStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Strikes off files whose blobs are gone.
-    func forget(_ key: FileKey) async throws {
+    /// Strikes off files whose blobs are gone; they count for their owners no more.
+    func forget(_ keys: [FileKey]) async throws {
+        guard !keys.isEmpty else { return }
         try await db.run(
             """
-            DELETE FROM files
-            WHERE conversation_id = \(key.conversation) AND key = \(key.blob.description)
-                AND due_at <= clock_timestamp()
+            WITH gone AS (
+                DELETE FROM files
+                USING unnest(\(keys.map(\.conversation.rawValue)), \(keys.map(\.blob.description)))
+                    AS gone (conversation_id, key)
+                WHERE files.conversation_id = gone.conversation_id AND files.key = gone.key
+                    AND files.due_at <= clock_timestamp()
+                RETURNING files.owner_number, files.size
+            )
+            UPDATE users SET stored_bytes = greatest(users.stored_bytes - freed.bytes, 0)
+            FROM (
+                SELECT owner_number, sum(size)::bigint AS bytes FROM gone WHERE size IS NOT NULL GROUP BY owner_number
+            ) AS freed
+            WHERE users.user_number = freed.owner_number
             """
         )
     }

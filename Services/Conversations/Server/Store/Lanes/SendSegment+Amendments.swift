@@ -13,7 +13,7 @@ extension SendSegment {
     /// What is already as it is asked to be changes nothing: so a batch of unknown outcome may be run again. A deleted
     /// message keeps its row, and with it everybody's `seq`; the client's id stays, so that a draft that comes again is
     /// known.
-    static func amend(_ amendments: [Amendment]) -> PostgresQuery {
+    static func amend(_ amendments: [Amendment], recalledBy subscribers: [String] = []) -> PostgresQuery {
         """
         WITH asked AS MATERIALIZED (
             SELECT n, conversation_id, secret, application_id, user_id, seq, action, data, meta, replaces_meta, emoji
@@ -27,7 +27,7 @@ extension SendSegment {
                 conversation_id, secret, application_id, user_id, seq, action, data, meta, replaces_meta, emoji, n
             )
         ), found AS MATERIALIZED (
-            SELECT asked.n, asked.conversation_id, asked.user_id, asked.seq, asked.action, asked.data, asked.meta,
+            SELECT asked.n, asked.conversation_id, asked.application_id, asked.user_id, asked.seq, asked.action, asked.data, asked.meta,
                    asked.replaces_meta, asked.emoji, heads.last_change,
                    CASE
                        WHEN messages.seq IS NULL THEN 'missing'
@@ -62,7 +62,7 @@ extension SendSegment {
                 AND members.user_id = asked.user_id AND members.application_id = asked.application_id
             LEFT JOIN messages ON messages.conversation_id = asked.conversation_id AND messages.seq = asked.seq
         ), changing AS MATERIALIZED (
-            SELECT n, conversation_id, user_id, seq, action, data, meta, replaces_meta, emoji,
+            SELECT n, conversation_id, application_id, user_id, seq, action, data, meta, replaces_meta, emoji,
                    last_change + row_number() OVER (PARTITION BY conversation_id ORDER BY n) AS change,
                    date_trunc('milliseconds', clock_timestamp()) AS now
             FROM found WHERE verdict = 'done'
@@ -97,10 +97,19 @@ extension SendSegment {
         ), told AS (
             INSERT INTO outbox (kind, conversation_id, from_seq, to_seq, written_at)
             SELECT 'message.deleted', conversation_id, seq, seq, now FROM changing WHERE action = 'delete'
+        ), recalled AS (
+            \(recalling: Self.recalled, for: subscribers)
         )
         SELECT n, verdict FROM found
         """
     }
+
+    private static let recalled = """
+        (
+            SELECT application_id, conversation_id, seq, action = 'delete' AS is_deleted
+            FROM changing WHERE action IN ('edit', 'delete')
+        ) AS taken_back_text
+        """
 
     /// Takes apart a row of `amend`.
     static func amendment(_ row: PostgresRow) throws -> (place: Int, LaneOutcome) {

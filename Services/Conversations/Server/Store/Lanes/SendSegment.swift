@@ -1,6 +1,7 @@
 import ConversationsAPI
 import Foundation
 import Postgres
+import PushAPI
 import Wire
 
 /// The statements that write a batch of messages, marks and amendments: one round trip, one transaction.
@@ -18,8 +19,14 @@ struct SendSegment: Sendable {
     ]
 
     private let lane: PostgresLane
+    private let recalledBy: [String]
 
-    init(database: PostgresPool, statementTimeout: Duration) {
+    /// - Parameters:
+    ///   - database: the record.
+    ///   - statementTimeout: how long a statement may run.
+    ///   - recalledBy: the subscribers of ``NotificationRecalled``, which learn of deleted and edited messages.
+    init(database: PostgresPool, statementTimeout: Duration, recalledBy: [String] = []) {
+        self.recalledBy = recalledBy
         lane = database.lane(statementTimeout: statementTimeout, settings: Self.settings)
     }
 
@@ -40,7 +47,8 @@ struct SendSegment: Sendable {
             parts.append(Part(Self.insert(messages.map(\.write)), messages.map(\.index), Self.message))
         }
         if !amendments.isEmpty {
-            parts.append(Part(Self.amend(amendments.map(\.write)), amendments.map(\.index), Self.amendment))
+            let statement = Self.amend(amendments.map(\.write), recalledBy: recalledBy)
+            parts.append(Part(statement, amendments.map(\.index), Self.amendment))
         }
         if !marks.isEmpty { parts.append(Part(Self.mark(marks.map(\.write)), marks.map(\.index), Self.mark)) }
 
@@ -110,5 +118,28 @@ struct SendSegment: Sendable {
                 ReadMark(seq: try row.decode(at: 1), unreadCount: try row.decode(at: 3), change: try row.decode(at: 2))
             )
         )
+    }
+}
+
+extension PostgresQuery.StringInterpolation {
+    /// A statement that writes ``NotificationRecalled`` about each row of `source`, which has `application_id`,
+    /// `conversation_id`, `seq` and `is_deleted`; a `seq` of NULL is the whole conversation.
+    mutating func appendInterpolation(recalling source: String, for subscribers: [String]) {
+        appendLiteral(
+            """
+            INSERT INTO event_outbox (event_id, subscriber, type, key, content, written_at, due_at)
+            SELECT gen_random_uuid(), subscribers.name, '\(NotificationRecalled.type)',
+                   'notification:' || application_id || ':' || named.id,
+                   json_build_object(
+                       'applicationId', application_id, 'notificationId', named.id, 'isDeleted', is_deleted
+                   )::text,
+                   clock_timestamp(), clock_timestamp()
+            FROM \(source)
+            CROSS JOIN LATERAL (SELECT concat_ws(':', 'message', conversation_id, seq) AS id) AS named
+            CROSS JOIN unnest(
+            """
+        )
+        appendInterpolation(subscribers)
+        appendLiteral(") AS subscribers (name)")
     }
 }

@@ -10,17 +10,23 @@ struct WriteLanes: Sendable {
     /// - Parameters:
     ///   - database: what is written to.
     ///   - configuration: how many lanes there are, and their limits.
+    ///   - recalledBy: the subscribers of ``NotificationRecalled``.
     ///   - logger: told of batches that are run again.
     ///   - written: told what was written, once it is; must be quick.
     init(
         database: PostgresPool,
         configuration: ConversationsConfiguration,
+        recalledBy: [String] = [],
         logger: Logger,
         written: @escaping @Sendable ([LaneRecord]) -> Void = { _ in }
     ) {
         lanes = (0..<configuration.lanes).map { _ in
             WriteLane(
-                segment: SendSegment(database: database, statementTimeout: configuration.laneTimeout),
+                segment: SendSegment(
+                    database: database,
+                    statementTimeout: configuration.laneTimeout,
+                    recalledBy: recalledBy
+                ),
                 capacity: configuration.laneQueue,
                 maximumBytes: configuration.laneQueueBytes,
                 patience: configuration.sendDeadline,

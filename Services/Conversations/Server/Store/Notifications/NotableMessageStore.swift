@@ -29,7 +29,7 @@ struct NotableMessageStore: Sendable {
             """
             SELECT asked.conversation_id, conversations.application_id, conversations.secret, conversations.type,
                    conversations.label, conversations.member_count,
-                   messages.seq, messages.sender_id, messages.push,
+                   messages.seq, messages.change, messages.sender_id, messages.push,
                    CASE WHEN messages.encoding = 'utf8' AND lower(left(messages.mime, 5)) = 'text/'
                         THEN left(messages.data, \(Self.characters)::int4) END AS text,
                    \(unsafe: MessageRow.senderMeta(of: "messages.sender_number")) AS sender_meta
@@ -152,6 +152,8 @@ struct NotableConversation: Sendable {
 /// A message that may be worth a notification.
 struct NotableMessage: Sendable {
     let seq: Int64
+    /// The last change of the message when it was read.
+    let change: Int64
     let sender: String
     /// Compact JSON: what the sender says about himself.
     let senderMeta: String?
@@ -162,6 +164,7 @@ struct NotableMessage: Sendable {
 
     fileprivate init(_ row: PostgresRow) throws {
         seq = try row.int64("seq")
+        change = try row.int64("change")
         sender = try row.string("sender_id")
         senderMeta = try row.optionalString("sender_meta")
         text = try row.optionalString("text")

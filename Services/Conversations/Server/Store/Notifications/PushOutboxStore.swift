@@ -15,8 +15,13 @@ struct PushOutboxStore: Sendable {
     private static let longest = 1_000_000
 
     private let lane: PostgresLane
+    private let recalledBy: [String]
 
-    init(database: PostgresPool) {
+    /// - Parameters:
+    ///   - database: the record.
+    ///   - recalledBy: the subscribers of ``NotificationRecalled``.
+    init(database: PostgresPool, recalledBy: [String] = []) {
+        self.recalledBy = recalledBy
         lane = database.lane(statementTimeout: .seconds(5), settings: SendSegment.settings)
     }
 
@@ -98,11 +103,46 @@ struct PushOutboxStore: Sendable {
         ])[0].count
     }
 
-    /// These were handed on.
-    func delete(_ claimed: [ClaimedConversation]) async throws {
-        _ = try await lane.segment([
-            "DELETE FROM outbox WHERE outbox_id = ANY (\(claimed.flatMap(\.rows)))"
-        ])
+    /// These were handed on; `told` has the conversations and messages as they were read.
+    ///
+    /// Messages that were deleted or edited while that happened are recalled once more, since push may have received the
+    /// recall first. A conversation that is gone is recalled as a whole.
+    func delete(_ claimed: [ClaimedConversation], told: [Conversation.ID: NotableConversation] = [:]) async throws {
+        let recall = recalledBy.isEmpty ? [] : [recall(claimed, told)]
+        _ = try await lane.segment(
+            recall + ["DELETE FROM outbox WHERE outbox_id = ANY (\(claimed.flatMap(\.rows)))"]
+        )
+    }
+
+    private func recall(
+        _ claimed: [ClaimedConversation],
+        _ told: [Conversation.ID: NotableConversation]
+    ) -> PostgresQuery {
+        """
+        WITH told AS MATERIALIZED (
+            SELECT conversation_id, from_seq, to_seq, application_id, change
+            FROM unnest(
+                \(claimed.map(\.id.rawValue)), \(claimed.map(\.seqs.lowerBound)), \(claimed.map(\.seqs.upperBound)),
+                \(claimed.map { told[$0.id]?.application }),
+                \(claimed.map { told[$0.id]?.messages.map(\.change).max() ?? .max })
+            ) AS told (conversation_id, from_seq, to_seq, application_id, change)
+        ), changed AS MATERIALIZED (
+            SELECT conversations.application_id, told.conversation_id, messages.seq,
+                   messages.deleted_at IS NOT NULL AS is_deleted
+            FROM told
+            JOIN conversations ON conversations.conversation_id = told.conversation_id
+            JOIN messages ON messages.conversation_id = told.conversation_id
+                AND messages.seq >= told.from_seq AND messages.seq <= told.to_seq
+            WHERE messages.deleted_at IS NOT NULL OR messages.edited_at IS NOT NULL AND messages.change > told.change
+            UNION ALL
+            SELECT told.application_id, told.conversation_id, NULL, true
+            FROM told
+            WHERE told.application_id IS NOT NULL AND NOT EXISTS (
+                SELECT FROM conversations WHERE conversations.conversation_id = told.conversation_id
+            )
+        )
+        \(recalling: "changed", for: recalledBy)
+        """
     }
 
     /// Lets others have them, or this claimant again, after so many seconds.

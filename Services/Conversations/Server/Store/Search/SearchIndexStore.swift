@@ -1,30 +1,105 @@
 import ConversationsAPI
 import Foundation
 import Postgres
+import ServiceHost
 import Wire
 
-/// Keeps the index of what is searched: all within a transaction that holds the conversations' marks.
+/// A message that changed since its conversation was indexed.
+struct ChangedMessage: Sendable {
+    let conversation: Conversation.ID
+    let seq: Int64
+    let change: Int64
+    let createdAt: Date
+    /// Bytes of its text; nil for what is not searched.
+    let size: Int?
+}
+
+/// A conversation that has changed since it was indexed.
+struct ChangedConversation: Sendable {
+    let id: Conversation.ID
+    /// The change up to which it is indexed.
+    let indexedChange: Int64
+    let lastChange: Int64
+    /// In the order of their changes.
+    var messages: [ChangedMessage] = []
+}
+
+/// The search index: what is to be indexed, the words of messages, and how far each conversation is indexed.
 struct SearchIndexStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// A message that changed since its conversation was indexed.
-    struct Changed: Sendable {
-        let conversation: Conversation.ID
-        let seq: Int64
-        let change: Int64
-        let createdAt: Date
-        /// Nil for what is not searched.
-        let text: String?
-    }
-
-    /// What is written now need not be on disk at once: lost in a crash, it is made anew, for its mark is lost with it.
+    /// A crash may lose these writes: the mark is lost with them, so they are made again.
     func relax() async throws {
         try await db.run("SET LOCAL synchronous_commit TO off")
     }
 
-    /// Those of the conversations that are there and that nobody else is indexing, with the change indexed last.
-    func claim(_ conversations: [Conversation.ID]) async throws -> [(conversation: Conversation.ID, change: Int64)] {
-        let ids = conversations.map(\.rawValue)
+    /// Returns those of the conversations that exist, each with at most `limit` changed messages, without their texts.
+    func pending(_ conversations: [Conversation.ID], limit: Int) async throws -> [ChangedConversation] {
+        let rows = try await db.execute(
+            """
+            SELECT heads.conversation_id, heads.last_change, coalesce(search_marks.indexed_change, 0) AS indexed_change,
+                   found.seq, found.change, found.created_at, found.size
+            FROM heads
+            LEFT JOIN search_marks ON search_marks.conversation_id = heads.conversation_id
+            LEFT JOIN LATERAL (
+                SELECT messages.seq, messages.change, messages.created_at,
+                       CASE WHEN \(unsafe: SearchStore<Executor>.isText) THEN octet_length(messages.data) END AS size
+                FROM messages
+                WHERE messages.conversation_id = heads.conversation_id
+                    AND messages.change > coalesce(search_marks.indexed_change, 0)
+                ORDER BY messages.change LIMIT \(limit)
+            ) AS found ON true
+            WHERE heads.conversation_id = ANY (\(conversations.map(\.rawValue)))
+            ORDER BY heads.conversation_id, found.change
+            """
+        )
+        var pending: [ChangedConversation] = []
+        for row in rows {
+            let conversation: Conversation.ID = try row.decode("conversation_id")
+            if pending.last?.id != conversation {
+                pending.append(
+                    ChangedConversation(
+                        id: conversation,
+                        indexedChange: try row.int64("indexed_change"),
+                        lastChange: try row.int64("last_change")
+                    )
+                )
+            }
+            guard let seq: Int64 = try row.decodeIfPresent("seq") else { continue }
+            pending[pending.count - 1].messages.append(
+                ChangedMessage(
+                    conversation: conversation,
+                    seq: seq,
+                    change: try row.int64("change"),
+                    createdAt: try row.date("created_at"),
+                    size: try row.optionalInt("size")
+                )
+            )
+        }
+        return pending
+    }
+
+    /// Returns the text of each message as it is now; nil for what is not searched.
+    func texts(of messages: [ChangedMessage]) async throws -> [String?] {
+        let rows = try await db.all(
+            """
+            SELECT asked.n, messages.data
+            FROM unnest(\(messages.map(\.conversation.rawValue)), \(messages.map(\.seq)))
+                WITH ORDINALITY AS asked (conversation_id, seq, n)
+            JOIN messages ON messages.conversation_id = asked.conversation_id AND messages.seq = asked.seq
+            WHERE \(unsafe: SearchStore<Executor>.isText)
+            """,
+            as: { (place: try $0.int("n"), text: try $0.string("data")) }
+        )
+        var texts = [String?](repeating: nil, count: messages.count)
+        for (place, text) in rows where texts.indices.contains(place - 1) { texts[place - 1] = text }
+        return texts
+    }
+
+    /// Locks the marks of those conversations that exist, that no other instance is indexing, and whose index has not
+    /// moved since `pending` was read.
+    func claim(_ pending: [ChangedConversation]) async throws -> Set<Conversation.ID> {
+        let (ids, changes) = (pending.map(\.id.rawValue), pending.map(\.indexedChange))
         try await db.run(
             """
             INSERT INTO search_marks (conversation_id, indexed_change)
@@ -33,58 +108,23 @@ struct SearchIndexStore<Executor: PostgresExecutor> {
             ON CONFLICT DO NOTHING
             """
         )
-        return try await db.all(
-            """
-            SELECT conversation_id, indexed_change FROM search_marks WHERE conversation_id = ANY (\(ids))
-            ORDER BY conversation_id FOR UPDATE SKIP LOCKED
-            """,
-            as: { (try $0.decode("conversation_id"), try $0.int64("indexed_change")) }
-        )
-    }
-
-    /// What changed since, in the order it did, at most so many of each conversation; and the change up to which this
-    /// is all there is.
-    func changed(
-        since marks: [(conversation: Conversation.ID, change: Int64)],
-        limit: Int
-    ) async throws -> (messages: [Changed], upTo: [Conversation.ID: Int64]) {
-        let rows = try await db.execute(
-            """
-            SELECT heads.conversation_id, heads.last_change, found.seq, found.change, found.created_at, found.text
-            FROM unnest(\(marks.map(\.conversation.rawValue)), \(marks.map(\.change))) AS marks (conversation_id, change)
-            JOIN heads ON heads.conversation_id = marks.conversation_id
-            LEFT JOIN LATERAL (
-                SELECT messages.seq, messages.change, messages.created_at,
-                       CASE WHEN \(unsafe: SearchStore<Executor>.isText) THEN messages.data END AS text
-                FROM messages
-                WHERE messages.conversation_id = marks.conversation_id AND messages.change > marks.change
-                ORDER BY messages.change LIMIT \(limit)
-            ) AS found ON true
-            ORDER BY heads.conversation_id, found.change
-            """
-        )
-        var (messages, upTo, counts): ([Changed], [Conversation.ID: Int64], [Conversation.ID: Int]) = ([], [:], [:])
-        for row in rows {
-            let conversation: Conversation.ID = try row.decode("conversation_id")
-            upTo[conversation] = try row.int64("last_change")
-            guard let seq: Int64 = try row.decodeIfPresent("seq") else { continue }
-            let message = Changed(
-                conversation: conversation,
-                seq: seq,
-                change: try row.int64("change"),
-                createdAt: try row.date("created_at"),
-                text: try row.optionalString("text")
+        return Set(
+            try await db.all(
+                """
+                SELECT search_marks.conversation_id
+                FROM search_marks
+                JOIN unnest(\(ids), \(changes)) AS pending (conversation_id, indexed_change)
+                    ON pending.conversation_id = search_marks.conversation_id
+                        AND pending.indexed_change = search_marks.indexed_change
+                ORDER BY search_marks.conversation_id FOR UPDATE OF search_marks SKIP LOCKED
+                """,
+                as: { try $0.decode("conversation_id", as: Conversation.ID.self) }
             )
-            messages.append(message)
-            counts[conversation, default: 0] += 1
-            // There may be more than these.
-            if counts[conversation] == limit { upTo[conversation] = message.change }
-        }
-        return (messages, upTo)
+        )
     }
 
     /// Writes the words of messages, each headed; those without any are not there.
-    func write(_ messages: [(message: Changed, words: String)]) async throws {
+    func write(_ messages: [(message: ChangedMessage, words: String)]) async throws {
         let (spoken, silent) = (messages.filter { !$0.words.isEmpty }, messages.filter { $0.words.isEmpty })
         if !silent.isEmpty {
             try await db.run(
@@ -125,6 +165,7 @@ struct SearchIndexStore<Executor: PostgresExecutor> {
     }
 
     func mark(_ changes: [Conversation.ID: Int64]) async throws {
+        guard !changes.isEmpty else { return }
         let changes = Array(changes)
         try await db.run(
             """
@@ -153,5 +194,98 @@ struct SearchIndexStore<Executor: PostgresExecutor> {
             as: { (id: try $0.decode("conversation_id", as: Conversation.ID.self), isStale: try $0.bool("is_stale")) }
         )
         return (rows.filter(\.isStale).map(\.id), rows.count == limit ? rows.last?.id : nil)
+    }
+}
+
+extension SetAsideKind {
+    /// A message that could not be indexed for search.
+    static let searchedMessage = SetAsideKind(
+        "searched_message",
+        table: "search_failures",
+        key: ["conversation_id": "bigint", "seq": "bigint"],
+        due: "retry_at",
+        clock: .database,
+        maximumAttempts: 10
+    )
+}
+
+extension ChangedMessage {
+    /// What the operator sees of a message that could not be indexed.
+    func failed(_ error: any Error) -> FailedRow {
+        let detail = (error as? PostgresError)?.description ?? "\(type(of: error))"
+        return FailedRow(["\(conversation.rawValue)", "\(seq)"], .failing, detail: detail)
+    }
+}
+
+/// The table `search_failures`: messages that could not be indexed, and when each is tried again.
+extension SearchIndexStore {
+    /// Takes the next message of a conversation out of the index, and moves the mark behind it.
+    func postpone(nextOf conversation: Conversation.ID) async throws -> ChangedMessage? {
+        guard let next = try await pending([conversation], limit: 1).first, let message = next.messages.first,
+            try await claim([next]).contains(conversation)
+        else { return nil }
+        try await db.run(
+            "DELETE FROM search_entries WHERE conversation_id = \(conversation) AND seq = \(message.seq)"
+        )
+        try await db.run(
+            """
+            INSERT INTO search_failures (conversation_id, seq, change, retry_at)
+            VALUES (\(conversation), \(message.seq), \(message.change), clock_timestamp() + interval '2 seconds')
+            ON CONFLICT (conversation_id, seq) DO UPDATE SET change = EXCLUDED.change, retry_at = EXCLUDED.retry_at
+            """
+        )
+        try await mark([conversation: message.change])
+        return message
+    }
+
+    /// Messages to be tried again; a message that was changed since is indexed with its conversation, and forgotten here.
+    func dueFailures(limit: Int) async throws -> [ChangedMessage] {
+        let rows = try await db.all(
+            """
+            SELECT failures.conversation_id, failures.seq, failures.change, messages.created_at,
+                   CASE WHEN \(unsafe: SearchStore<Executor>.isText) THEN octet_length(messages.data) END AS size
+            FROM search_failures AS failures
+            LEFT JOIN messages ON messages.conversation_id = failures.conversation_id
+                AND messages.seq = failures.seq AND messages.change = failures.change
+            WHERE failures.retry_at <= clock_timestamp()
+            ORDER BY failures.retry_at LIMIT \(limit)
+            """
+        ) { row in
+            ChangedMessage(
+                conversation: try row.decode("conversation_id"),
+                seq: try row.int64("seq"),
+                change: try row.int64("change"),
+                createdAt: try row.optionalDate("created_at") ?? .distantPast,
+                size: try row.optionalInt("size")
+            )
+        }
+        for gone in rows where gone.size == nil { try await forget(gone) }
+        return rows.filter { $0.size != nil }
+    }
+
+    /// Indexes a message behind its conversation's mark, unless it has changed meanwhile.
+    func retry(_ message: ChangedMessage, _ written: [(message: ChangedMessage, words: String)]) async throws {
+        try await relax()
+        let isSame = try await db.first(
+            """
+            SELECT messages.change = \(message.change) AS is_same
+            FROM search_marks
+            JOIN messages ON messages.conversation_id = search_marks.conversation_id AND messages.seq = \(message.seq)
+            WHERE search_marks.conversation_id = \(message.conversation)
+            FOR UPDATE OF search_marks
+            """,
+            as: { try $0.bool("is_same") }
+        )
+        if isSame == true { try await write(written) }
+        try await forget(message)
+    }
+
+    private func forget(_ message: ChangedMessage) async throws {
+        try await db.run(
+            """
+            DELETE FROM search_failures
+            WHERE conversation_id = \(message.conversation) AND seq = \(message.seq) AND change = \(message.change)
+            """
+        )
     }
 }

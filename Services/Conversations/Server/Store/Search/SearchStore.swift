@@ -9,7 +9,7 @@ struct SearchStore<Executor: PostgresExecutor> {
 
     /// What is searched as it stands, at most: so many messages, the newest, and so many bytes of them.
     private static var maximumUnindexed: Int { 2_000 }
-    private static var maximumUnindexedBytes: Int { 4_194_304 }
+    private static var maximumUnindexedBytes: Int { 1_048_576 }
 
     /// The user's conversations that have changed since they were indexed, with the change up to which they were.
     func unindexed(of user: User.ID) async throws -> [(conversation: Conversation.ID, change: Int64)] {

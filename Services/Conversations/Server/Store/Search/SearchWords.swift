@@ -4,19 +4,30 @@ import Foundation
 ///
 /// Where a script puts no spaces between its words (Han, kana, Thai …), every two neighbours are a word, and the last of
 /// a run is one by itself; so whatever is looked for begins one of them. An emoji is a word.
+///
+/// Time and memory are linear in the text, and bounded: only the first ``maximumScalars`` of the folded text and the
+/// first ``maximumWords`` different words count. Some scalars fold to 18 others, and 65 kB have room for 21,800 of them.
 enum SearchWords {
     /// In scalars; what is longer is cut, here and in what is looked for.
     private static let longest = 64
+    /// Scalars of the folded text that are read.
+    static let maximumScalars = 20_000
+    /// Different words of one text.
+    static let maximumWords = 10_000
+    /// Combining marks in a row; further ones are left out, since sorting them takes the square of their number.
+    private static let maximumMarks = 30
 
     static func words(in text: String) -> Set<String> {
         var words: Set<String> = []
         for run in runs(in: text) {
+            guard words.count < maximumWords else { break }
             guard run.isUnspaced else {
                 words.insert(run.word)
                 continue
             }
             let scalars = Array(run.word.unicodeScalars)
             for index in scalars.indices {
+                guard words.count < maximumWords else { break }
                 words.insert(String(String.UnicodeScalarView(scalars[index..<min(index + 2, scalars.count)])))
             }
         }
@@ -117,18 +128,42 @@ enum SearchWords {
         }
     }
 
+    /// The text without case, accents and width: at most ``maximumScalars`` scalars.
     private static func folded(_ text: String) -> String {
-        if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
+        let start = text.unicodeScalars.prefix(maximumScalars)
+        if start.allSatisfy(\.isASCII) { return String(start).lowercased() }
         var folded = String.UnicodeScalarView()
-        for scalar in text.decomposedStringWithCompatibilityMapping.unicodeScalars {
-            // Accents, and what is not seen.
-            if (0x300...0x36F).contains(scalar.value) || (0xFE00...0xFE0F).contains(scalar.value) { continue }
-            if scalar.value == 0xAD || scalar.value == 0x200C { continue }
-            // Upper-cased first, since that brings together what lower-casing leaves apart: ß and ss, ς and σ.
-            for upper in scalar.properties.uppercaseMapping.unicodeScalars {
-                folded.append(contentsOf: upper.properties.lowercaseMapping.unicodeScalars)
+        // Each scalar is folded once: the mappings of Unicode's tables cost far more than a look-up here.
+        var known: [Unicode.Scalar: [Unicode.Scalar]] = [:]
+        var (count, marks) = (0, 0)
+        reading: for scalar in start {
+            if known[scalar] == nil { known[scalar] = Self.folded(scalar) }
+            for part in known[scalar] ?? [] {
+                guard count < maximumScalars else { break reading }
+                if !part.isASCII, part.properties.canonicalCombiningClass != .notReordered {
+                    marks += 1
+                    if marks > maximumMarks { continue }
+                } else {
+                    marks = 0
+                }
+                folded.append(part)
+                count += 1
             }
         }
         return String(folded).precomposedStringWithCanonicalMapping
+    }
+
+    /// What one scalar becomes; nothing for an accent and for what is not seen.
+    private static func folded(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
+        if scalar.isASCII { return Array(scalar.properties.lowercaseMapping.unicodeScalars) }
+        return String(scalar).decomposedStringWithCompatibilityMapping.unicodeScalars.flatMap { part in
+            switch part.value {
+            case 0x300...0x36F, 0xFE00...0xFE0F, 0xAD, 0x200C: [Unicode.Scalar]()
+            default:
+                // Upper-cased first, since that brings together what lower-casing leaves apart: ß and ss, ς and σ.
+                part.properties.uppercaseMapping.unicodeScalars
+                    .flatMap { $0.properties.lowercaseMapping.unicodeScalars }
+            }
+        }
     }
 }

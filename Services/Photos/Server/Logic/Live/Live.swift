@@ -48,6 +48,7 @@ struct Live: Sendable {
                 push: push,
                 links: links,
                 pause: settings.newsPause,
+                events: resources.events,
                 setAside: resources.setAside,
                 logger: logger
             )

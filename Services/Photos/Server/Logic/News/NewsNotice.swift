@@ -9,10 +9,16 @@ struct NewsNotice: Sendable {
     let facts: NewsFacts
     let links: MediaLinks
 
+    /// The id of a round's notification; without a round, what the ids of all rounds begin with.
+    static func id(_ kind: PhotoNews.Kind, of post: PostKey, round: Int64?) -> String {
+        "photos:\(kind.rawValue):\(post.postID)" + (round.map { ":\($0)" } ?? "")
+    }
+
     /// Nil for a kind that another release writes and this one does not know.
     var request: NotificationRequest? {
         guard let kind = PhotoNews.Kind(rawValue: facts.round.kind) else { return nil }
-        let post = PostKey(author: facts.round.recipient, number: facts.round.number).postID
+        let key = PostKey(author: facts.round.recipient, number: facts.round.number)
+        let post = key.postID
         let about = kind == .follow ? "follow" : "\(kind.rawValue):\(post)"
         var data: [String: JSONValue] = [
             "type": .string(kind.rawValue), "userId": .string(facts.users.first ?? ""),
@@ -21,7 +27,7 @@ struct NewsNotice: Sendable {
         if kind != .follow { data["postId"] = .string(post) }
         let (title, body) = words(kind)
         return NotificationRequest(
-            id: "photos:\(kind.rawValue):\(post):\(facts.round.round)",
+            id: Self.id(kind, of: key, round: facts.round.round),
             applicationId: facts.recipient.application,
             kind: kind.notification,
             recipients: [NotificationRequest.Recipient(userId: facts.recipient.user)],

@@ -21,6 +21,8 @@ struct NewsRelay: Sendable {
     private let links: MediaLinks
     /// From one round of a group to the next, in seconds.
     private let pause: Double
+    private let database: PostgresPool
+    private let events: EventOutbox
     private let setAside: SetAside
     private let logger: Logger
     private let claimant = Base64URL.random(bytes: 9)
@@ -35,9 +37,12 @@ struct NewsRelay: Sendable {
         push: PushClient,
         links: MediaLinks,
         pause: Double,
+        events: EventOutbox = .none,
         setAside: SetAside,
         logger: Logger
     ) {
+        self.database = database
+        self.events = events
         outbox = NewsOutbox(database: database)
         self.push = push
         self.links = links
@@ -65,9 +70,11 @@ struct NewsRelay: Sendable {
     private func handOver(_ claimed: [NewsRound]) async throws -> HandOvers.Outcome {
         do {
             let (facts, unreadable) = try await outbox.facts(of: claimed)
+            let notices = facts.map { NewsNotice(facts: $0, links: links) }
             let failed =
-                try await tell(facts.map { NewsNotice(facts: $0, links: links) })
+                try await tell(notices)
                 .map { FailedRow($0.key, .failing, detail: "refused by push") } + unreadable
+            try await recallChanged(notices)
             let keys = Set(failed.map(\.key))
             let (told, settled) = (Set(facts.map(\.round)), claimed.filter { !keys.contains($0.key) })
             if !settled.isEmpty {
@@ -98,6 +105,27 @@ struct NewsRelay: Sendable {
             }
             return .done
         }
+    }
+
+    /// Recalls comments that were deleted or edited while they were told: push may have received their recall first.
+    private func recallChanged(_ notices: [NewsNotice]) async throws {
+        let told = notices.filter { $0.facts.round.kind == PhotoNews.Kind.comment.rawValue && $0.facts.count == 1 }
+        guard !told.isEmpty, !events.subscribers(of: NotificationRecalled.self).isEmpty else { return }
+        let facts = try await outbox.facts(of: told.map(\.facts.round))
+        let texts = Dictionary(facts.map { ($0.round, $0.comment) }) { first, _ in first }
+        let changed = told.filter { texts[$0.facts.round] != $0.facts.comment }
+        try await events.write(
+            changed.compactMap { notice in
+                notice.request.map { request in
+                    NotificationRecalled(
+                        applicationId: request.applicationId,
+                        notificationId: request.id,
+                        isDeleted: texts[notice.facts.round] == nil
+                    )
+                }
+            },
+            in: database
+        )
     }
 
     /// Answers the rounds that push could not take, though it is there.

@@ -10,6 +10,7 @@ struct Posts: Sendable {
     let people: People
     let links: MediaLinks
     let mask: TextMask
+    var recall = NewsRecall()
 
     func create(_ draft: PostDraft, by user: User.ID) async throws -> Post {
         let checked = try CheckedPost(draft, mask)
@@ -90,6 +91,7 @@ struct Posts: Sendable {
         try await requireAuthor(person, of: key)
         return try await database.transaction { db in
             guard try await PostDeletion(db: db, links: links).delete(key) else { throw Self.notFound }
+            try await recall.post(key, of: user.application, in: db)
             return Removal()
         }
     }

@@ -9,6 +9,7 @@ struct Comments: Sendable {
     let people: People
     let links: MediaLinks
     let mask: TextMask
+    var recall = NewsRecall()
     let cursors: CursorSigner
 
     func add(_ draft: CommentDraft, to post: PostKey, by user: User.ID) async throws -> Comment {
@@ -50,6 +51,7 @@ struct Comments: Sendable {
             }
             if !text.isExactly(standing.text) {
                 try await store.set(text: text, of: key)
+                try await recall.comment(key, isDeleted: false, of: key.post.author, in: db)
                 try await PhotoChange.note(.changed, post: key.post, in: db)
             }
             guard let comment = try await store.comment(key) else { throw Self.notFound }
@@ -67,6 +69,7 @@ struct Comments: Sendable {
                 throw APIError(.forbidden, "writer_or_author_only", message)
             }
             try await CommentStore(db: db, links: links).delete(key)
+            try await recall.comment(key, isDeleted: true, of: key.post.author, in: db)
             try await PhotoChange.note(.changed, post: key.post, in: db)
             return Removal()
         }

@@ -15,6 +15,7 @@ struct ResumableUploads: TusStore {
             throw TusError.invalid(header: "Upload-Metadata", "may have 4,096 bytes")
         }
         let owner = try await uploads.people.person(for: user).id
+        try await uploads.requireRoom(for: creation.length, of: owner, on: uploads.database)
         let id = BlobKey.random().description
         let expires = try await UploadStore(db: uploads.database).begin(
             id,
@@ -103,6 +104,7 @@ struct ResumableUploads: TusStore {
             guard try await BlobNoteStore(db: db).keep(key, of: owner, size: size, mediaType: nil) else {
                 throw APIError.unavailable("the store of files")
             }
+            try await uploads.requireRoom(for: 0, of: owner, on: db)
             return true
         }
         guard !isKept else { return }

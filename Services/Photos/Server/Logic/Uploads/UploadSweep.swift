@@ -11,7 +11,7 @@ struct UploadSweep: Sendable {
 
     /// Ends uploads that nothing has taken in time.
     func expire() async throws {
-        while try await UploadStore(db: database).expire(limit: Self.batch) == Self.batch {}
+        while try await UploadStore(db: database).expire(limit: Self.batch) > 0 {}
     }
 
     /// Deletes what is due.

@@ -37,6 +37,7 @@ struct Uploads: Sendable {
         guard try await UploadStore(db: database.reads).unused(of: owner) < limits.unused else {
             throw Self.tooMany(limits.unused)
         }
+        try await requireRoom(for: 1, of: owner, on: database)
         let id = BlobKey.random().description
         return upload(id, try await keep(as: id, of: owner, receive), of: owner)
     }
@@ -74,6 +75,12 @@ struct Uploads: Sendable {
             _ = try await UploadStore(db: database).remove(row.id, of: owner)
             throw error
         }
+    }
+
+    /// - Throws: 507 where a person would have more than the quota. In a transaction that counted bytes this is exact: the
+    ///   person's counter is locked.
+    func requireRoom(for bytes: Int64, of owner: Person.ID, on db: some PostgresExecutor) async throws {
+        try limits.quota.require(await BlobNoteStore(db: db).storedBytes(of: owner), room: bytes)
     }
 
     static func tooMany(_ limit: Int) -> APIError {
@@ -168,7 +175,10 @@ struct Uploads: Sendable {
                         mediaType: stored.small.mediaType
                     )
                 else { throw APIError.unavailable("the store of files") }
-                return try await finish(id, of: owner, with: new, in: db)
+                let finished = try await finish(id, of: owner, with: new, in: db)
+                // After the pieces of the upload, which it takes the place of, no longer count.
+                try await requireRoom(for: 0, of: owner, on: db)
+                return finished
             }
             guard let kept else { throw APIError.unavailable("the upload") }
             if kept.full != full.description { await withdraw([full, thumbnail], of: owner) }
@@ -222,6 +232,7 @@ struct UploadLimits: Sendable {
     var bytes: Int64
     /// Uploads of one person that nothing has.
     var unused: Int
+    var quota = StorageQuota(bytes: 0)
     /// Pieces of an upload.
     var pieces = 1_000
 }

@@ -50,6 +50,25 @@ struct NewsStore<Executor: PostgresExecutor> {
         )
     }
 
+    /// The round in which a comment is told; nil where that is not known any more.
+    func round(of comment: CommentKey) async throws -> Int64? {
+        try await db.first(
+            """
+            SELECT round FROM news
+            WHERE recipient_id = \(comment.post.author) AND kind = \(PhotoNews.Kind.comment.rawValue)
+                AND number = \(comment.post.number) AND comment_id = \(comment.number)
+            """,
+            as: { try $0.int64("round") }
+        )
+    }
+
+    func application(of person: Person.ID) async throws -> String? {
+        try await db.first(
+            "SELECT application_id FROM people WHERE person_id = \(person)",
+            as: { try $0.string("application_id") }
+        )
+    }
+
     /// Forgets who has liked and commented, some of it, where nothing waits to be told; returns how many.
     func delete(writtenBefore moment: Date, limit: Int) async throws -> Int {
         try await db.run(

@@ -30,6 +30,14 @@ struct BlobNoteStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
+    /// Bytes of the blobs that are kept for a person.
+    func storedBytes(of owner: Person.ID) async throws -> Int64 {
+        try await db.first(
+            "SELECT bytes FROM stored_bytes WHERE owner_id = \(owner)",
+            as: { try $0.int64("bytes") }
+        ) ?? 0
+    }
+
     /// Makes those due at once that nothing has; answers with them, and with those that are not noted any more.
     func withdraw(_ keys: [BlobKey], of owner: Person.ID) async throws -> [BlobKey] {
         let names = keys.map(\.description)

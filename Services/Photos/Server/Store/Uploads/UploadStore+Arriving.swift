@@ -121,13 +121,18 @@ extension UploadStore {
         ) == 1
     }
 
-    /// Ends some whose time has come; answers with how many.
+    /// Ends some of one person whose time has come; answers with how many.
+    ///
+    /// Of one person alone: the bytes of two would be counted in any order, and two transactions could wait for each other.
     func expire(limit: Int) async throws -> Int {
         try await db.run(
             """
             DELETE FROM uploads
             WHERE (owner_id, upload_id) IN (
-                SELECT owner_id, upload_id FROM uploads WHERE expires_at <= clock_timestamp()
+                SELECT owner_id, upload_id FROM uploads
+                WHERE expires_at <= clock_timestamp() AND owner_id = (
+                    SELECT owner_id FROM uploads WHERE expires_at <= clock_timestamp() ORDER BY expires_at LIMIT 1
+                )
                 ORDER BY expires_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
             )
             """

@@ -109,6 +109,30 @@ struct NotificationStore<Executor: PostgresExecutor> {
         )
     }
 
+    /// Removes the text of notifications, and does not send those that are still waiting and have nothing left to say.
+    func recall(_ recalled: NotificationRecalled, at now: Date) async throws {
+        let (id, isDeleted) = (recalled.notificationId, recalled.isDeleted)
+        try await db.run(
+            """
+            WITH recalled AS (
+                UPDATE notifications
+                SET body = NULL, image_url = NULL,
+                    title = CASE WHEN \(isDeleted) THEN NULL ELSE title END,
+                    data = CASE WHEN \(isDeleted) THEN NULL ELSE data END,
+                    mentions = CASE WHEN \(isDeleted) THEN NULL ELSE mentions END,
+                    cancelled_at = CASE WHEN \(isDeleted) OR title IS NULL
+                        THEN coalesce(cancelled_at, \(now)) ELSE cancelled_at END
+                -- Of ids in the order of their bytes, a semicolon follows a colon.
+                WHERE application_id = \(recalled.applicationId)
+                    AND (id = \(id) OR id > \(id + ":") AND id < \(id + ";"))
+                RETURNING notification_key, cancelled_at IS NOT NULL AS is_cancelled
+            )
+            DELETE FROM fanouts USING recalled
+            WHERE fanouts.notification_key = recalled.notification_key AND recalled.is_cancelled
+            """
+        )
+    }
+
     /// Adds to the counts of notifications.
     func count(_ counts: [(key: Int64, Decided.Counts)]) async throws {
         let counts = counts.filter { $0.1 != Decided.Counts() }.sorted { $0.key < $1.key }

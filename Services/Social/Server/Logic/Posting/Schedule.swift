@@ -9,8 +9,8 @@ import Wire
 struct Schedule: Sendable {
     /// How many one person may have waiting.
     private static let maximum = 100
-    /// How many bytes their files may have.
-    private static let maximumBytes = 268_435_456
+    /// How many bytes their files may have, where the quota is not smaller.
+    private static let maximumBytes: Int64 = 268_435_456
     /// How far ahead, in seconds: a year.
     private static let horizon: TimeInterval = 31_622_400
     /// How long one instance has for a post, in seconds, and for how long it is tried.
@@ -23,6 +23,7 @@ struct Schedule: Sendable {
     let posting: Posting
     let cursors: CursorSigner
     let setAside: SetAside
+    let quota: StorageQuota
     let logger: Logger
     let now: @Sendable () -> Date
 
@@ -32,14 +33,6 @@ struct Schedule: Sendable {
         }
         // Said now rather than then, as far as it can be known; accounts that came along with the request are gone then.
         _ = try await posting.somewhere(draft, content, for: Asker(user: asker.user))
-        let waiting = try await PostStore(db: database).waiting(of: asker.user)
-        guard waiting.posts < Self.maximum else {
-            throw APIError(.unprocessable, "too_many_scheduled", "at most \(Self.maximum) posts may wait")
-        }
-        guard waiting.bytes + content.bytes <= Self.maximumBytes else {
-            let maximum = Self.maximumBytes >> 20
-            throw APIError(.unprocessable, "too_many_scheduled", "files of posts that wait have at most \(maximum) MB")
-        }
         let record = PostRecord(
             id: UUID(),
             user: asker.user,
@@ -48,7 +41,14 @@ struct Schedule: Sendable {
             dueAt: at,
             isScheduled: true
         )
+        let quota = StorageQuota(bytes: min(Self.maximumBytes, quota.maximum))
         return try await database.transaction { db in
+            // The user's other posts are counted one after the other, so that two at once are not more than allowed.
+            let waiting = try await PostStore(db: db).lockWaiting(of: asker.user)
+            guard waiting.posts < Self.maximum else {
+                throw APIError(.unprocessable, "too_many_scheduled", "at most \(Self.maximum) posts may wait")
+            }
+            if content.bytes > 0 { try quota.require(Int64(waiting.bytes), room: Int64(content.bytes)) }
             _ = try await PostStore(db: db).insert(record, expiry: .distantPast)
             try await MediaStore(db: db).insert(content, of: record.id)
             return try await IdempotentRequest.keep(Self.described(record, []), in: db)

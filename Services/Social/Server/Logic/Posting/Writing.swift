@@ -26,6 +26,7 @@ struct Writing: Sendable {
         asking: Asking,
         identities: Identities,
         photos: ServiceClient,
+        quota: StorageQuota,
         _ resources: ServiceResources
     ) {
         let (database, logger, now) = (resources.database, resources.logger, resources.now)
@@ -42,6 +43,7 @@ struct Writing: Sendable {
             posting: posting,
             cursors: resources.cursors,
             setAside: resources.setAside,
+            quota: quota,
             logger: logger,
             now: now
         )
