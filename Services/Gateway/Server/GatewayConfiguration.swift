@@ -30,7 +30,10 @@ package struct GatewayConfiguration: Sendable {
     /// Client connections at once; one more is answered 503.
     package var connectionLimit = 10_000
     /// Of these, the connections of one address (IPv6: of a /64), but of trusted proxies; 0 is no limit.
-    package var addressConnectionLimit = 256
+    package var addressConnectionLimit = 1_000
+    /// Addresses whose connections count towards no address: in a deployment those of this machine, where a proxy or a
+    /// tunnel may bring the connections of many clients.
+    package var uncountedAddresses = AddressRanges.none
     /// Requests under way at once to one instance, half of which may be held polls and event streams.
     package var upstreamConnectionLimit = 4_096
     /// Bytes of a request's body.
@@ -90,7 +93,7 @@ package struct GatewayConfiguration: Sendable {
     /// - `TRUSTED_PROXIES` (none): addresses and ranges of proxies in front, separated by commas.
     /// - `COMPRESSION` (1): whether answers are compressed where that is safe.
     /// - `EVENT_LOOPS` (0, one a core): threads that carry connections.
-    /// - `CONNECTION_LIMIT` (10000), `CONNECTION_LIMIT_ADDRESS` (256, 0 is no limit): client connections in all and of one
+    /// - `CONNECTION_LIMIT` (10000), `CONNECTION_LIMIT_ADDRESS` (1000, 0 is no limit): client connections in all and of one
     ///   address. `UPSTREAM_CONNECTION_LIMIT` (4096): requests at one instance.
     /// - `BODY_LIMIT` (25165824), `HEADER_LIMIT` (65536), `HEADER_COUNT_LIMIT` (200), `TARGET_LIMIT` (16384): sizes.
     /// - `HEADER_TIMEOUT` (10), `BODY_TIMEOUT` (30), `SEND_TIMEOUT` (60), `IDLE_TIMEOUT` (75), `CONNECT_TIMEOUT` (2),
@@ -125,6 +128,7 @@ package struct GatewayConfiguration: Sendable {
         }
         compresses = try reader.flag("COMPRESSION", default: true)
         connectionLimit = try reader.number("CONNECTION_LIMIT", default: connectionLimit, in: 1...10_000_000)
+        uncountedAddresses = .loopback
         addressConnectionLimit = try reader.number(
             "CONNECTION_LIMIT_ADDRESS",
             default: addressConnectionLimit,

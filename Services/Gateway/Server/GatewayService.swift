@@ -205,11 +205,16 @@ extension EdgeLoop {
         }
     }
 
-    /// The address that a connection counts for; nil where it is a trusted proxy's, which brings many clients.
+    /// The address that a connection counts for; nil for a proxy's, which brings many clients.
     private func connectionKey(of channel: any Channel) -> UInt64? {
         guard let address = channel.remoteAddress?.ipAddress else { return nil }
-        let trusted = edge.configuration.trustedProxies
-        if !trusted.isEmpty, let ip = IPAddress(address), trusted.contains(ip) { return nil }
+        let configuration = edge.configuration
+        if let ip = IPAddress(address),
+            configuration.trustedProxies.contains(ip)
+                || configuration.uncountedAddresses.contains(ip)
+        {
+            return nil
+        }
         return ClientKey.address(address)
     }
 

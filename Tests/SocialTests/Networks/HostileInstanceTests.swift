@@ -90,7 +90,7 @@ import Testing
                         }
                     }
                     try await eventually("under way") { hostile.sent > Self.megabyte }
-                    try await Self.with(good) { mastodon, ann in
+                    try await Self.with(good) { mastodon, ann async throws in
                         #expect(try await Self.count(mastodon.events(as: ann)) >= 2_000)
                     }
                     tasks.cancelAll()

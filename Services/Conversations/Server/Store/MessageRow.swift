@@ -95,7 +95,8 @@ struct MessageRow {
             editedAt: editedAt,
             deletedAt: deletedAt,
             // Unreadable reactions are left out, so that their message is still delivered.
-            reactions: reactions.flatMap { try? WireJSON.decoder().decode([String: [String]].self, from: $0.utf8) } ?? [:],
+            reactions: reactions.flatMap { try? WireJSON.decoder().decode([String: [String]].self, from: $0.utf8) }
+                ?? [:],
             replyTo: replyTo.map { Message.ID(conversation, seq: $0) }
         )
     }

@@ -111,9 +111,13 @@ struct NewsRelay: Sendable {
     private func recallChanged(_ notices: [NewsNotice]) async throws {
         let told = notices.filter { $0.facts.round.kind == PhotoNews.Kind.comment.rawValue && $0.facts.count == 1 }
         guard !told.isEmpty, !events.subscribers(of: NotificationRecalled.self).isEmpty else { return }
-        let facts = try await outbox.facts(of: told.map(\.facts.round))
+        let (facts, unreadable) = try await outbox.facts(of: told.map(\.facts.round))
         let texts = Dictionary(facts.map { ($0.round, $0.comment) }) { first, _ in first }
-        let changed = told.filter { texts[$0.facts.round] != $0.facts.comment }
+        let unknown = Set(unreadable.map(\.key))
+        let changed = told.filter { notice in
+            let round = notice.facts.round
+            return texts[round] != notice.facts.comment && !unknown.contains(round.key)
+        }
         try await events.write(
             changed.compactMap { notice in
                 notice.request.map { request in
