@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import ServiceClient
 import ServiceHost
 import Synchronization
 import Testing
