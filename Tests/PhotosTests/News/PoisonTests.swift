@@ -1,3 +1,5 @@
+import PhotosAPI
+import Postgres
 import ServiceHost
 import Testing
 import TestSupport
