@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import ServiceHost
 import Testing
 import TestSupport

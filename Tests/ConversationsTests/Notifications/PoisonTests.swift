@@ -1,6 +1,7 @@
 import ConversationsAPI
 import Foundation
 import Postgres
+import PushAPI
 import ServiceHost
 import Testing
 import TestSupport
@@ -19,7 +20,7 @@ import Wire
             let reversed: PostgresQuery =
                 """
                 INSERT INTO outbox (conversation_id, from_seq, to_seq, written_at)
-                VALUES (\(scene.token.id.rawValue), 9, 2, now())
+                SELECT conversation_id, 9, 2, now() FROM conversations
                 """
             await #expect(throws: PostgresError.self) { try await pool.run(reversed) }
             try await pool.run("ALTER TABLE outbox DROP CONSTRAINT outbox_seqs_ordered")

@@ -94,6 +94,7 @@ struct DeliveryStore<Executor: PostgresExecutor> {
             WHERE (post_id, network) IN (
                 SELECT post_id, network FROM deliveries
                 WHERE state IN ('sent', 'unknown') AND changed_at + make_interval(secs => \(pause) * power(2, looks)) < \(now)
+                    AND \(isDue: .delivery, at: now)
                 ORDER BY changed_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
             )
             RETURNING \(unsafe: columns)
@@ -111,7 +112,8 @@ extension SetAsideKind {
         "delivery",
         table: "deliveries",
         key: ["post_id": "uuid", "network": "text"],
-        due: "changed_at",
+        // The attempt was no look, and the next one is due when the row's retry is.
+        postponing: "changed_at = '-infinity', looks = looks - 1",
         pending: "t.state IN ('sent', 'unknown')",
         dropping: .set("state = 'done', changed_at = now()")
     )
