@@ -44,8 +44,8 @@ import Wire
             let pool = scene.service.database.pool
             let said = try await scene.bob.say("hello", in: scene.token)
             let store = PushOutboxStore(database: pool, recalledBy: ["push"])
-            let claimed = try await store.claim(by: "one", limit: 9, seconds: 60)
-            let told = try await NotableMessageStore(database: pool).messages(of: claimed)
+            let claimed = try await store.claim(by: "one", limit: 9, seconds: 60).values
+            let told = try await NotableMessageStore(database: pool).messages(of: claimed).found
             try await scene.bob.conversations.delete(said.id, in: scene.token)
             // As if push had received the first recall before the message.
             try await pool.run("DELETE FROM event_outbox")
@@ -66,8 +66,8 @@ import Wire
             try await scene.bob.conversations.edit(said.id, in: scene.token, to: .init(data: "better"))
             try await pool.run("DELETE FROM event_outbox")
             let store = PushOutboxStore(database: pool, recalledBy: ["push"])
-            let claimed = try await store.claim(by: "one", limit: 9, seconds: 60)
-            let told = try await NotableMessageStore(database: pool).messages(of: claimed)
+            let claimed = try await store.claim(by: "one", limit: 9, seconds: 60).values
+            let told = try await NotableMessageStore(database: pool).messages(of: claimed).found
 
             try await store.delete(claimed, told: told)
 

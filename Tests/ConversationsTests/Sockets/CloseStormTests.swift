@@ -18,11 +18,12 @@ import Wire
         // Every round needs the places that the killed clients of the round before had.
         let settings = ["SOCKETS_MAX_USER": "\(Self.sockets)", "PING_INTERVAL": "60", "PING_TIMEOUT": "60"]
         try await withSockets(settings: settings) { scene in
-            var tokens = [scene.scene.token]
-            for label in ["Runs", "Swims"] {
-                let draft = ConversationDraft(label: label, members: ["bob"])
-                tokens.append(try await scene.ann.conversations.create(draft).token)
-            }
+            let runs = ConversationDraft(label: "Runs", members: ["bob"])
+            let swims = ConversationDraft(label: "Swims", members: ["bob"])
+            let tokens = [
+                scene.scene.token, try await scene.ann.conversations.create(runs).token,
+                try await scene.ann.conversations.create(swims).token,
+            ]
             let listener = try await scene.socket(of: scene.bob)
             for round in 0..<Self.rounds {
                 let clients = try await open(transport, revision, scene)
