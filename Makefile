@@ -9,7 +9,9 @@ BUILT = .build/$(CONFIGURATION)
 FLAGS_release := -Xswiftc -enforce-exclusivity=unchecked
 # An index store is of use to editors alone, and takes 45 % of the compiler's time in a debug build.
 FLAGS_debug := --disable-index-store
-TEST = $(BUILT)/roost with-postgres -- swift test -c $(CONFIGURATION) $(FLAGS_$(CONFIGURATION)) --skip-build
+# The program of the tests itself: `swift test` would plan the package again for each phase, and look for XCTest classes.
+export NO_COLOR = 1
+TEST = $(BUILT)/roost with-postgres -- $(BUILT)/RoostPackageTests.xctest --testing-library swift-testing
 # Of hundreds of tests at once each would wait for all the others, and what holds limits in time would measure that.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
 
@@ -48,7 +50,7 @@ soak: build ; SOAK=1 $(TEST) --parallel --filter '^SuiteTests\.'
 
 # Holds what reads networks to what their real servers once answered, as the tests of their clients on PyPI recorded it.
 recorded: build
-	RECORDED=$$(scripts/recorded-answers) swift test -c $(CONFIGURATION) $(FLAGS_$(CONFIGURATION)) --skip-build --filter '^SocialTests\.Recorded'
+	RECORDED=$$(scripts/recorded-answers) $(BUILT)/RoostPackageTests.xctest --testing-library swift-testing --filter '^SocialTests\.Recorded'
 
 # Holds what reads tokens and keys to Wycheproof's vectors: WYCHEPROOF is a clone of github.com/C2SP/wycheproof.
 vectors: build

@@ -67,6 +67,7 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
         // Their own initializers read them as another format has them.
         if type == Date.self, let date = try date() as? Value { return date }
         if type == URL.self, let url = try url() as? Value { return url }
+        if type == Data.self, let data = try data() as? Value { return data }
         return try type.init(from: self)
     }
 
@@ -91,6 +92,11 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
             throw corrupted("not an RFC 3339 time")
         }
         return date
+    }
+
+    private func data() throws -> Data {
+        guard let data = Data(base64Encoded: try decode(String.self)) else { throw corrupted("not base64") }
+        return data
     }
 
     private func url() throws -> URL {

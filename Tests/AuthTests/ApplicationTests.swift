@@ -156,10 +156,10 @@ import Wire
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<Applications.maximumKeys + 2 {
                     group.addTask {
-                        // The threads that make them take few at a time, which is a 503 to try again after.
+                        // The threads that generate keys take few at a time: then the client retries after 429 or 503.
                         while true {
                             let status = try await acme.asAdmin(.post, path).status
-                            if status != 503 { return status }
+                            if status != 503, status != 429 { return status }
                         }
                     }
                 }

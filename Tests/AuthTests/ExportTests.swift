@@ -29,7 +29,7 @@ import Wire
                     "photos/profile.json",
                 ]
             )
-            let account = try JSONDecoder().decode(
+            let account = try WireJSON.decoder().decode(
                 [String: JSONValue].self,
                 from: try #require(files["account/account.json"])
             )

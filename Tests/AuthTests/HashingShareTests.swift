@@ -102,12 +102,13 @@ import Wire
         // The same /64.
         let more = try await #require(add(["a8"], from: "2001:db8::2", to: queue).first?.value)
         #expect(more.kind == .rateLimited && more.retryAfter == 1)
-        let victim = try await add(["b0"], from: "2001:db8:0:1::1", to: queue)
+        // Its place in the full queue is the newest job's of the other client.
+        let victim = queue.job("b0", from: "2001:db8:0:1::1")
         let displaced = try await #require(flood.last?.value)
         #expect(displaced.kind == .rateLimited && displaced.retryAfter == 1)
         queue.release()
         try await busy.value
-        for job in flood.dropLast() + victim { #expect(try await job.value == nil) }
+        for job in flood.dropLast() + [victim] { #expect(try await job.value == nil) }
         #expect(queue.ran.prefix(2) == ["a0", "b0"])
     }
 

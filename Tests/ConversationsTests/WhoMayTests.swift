@@ -95,6 +95,10 @@ import Wire
 
                 #expect(answer.status == route.answer(to: role), "\(role) \(answer.text)")
                 if answer.status != 200 { #expect(try await scene.footprint(of: conversation) == before) }
+                // A user who is blocked cannot be added to the next conversation.
+                if route.method == .put, route.path == "/blocks/target" {
+                    _ = try await scene.ask(as: role, .delete, route.path, nil)
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 import Foundation
 import SocialAPI
 import Testing
+import Wire
 
 @testable import roost
 
@@ -16,7 +17,7 @@ import Testing
         """
 
     @Test func pushIsGivenThoseThatTheOperatorHasNoKeyOf() throws {
-        let sandbox = try JSONDecoder().decode(SandboxCredentials.self, from: Data(Self.text.utf8))
+        let sandbox = try WireJSON.decoder().decode(SandboxCredentials.self, from: Data(Self.text.utf8))
         let given = ["PORT": "8085", "APNS_KEY": "mine", "APNS_TOPIC": "mine", "ALLOWED_PRIVATE_HOSTS": "10.0.0.7:1"]
 
         let none = try sandbox.added(to: ["PORT": "8085", "APNS_TOPIC": "of nobody"])
@@ -32,7 +33,7 @@ import Testing
     }
 
     @Test func authSendsItsMailThereWhereTheOperatorHasNoServer() throws {
-        let sandbox = try JSONDecoder().decode(SandboxCredentials.self, from: Data(Self.text.utf8))
+        let sandbox = try WireJSON.decoder().decode(SandboxCredentials.self, from: Data(Self.text.utf8))
 
         let none = sandbox.addedForMail(to: ["PORT": "8081", "SMTP_URL": ""])
         let some = sandbox.addedForMail(to: ["SMTP_URL": "smtps://mail.example.org"])

@@ -91,7 +91,6 @@ import Wire
                 (["code": "c"], "codeVerifier"), (["code": "c", "codeVerifier": "short"], "codeVerifier"),
                 (["code": "c", "codeVerifier": .string(IdentityScene.verifier)], "redirectUri"),
                 (["idToken": .integer(1)], "idToken"), (["idToken": "a b", "nonce": "n"], "idToken"),
-                (["idToken": .string(String(repeating: "a", count: 16_385)), "nonce": "n"], "idToken"),
                 (["accessToken": "a", "deviceId": ""], "deviceId"), (["accessToken": "a", "fullName": ""], "fullName"),
             ]
             for (fields, field) in wrong {
