@@ -183,8 +183,8 @@ extension EdgeLoop {
         counters.connections.increment()
         channel.closeFuture.whenComplete { _ in connections.remove(key) }
         if open.total > limits.connectionLimit {
-            makeRoom(.now())
-            open.total = connections.count
+            // NIO counts a connection that is being closed until the loop's next turn.
+            open.total = connections.count - makeRoom(.now())
         }
         let beyondAddress = limits.addressConnectionLimit > 0 ? open.ofAddress - limits.addressConnectionLimit : 0
         let beyondTotal = open.total - limits.connectionLimit

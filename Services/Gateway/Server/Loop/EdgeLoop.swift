@@ -115,10 +115,10 @@ final class EdgeLoop: @unchecked Sendable {
     /// The addresses with the most connections lose theirs first, and of one address the connections that are idle for
     /// the longest. So many are closed at once that looking at all of them costs a newcomer next to nothing; where too
     /// few are idle for that, it is looked at a few times a second.
-    func makeRoom(_ now: NIODeadline) {
+    @discardableResult func makeRoom(_ now: NIODeadline) -> Int {
         let connections = edge.connections
         let (open, limit) = (connections.count, edge.configuration.connectionLimit)
-        guard open > limit - limit / 20, now >= roomAgain else { return }
+        guard open > limit - limit / 20, now >= roomAgain else { return 0 }
         let counts = connections.byAddress()
         let idle = watched.compactMap { one -> (one: any Watched, since: NIODeadline, count: Int)? in
             guard let since = one.idleSince else { return nil }
@@ -128,7 +128,9 @@ final class EdgeLoop: @unchecked Sendable {
         let share = max(1, (open - limit + limit / 10) / max(1, edge.loopCount))
         if idle.count < share { roomAgain = now + .milliseconds(100) }
         for victim in idle.prefix(share) { victim.one.cutOff() }
-        connections.evicted(min(share, idle.count))
+        let closed = min(share, idle.count)
+        connections.evicted(closed)
+        return closed
     }
 
     // MARK: Stopping
