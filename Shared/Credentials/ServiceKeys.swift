@@ -1,5 +1,5 @@
 import Crypto
-package import Foundation
+import Foundation
 import Wire
 
 /// The Ed25519 keys (RFC 8032) by which the processes of a deployment recognise each other.

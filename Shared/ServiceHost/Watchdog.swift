@@ -1,7 +1,7 @@
 import Foundation
 import Locks
 package import NIOCore
-package import ServiceLifecycle
+import ServiceLifecycle
 import Synchronization
 import Wire
 
