@@ -42,9 +42,9 @@ enum Sabotage {
 
     /// Where the C library begins in a process.
     private static func libraryBase(_ process: String) -> Int? {
-        // Silence: a process without a map has ended.
-        let map = try? String(contentsOfFile: "/proc/\(process)/maps", encoding: .utf8)
-        let line = map?.split(separator: "\n").first { line in
+        // Read to its end: the size of such a file is said to be 0, and `String(contentsOfFile:)` stops after 4 kB.
+        let map = FileHandle(forReadingAtPath: "/proc/\(process)/maps")?.readDataToEndOfFile()
+        let line = map.map { String(decoding: $0, as: UTF8.self) }?.split(separator: "\n").first { line in
             let fields = line.split(separator: " ")
             return fields.count > 5 && fields[2] == "00000000" && fields[5].hasSuffix("/libc.so.6")
         }
