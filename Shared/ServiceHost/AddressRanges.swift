@@ -69,6 +69,16 @@ package struct AddressRanges: Sendable {
         }
     }
 
+    /// The client behind a request whose peer may be a gateway with one of these addresses.
+    ///
+    /// A gateway names the client last in `X-Forwarded-For`; what a client wrote before counts for nothing. A peer
+    /// without an address is on this machine, and counts as the gateway.
+    package func client(of peer: IPAddress?, forwardedFor fields: [String]) -> IPAddress? {
+        if let peer, !contains(peer) { return peer }
+        let named = fields.last?.split(separator: ",").last.flatMap { IPAddress($0.drop { $0 == " " }) }
+        return named ?? peer
+    }
+
     private static func range(_ text: String) -> Range? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(first), parts.count <= 2 else { return nil }

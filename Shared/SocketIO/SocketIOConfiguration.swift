@@ -38,6 +38,10 @@ public struct SocketIOConfiguration: Sendable {
     public var sessionTag: @Sendable (HTTPRequestHead) -> String
     /// Whether a session may be opened by this request, asked on the event loop; otherwise the answer is 403.
     public var allowRequest: @Sendable (HTTPRequestHead, SocketAddress?) -> Bool
+    /// What a connection counts by until ``EngineConnection/admit()``, such as the client's address; nil: by nothing.
+    ///
+    /// Called on the event loop, once for each connection.
+    public var newcomerKey: @Sendable (HTTPRequestHead, SocketAddress?) -> String?
     /// How long the head of the opening request is kept for ``SocketHandshake``.
     public var handshakeRetention: HandshakeRetention
 
@@ -64,6 +68,7 @@ public struct SocketIOConfiguration: Sendable {
         limits = SocketIOLimits()
         sessionTag = { _ in "" }
         allowRequest = { _, _ in true }
+        newcomerKey = { _, _ in nil }
         handshakeRetention = .untilConnected
     }
 }
@@ -96,6 +101,9 @@ public enum HandshakeRetention: Hashable, Sendable {
 public struct SocketIOLimits: Hashable, Sendable {
     /// How many connections there may be; more are answered 503.
     public var connections = 100_000
+    /// How many connections with the same ``SocketIOConfiguration/newcomerKey`` may wait to be admitted; more are
+    /// answered 429.
+    public var newcomersOfKey = 256
     /// How many bytes may wait for a client to read them; one that has more waiting is cut off.
     public var bufferedBytes = 1 << 20
     /// How many bytes the messages of more than 64 kB of all clients may take together, from their first byte until
@@ -111,6 +119,8 @@ public struct SocketIOLimits: Hashable, Sendable {
     public var packets = 5_000
     /// How many namespaces one connection may be in.
     public var namespaces = 16
+    /// How many times one connection may be refused a namespace before it is closed.
+    public var refusals = 16
     /// How many calls of ``Socket/perform(_:)`` may wait; when more do, nothing is read from the client.
     public var queuedCalls = 32
     /// How many acknowledgements of the client may be awaited at once.

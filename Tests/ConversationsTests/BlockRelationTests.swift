@@ -1,5 +1,6 @@
 import ConversationsAPI
 import HTTPTypes
+import PushAPI
 import TestSupport
 import Testing
 import Wire
@@ -8,6 +9,10 @@ import Wire
 @Suite("Blocks between two users") struct BlockRelationTests {
     enum Relation: CaseIterable {
         case none, blockedByAdder, blockedByAdded
+    }
+
+    enum Action: CaseIterable {
+        case message, reply, reaction, readMark, typing
     }
 
     enum Way: CaseIterable {
@@ -78,14 +83,38 @@ import Wire
         }
     }
 
-    @Test("In a group that both joined, a block stops no message, reply or reaction", arguments: Relation.allCases)
-    func shared(_ relation: Relation) async throws {
-        try await withConversation { scene in
+    /// Ann acts in each case.
+    ///
+    /// In a direct conversation from before the block she is refused if Bob blocked her, but may
+    /// read; in a group that both joined, a block stops none of these.
+    @Test("A block applies in a direct conversation, not in a group", arguments: Relation.allCases, Action.allCases)
+    func acting(_ relation: Relation, _ action: Action) async throws {
+        try await withSockets { scene in
+            let group = scene.scene.conversation
+            let direct = try await scene.ann.openDirect(with: "bob")
+            let inGroup = try await scene.bob.say("hello", in: group.token)
+            let inDirect = try await scene.bob.say("hello", in: direct.token)
+            let socket = try await scene.socket(of: scene.ann)
+            try await scene.scene.set(relation)
+
+            let isRefused = relation == .blockedByAdded && action != .readMark
+            let status = try await scene.status(of: action, about: inDirect, in: direct, socket)
+            #expect(isRefused ? status == 403 : status == 200, "\(status)")
+            let inGroupStatus = try await scene.status(of: action, about: inGroup, in: group, socket)
+            #expect(inGroupStatus == 200)
+        }
+    }
+
+    @Test("In a group no mention notifies a user across a block", arguments: Relation.allCases)
+    func mention(_ relation: Relation) async throws {
+        let push = PushStandIn()
+        let draft = ConversationDraft(label: "Walks", members: ["bob", "cat"])
+        try await withConversation(push: push, draft) { scene in
             try await scene.set(relation)
-            let said = try await scene.bob.say("hello", in: scene.token)
-            _ = try await scene.ann.conversations.send(MessageDraft(data: "yes", replyTo: said.id), to: scene.token)
-            try await scene.ann.conversations.react("👍", to: said.id, in: scene.token)
-            #expect(try await scene.bob.conversations.messages(scene.token).count >= 2)
+            try await scene.ann.say("@bob, look", in: scene.token)
+            try await push.has(1)
+            let notified = try #require(push.taken.first).recipients.map(\.userId)
+            #expect(notified == (relation == .none ? ["bob", "cat"] : ["cat"]))
         }
     }
 
@@ -115,6 +144,28 @@ import Wire
             #expect(try await socket.ask("chats/create", #"{"members":["bob"]}"#).code == 403)
             let added = try await socket.ask("chats/addMember", #"{"chatId":\#(scene.chat),"userId":"bob"}"#)
             #expect(added.code == 403)
+        }
+    }
+}
+
+extension SocketScene {
+    /// The status, or the socket's code, with which Ann's action is answered.
+    fileprivate func status(
+        of action: BlockRelationTests.Action,
+        about message: Message,
+        in conversation: Conversation,
+        _ socket: SocketClient
+    ) async throws -> Int {
+        let path = "/conversations/\(conversation.token)/messages"
+        switch action {
+        case .message: return try await ann.ask(.post, path, #"{"data": "x"}"#).status
+        case .reply: return try await ann.ask(.post, path, #"{"data": "x", "replyTo": \#(message.id)}"#).status
+        case .reaction: return try await ann.ask(.put, "\(path)/\(message.id)/reactions/%F0%9F%91%8D").status
+        case .readMark:
+            return try await socket.ask("messages/markAsRead", #"{"messageId":\#(message.id)}"#).code ?? 0
+        case .typing:
+            let typing = try await socket.ask("chats/typing", #"{"chatId":\#(conversation.id.rawValue)}"#)
+            return typing.code ?? 0
         }
     }
 }

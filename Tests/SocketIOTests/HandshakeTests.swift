@@ -158,6 +158,48 @@ import Testing
         }
     }
 
+    @Test("Connections of one client that are not admitted are limited, over polling and over WebSocket")
+    func newcomers() async throws {
+        try await withServer { settings in
+            settings.limits.newcomersOfKey = 2
+            settings.newcomerKey = { head, _ in head.headers.first(name: "x-address") }
+        } namespaces: { server in
+            server.namespace("/").on("enter") { socket, event in
+                socket.connection.admit()
+                event.acknowledgement?()
+            }
+        } _: { scene in
+            let path = "/socket.io/?EIO=4&transport=polling"
+            func open(_ fields: [String: String]) async throws -> Int {
+                try await scene.connect().request("GET", path, fields).status
+            }
+            let (ann, bob) = (["X-Address": "a"], ["X-Address": "b"])
+            let first = try await scene.webSocket(ann)
+            #expect(try await open(ann) == 200)
+            #expect(try await open(ann) == 429)
+            let refused = await #expect(throws: WebSocket.Refused.self) { _ = try await scene.webSocket(ann) }
+            #expect(refused?.answer.status == 429)
+            #expect(try await open(bob) == 200)
+            for _ in 0..<3 { #expect(try await open([:]) == 200) }
+
+            // An admitted connection counts no more, and its end changes no count.
+            try await first.send("40")
+            _ = try await first.text()
+            _ = try await first.text()
+            try await first.send(#"420["enter"]"#)
+            #expect(try await first.text().hasPrefix("430"))
+            let last = try await scene.webSocket(ann)
+            #expect(try await open(ann) == 429)
+            try await first.send("1")
+            _ = try await first.closeCode()
+            #expect(try await open(ann) == 429)
+            // A closed connection that was not admitted gives its place back.
+            try await last.send("1")
+            _ = try await last.closeCode()
+            #expect(try await open(ann) == 200)
+        }
+    }
+
     @Test func whoDoesNotFinishARequestIsCutOff() async throws {
         try await withServer { settings in
             settings.limits.requestTimeout = .milliseconds(500)

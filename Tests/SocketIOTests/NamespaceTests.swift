@@ -142,6 +142,20 @@ import Testing
         }
     }
 
+    @Test("A client that is refused again and again is disconnected")
+    func refusals() async throws {
+        try await withServer { settings in
+            settings.limits.refusals = 3
+        } _: { scene in
+            let socket = try await scene.joined()
+            for _ in 0..<3 {
+                try await socket.send("40/nope")
+                #expect(try await socket.text().hasPrefix("44/nope,"))
+            }
+            #expect(try await socket.closeCode() == nil)
+        }
+    }
+
     @Test func oneConnectionMayNotBeInTooManyNamespaces() async throws {
         try await withServer { settings in
             settings.limits.namespaces = 1

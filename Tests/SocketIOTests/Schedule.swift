@@ -110,7 +110,7 @@ extension Schedule {
             request: request,
             remoteAddress: nil
         )
-        guard server.core.add(connection) else { return problems.append("the server is full") }
+        guard server.core.add(connection) == nil else { return problems.append("the server is full") }
         let member = Member(connection)
         members.append(member)
         loop.enter {

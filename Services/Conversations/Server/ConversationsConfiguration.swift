@@ -34,6 +34,8 @@ struct ConversationsConfiguration: Sendable {
     var natsURL: String?
     /// `CORS_ORIGINS` (`*`): origins whose pages may connect by Socket.IO, as the gateway's.
     var corsOrigins = ["*"]
+    /// `GATEWAY_ADDRESSES` (`127.0.0.0/8,::1`): the peers whose `X-Forwarded-For` names the client.
+    var gatewayAddresses = AddressRanges.loopback
     /// `AUTHENTICATE_TIMEOUT` (15): how long a socket may be open before its user has signed in.
     var authenticateTimeout = Duration.seconds(15)
     /// `PING_INTERVAL` (25) and `PING_TIMEOUT` (20): the heartbeat of sockets, and how late its answer may be.
@@ -84,6 +86,12 @@ extension ConversationsConfiguration {
     private mutating func readSockets(_ configuration: ConfigReader) throws {
         corsOrigins = configuration.text("CORS_ORIGINS", default: "*")
             .split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+        if let text = configuration.text("GATEWAY_ADDRESSES") {
+            guard let ranges = AddressRanges(text) else {
+                throw SettingError("GATEWAY_ADDRESSES", "must be addresses or ranges like 10.0.0.0/8, comma-separated")
+            }
+            gatewayAddresses = ranges
+        }
         authenticateTimeout = .seconds(try configuration.number("AUTHENTICATE_TIMEOUT", default: 15, in: 1...3_600))
         pingInterval = .seconds(try configuration.number("PING_INTERVAL", default: 25, in: 1...60))
         pingTimeout = .seconds(try configuration.number("PING_TIMEOUT", default: 20, in: 1...60))

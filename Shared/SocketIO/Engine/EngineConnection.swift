@@ -29,6 +29,8 @@ public final class EngineConnection: @unchecked Sendable {
 
     // On the loop alone.
     var stage: Stage
+    /// What it counts by until it is admitted.
+    var newcomerKey: String?
     var head: HTTPRequestHead?
     var polling: PollingTransport?
     var webSocket: WebSocketHandler?
@@ -61,6 +63,7 @@ public final class EngineConnection: @unchecked Sendable {
         self.handler = handler
         payloadLimit = Atomic(core.configuration.maxPayload)
         head = request.head
+        newcomerKey = core.configuration.newcomerKey(request.head, remoteAddress)
         stage = request.isWebSocket ? .streaming : .polling
         if !request.isWebSocket { polling = PollingTransport(acceptsBinary: !request.wantsBase64) }
     }
@@ -73,6 +76,11 @@ public final class EngineConnection: @unchecked Sendable {
     /// How many bytes a message of the client may have from now on.
     public func setMaxPayload(_ bytes: Int) {
         payloadLimit.store(bytes, ordering: .relaxed)
+    }
+
+    /// Ends its counting by ``SocketIOConfiguration/newcomerKey``, as after a sign-in.
+    public func admit() {
+        loop.perform { self.core.admit(self) }
     }
 
     /// Sends a message; not for a connection of a ``SocketIOServer``.

@@ -4,9 +4,15 @@ import NIOHTTP1
 
 /// What all connections of a server share.
 final class EngineCore: Sendable {
+    private struct Connections {
+        var all: [String: EngineConnection] = [:]
+        /// The numbers of connections that are not admitted yet, by their keys.
+        var newcomers: [String: Int] = [:]
+    }
+
     let configuration: SocketIOConfiguration
     let payloads: PayloadLedger
-    private let connections = Lock<[String: EngineConnection]>([:])
+    private let connections = Lock(Connections())
     private let loops = Lock<[EngineLoop]>([])
     private let closing = Flag()
 
@@ -36,28 +42,45 @@ final class EngineCore: Sendable {
 
     // MARK: Connections
 
-    var connectionCount: Int { connections.withLock { $0.count } }
+    var connectionCount: Int { connections.withLock { $0.all.count } }
 
     func connection(_ id: String) -> EngineConnection? {
-        connections.withLock { $0[id] }
+        connections.withLock { $0.all[id] }
     }
 
-    /// False if there are as many as there may be.
-    func add(_ connection: EngineConnection) -> Bool {
+    /// Adds a connection; returns the status of the refusal where a limit is reached.
+    func add(_ connection: EngineConnection) -> HTTPResponseStatus? {
+        let limits = configuration.limits
+        return connections.withLock { connections -> HTTPResponseStatus? in
+            guard connections.all.count < limits.connections, !closing.isRaised else { return .serviceUnavailable }
+            if let key = connection.newcomerKey {
+                let count = connections.newcomers[key] ?? 0
+                guard count < limits.newcomersOfKey else { return .tooManyRequests }
+                connections.newcomers[key] = count + 1
+            }
+            connections.all[connection.id] = connection
+            return nil
+        }
+    }
+
+    /// On the connection's loop, any number of times.
+    func admit(_ connection: EngineConnection) {
+        guard let key = connection.newcomerKey else { return }
+        connection.newcomerKey = nil
         connections.withLock { connections in
-            guard connections.count < configuration.limits.connections, !closing.isRaised else { return false }
-            connections[connection.id] = connection
-            return true
+            let count = connections.newcomers[key] ?? 0
+            connections.newcomers[key] = count > 1 ? count - 1 : nil
         }
     }
 
     func remove(_ connection: EngineConnection) {
-        _ = connections.withLock { $0.removeValue(forKey: connection.id) }
+        admit(connection)
+        _ = connections.withLock { $0.all.removeValue(forKey: connection.id) }
     }
 
     func close() async {
         _ = closing.raise()
-        let all = connections.withLock { Array($0.values) }
+        let all = connections.withLock { Array($0.all.values) }
         for connection in all { connection.close(.serverShuttingDown) }
         // Done once each loop has come to it; one that has ended has nothing left to close.
         for loop in loops.withLock({ $0 }) { try? await loop.eventLoop.submit {}.get() }

@@ -124,24 +124,22 @@ extension SocketIOGate {
 
     private func open(_ request: EngineRequest) {
         guard let context else { return }
-        guard let connection = makeConnection(request, context) else {
-            return respond(.status(.serviceUnavailable), to: request.head)
-        }
+        let connection = makeConnection(request, context)
+        if let refusal = core.add(connection) { return respond(.status(refusal), to: request.head) }
         let exchange = EngineExchange(eventLoop: context.eventLoop, gate: self)
         phase = .waiting(exchange, connection, request.head)
         connection.polling?.poll = exchange
         connection.loop.perform { connection.start() }
     }
 
-    private func makeConnection(_ request: EngineRequest, _ context: ChannelHandlerContext) -> EngineConnection? {
-        let connection = EngineConnection(
+    private func makeConnection(_ request: EngineRequest, _ context: ChannelHandlerContext) -> EngineConnection {
+        EngineConnection(
             core: core,
             loop: core.loop(for: context.eventLoop),
             handler: handler,
             request: request,
             remoteAddress: context.channel.remoteAddress
         )
-        return core.add(connection) ? connection : nil
     }
 
     // MARK: WebSockets
@@ -154,8 +152,9 @@ extension SocketIOGate {
             if isOtherVersion { answer.status = .upgradeRequired }
             return respond(answer, to: request.head, adding: isOtherVersion ? ["Sec-WebSocket-Version": "13"] : [:])
         }
-        guard let connection = known ?? makeConnection(request, context) else {
-            return respond(.status(.serviceUnavailable, isLast: true), to: request.head)
+        let connection = known ?? makeConnection(request, context)
+        if known == nil, let refusal = core.add(connection) {
+            return respond(.status(refusal, isLast: true), to: request.head)
         }
         let webSocket = WebSocketHandler(connection: connection, eventLoop: context.eventLoop)
         do {

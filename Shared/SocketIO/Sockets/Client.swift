@@ -10,6 +10,7 @@ final class Client {
     private(set) var sockets: [Socket] = []
     /// Those about which it is not decided yet.
     private var pending: Set<String> = []
+    private var refusals = 0
     /// A packet whose attachments are still to come.
     private var partial: Whole?
 
@@ -160,6 +161,9 @@ final class Client {
             JSONText.write(refusal.message, into: &text)
         }
         connection.sendNow(OutgoingPacket(text: text))
+        refusals += 1
+        // Each try may cost the verification of a credential, and no limit on requests counts it.
+        if refusals >= connection.core.configuration.limits.refusals { connection.closeNow(.forcedServerClose) }
     }
 
     /// Takes a socket out of its namespace.

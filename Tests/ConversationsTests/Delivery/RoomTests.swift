@@ -69,6 +69,19 @@ import Wire
         #expect(connections.room(room.conversation) == nil)
     }
 
+    @Test("A room that closed while it could not be read is not read again")
+    func closed() {
+        let room = room()
+        let (ann, _) = connection("ann")
+        #expect(room.join([ann], knowing: 0, connections) == .joined)
+        #expect(room.ring(1))
+        #expect(room.take().mustRead)
+        room.leave(ann, connections)
+        room.fail()
+        #expect(!room.take().mustRead)
+        #expect(!room.rest(hasMore: false))
+    }
+
     @Test("Two threads may leave two rooms, and from each the other one")
     func twoRooms() async {
         let rooms = [room(1), room(2)]

@@ -93,4 +93,33 @@ import Wire
             }
         }
     }
+
+    @Test("A conversation that cannot be read delays no other, and is delivered once it can be read")
+    func conversation() async throws {
+        try await withStore { scene in
+            let other = try await scene.newConversation()
+            try await scene.pool.run("ALTER TABLE members ALTER COLUMN read_change DROP NOT NULL")
+            try await scene.withInstances { one, two in
+                let ann = try await one.connect("ann")
+                let bob = try await two.connect("bob")
+                func setReadChange(to value: String) async throws {
+                    try await scene.pool.run(
+                        """
+                        UPDATE members SET read_change = \(unsafe: value)
+                        WHERE conversation_id = \(scene.conversation.id.rawValue) AND user_id = 'cat'
+                        """
+                    )
+                }
+                try await setReadChange(to: "NULL")
+                // The writer may be told that the conversation cannot be read: the message is written all the same.
+                _ = try? await bob.say("delayed", in: scene.conversation)
+                for _ in 0..<3 { try await bob.say("other", in: other) }
+                try await eventually { ann.socket.texts().filter { $0 == "other" }.count == 3 }
+                #expect(!ann.socket.texts().contains("delayed"))
+
+                try await setReadChange(to: "0")
+                try await eventually { ann.socket.texts().contains("delayed") }
+            }
+        }
+    }
 }

@@ -175,6 +175,52 @@ import Wire
         }
     }
 
+    @Test("One address cannot hold all places of sockets whose users have not signed in")
+    func newcomers() async throws {
+        // One in 64 of them is two.
+        try await withSockets(settings: ["SOCKETS_MAX": "128"]) { scene in
+            let name = try #require(HTTPField.Name("x-forwarded-for"))
+            func socket(_ address: String) async throws -> SocketClient {
+                try await SocketClient(port: scene.port, headers: [name: address])
+            }
+            let first = try await socket("2001:db8::1")
+            _ = try await socket("2001:db8::2")
+            // What a client writes itself stands before what the gateway writes.
+            for address in ["2001:db8::3", "192.0.2.7, 2001:db8::4"] {
+                let refused = await #expect(throws: SocketClient.Refused.self) { _ = try await socket(address) }
+                #expect(refused?.status == 429)
+            }
+            _ = try await socket("2001:db8:0:1::1")
+            _ = try await socket("192.0.2.7")
+            // Clients of this machine are not counted.
+            for _ in 0..<3 { _ = try await scene.stranger() }
+
+            #expect(try await first.ask("authenticate", #"{"authToken":"\#(scene.ann.token)"}"#).code == 200)
+            _ = try await socket("2001:db8::5")
+        }
+    }
+
+    @Test("A client that leaves the namespace is disconnected, signed in or not", .timeLimit(.minutes(2)))
+    func leavingTheNamespace() async throws {
+        try await withSockets { scene in
+            for socket in [try await scene.stranger(), try await scene.socket(of: scene.ann)] {
+                try await socket.send("41")
+                try await socket.end()
+            }
+        }
+    }
+
+    @Test("A client that shows bad credentials again and again is disconnected", .timeLimit(.minutes(2)))
+    func badCredentials() async throws {
+        try await withSockets { scene in
+            let socket = try await scene.stranger()
+            for _ in 0..<5 {
+                #expect(try await socket.ask("authenticate", #"{"authToken":"rubbish"}"#).code == 403)
+            }
+            try await socket.end()
+        }
+    }
+
     @Test func whoAsksTooOftenIsToldSo() async throws {
         try await withSockets(settings: ["RATE_SOCKET": "1"]) { scene in
             let began = ContinuousClock.now

@@ -184,7 +184,13 @@ final class DeliveryQueue: Sendable {
     /// Nil: the worker is not needed any more.
     private func next() -> [Room]? {
         state.withLock { state in
-            let batch = Array(state.rooms.prefix(Self.batch))
+            var count = min(Self.batch, state.rooms.count)
+            if !state.failures.isEmpty {
+                // A room that failed is read by itself, so that its next failure delays no other room of the batch.
+                let failing = state.rooms.prefix(count).firstIndex { state.failures[$0.conversation] != nil }
+                if let failing { count = max(failing, 1) }
+            }
+            let batch = Array(state.rooms.prefix(count))
             state.rooms.removeFirst(batch.count)
             if batch.isEmpty { state.workers -= 1 }
             return batch.isEmpty ? nil : batch
@@ -199,7 +205,10 @@ final class DeliveryQueue: Sendable {
             room.tell(encoded, upTo: last.outcome.change, to: rooms, connections)
             told.increment(by: encoded.count)
         }
-        if !mustRead { rest(room, hasMore: false) }
+        if !mustRead {
+            forgetFailures(of: [room])
+            rest(room, hasMore: false)
+        }
         return mustRead
     }
 

@@ -29,7 +29,8 @@ extension Room {
                 ready.append(first)
                 next += 1
             }
-            let mustRead = state.wanted >= next
+            // Nobody is in a closed room: one that cannot be read would be read for ever.
+            let mustRead = state.wanted >= next && !state.isClosed
             if mustRead { state.wanted = 0 }
             return (ready, mustRead)
         }

@@ -21,7 +21,11 @@ struct SocketFront: Sendable {
         namespace.onConnect(connect)
         namespace.onConnected(connected)
         namespace.onAnyOther(heard)
-        namespace.onDisconnect { socket, _ in left(socket) }
+        namespace.onDisconnect { socket, reason in
+            left(socket)
+            // Without the one namespace there is, a connection has no user and no time limit.
+            if reason == .clientNamespaceDisconnect { socket.disconnect(close: true) }
+        }
     }
 
     // MARK: Coming and going
@@ -84,6 +88,9 @@ struct SocketFront: Sendable {
             let answer = await answer(to: event, socket, seat)
             reply(answer, to: event, socket)
             meters.answered(name(of: event.name), answer.code, since: began)
+            if event.name == SocketEvents.authenticate, seat.refusals >= Self.mostRefusals {
+                socket.disconnect(close: true)
+            }
         }
     }
 
@@ -100,10 +107,23 @@ struct SocketFront: Sendable {
 
     private func authenticate(_ event: SocketEvent, _ socket: Socket, _ seat: SocketSeat) async throws -> SocketAnswer {
         let token = try SocketCall.decode(Authentication.self, from: event.arguments[0], limits: .open).authToken
-        let arrival = try await signIns.recognise(SocketCredential(token: token))
+        let arrival = try await recognise(SocketCredential(token: token), seat)
         try await signIns.enter(arrival, socket, seat)
         return try SocketAnswer(arrival.device)
     }
+
+    /// Verifies a credential, and counts one that is refused.
+    private func recognise(_ credential: SocketCredential, _ seat: SocketSeat) async throws -> SocketArrival {
+        do {
+            return try await signIns.recognise(credential)
+        } catch {
+            if APIError(known: error)?.kind == .forbidden { seat.refuse() }
+            throw error
+        }
+    }
+
+    /// How many bad credentials a client may show: the gateway's limits do not see what their verification costs.
+    private static let mostRefusals = 5
 
     /// Answers as the client asked for it: by acknowledgement, or by an event of the same name.
     private func reply(_ answer: SocketAnswer, to event: SocketEvent, _ socket: Socket) {

@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOHTTP1
 import ServiceHost
@@ -7,6 +8,8 @@ import Wire
 extension SocketIOServer {
     /// Bytes of a packet before its sender has signed in.
     private static let strangersPayload = 65_536
+    /// One address may hold one in so many of the sockets with clients that have not signed in.
+    private static let shareOfAddress = 64
 
     /// The server of this service's sockets.
     convenience init(_ settings: ConversationsConfiguration) {
@@ -19,6 +22,9 @@ extension SocketIOServer {
         configuration.announcedMaxPayload = settings.socketPayload
         configuration.origins = settings.corsOrigins.contains("*") ? .any : .only(Set(settings.corsOrigins))
         configuration.limits.connections = settings.maximumSockets
+        configuration.limits.newcomersOfKey = max(1, settings.maximumSockets / Self.shareOfAddress)
+        let gateway = settings.gatewayAddresses
+        configuration.newcomerKey = { Self.place(of: $0, from: $1, behind: gateway) }
         configuration.limits.payloadBytes = settings.socketPayloads
         configuration.limits.bufferedBytes = settings.socketBuffer
         // An event is an array around its payload, of which `WireJSON` says itself that it is too deep.
@@ -26,6 +32,18 @@ extension SocketIOServer {
         let own = Base64URL.random(bytes: 5).prefix(Self.tagLength)
         configuration.sessionTag = { Self.tag($0) ?? String(own) }
         self.init(configuration: configuration)
+    }
+
+    /// The client's address (of IPv6 its /64); nil for a client on this machine, which counts by nothing.
+    private static func place(
+        of head: HTTPRequestHead,
+        from peer: SocketAddress?,
+        behind gateway: AddressRanges
+    ) -> String? {
+        let peer = peer?.ipAddress.flatMap { IPAddress($0) }
+        let client = gateway.client(of: peer, forwardedFor: head.headers["x-forwarded-for"])
+        guard let client, !AddressRanges.loopback.contains(client) else { return nil }
+        return client.place.base64EncodedString()
     }
 
     private static let tagLength = 6

@@ -21,6 +21,8 @@ final class SocketSeat: Sendable {
         var end: Scheduled<Void>?
         /// When all that may be asked at once may be asked again.
         var restedAt = NIODeadline.uptimeNanoseconds(0)
+        /// How many credentials were refused.
+        var refusals = 0
     }
 
     private let state = Lock(State())
@@ -69,6 +71,11 @@ final class SocketSeat: Sendable {
         }
         former?.cancel()
     }
+
+    /// Counts a refused credential.
+    func refuse() { state.withLock { $0.refusals += 1 } }
+
+    var refusals: Int { state.withLock(\.refusals) }
 
     /// Whether it may ask once more, as often as `pace` says.
     func mayAsk(_ pace: SocketPace, now: NIODeadline = .now()) -> Bool {

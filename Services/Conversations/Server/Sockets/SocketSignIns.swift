@@ -45,6 +45,7 @@ struct SocketSignIns: Sendable {
         }
         if let former { delivery.detach(former.connection) }
         socket.connection.setMaxPayload(payloadLimit)
+        socket.connection.admit()
         let life = arrival.ends?.timeIntervalSince(now())
         seat.end(socket, in: life.map { .milliseconds(Int64(max(0, min($0, 1e9)) * 1_000)) })
     }
