@@ -9,9 +9,21 @@ package enum Credential: Hashable, Sendable {
     /// `x-diuit-session-token`.
     case session(String)
 
+    /// No credential of any kind is longer, in bytes.
+    private static let maximumLength = 4_096
+
+    /// Whether a text may be a credential: printable ASCII, at most 4,096 bytes.
+    ///
+    /// Any other text is rejected before it is a key of a dictionary: hashing or splitting a text of combining marks
+    /// takes the square of its length.
+    static func isReadable(_ text: String) -> Bool {
+        text.utf8.count <= maximumLength && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+
     /// The credential of a request; nil where it has none.
     ///
-    /// - Throws: `APIError` of kind `forbidden` for two of a kind, and for an `Authorization` of another scheme.
+    /// - Throws: `APIError` of kind `forbidden` for two of a kind, and for an `Authorization` of another scheme or one
+    ///   that is too long.
     package init?(_ headers: HTTPFields) throws {
         let authorization = headers[values: .authorization]
         let session = headers[values: .diuitSession]
@@ -19,6 +31,9 @@ package enum Credential: Hashable, Sendable {
             throw APIError(.forbidden, "invalid_credential", "a request has one credential")
         }
         if let value = authorization.first {
+            guard value.utf8.count <= Self.maximumLength + "Bearer ".utf8.count, !value.hasTooManyMarks else {
+                throw APIError(.forbidden, "invalid_credential", "a valid credential is needed")
+            }
             let parts = value.split(separator: " ", maxSplits: 1)
             guard parts.count == 2, parts[0].lowercased() == "bearer", !parts[1].isEmpty else {
                 throw APIError(

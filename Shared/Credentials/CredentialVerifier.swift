@@ -92,6 +92,7 @@ package final class CredentialVerifier: Sendable, Service {
 
     /// The identity of a credential that was verified before, if it still counts; costs a look-up and no more.
     package func cached(_ credential: String, orServer: Bool = false) -> Identity? {
+        guard Credential.isReadable(credential) else { return nil }
         guard !SessionToken.isOne(credential) else { return sessions.cached(credential) }
         guard let identity = verified[credential] else { return orServer ? servers.cached(credential) : nil }
         guard identity.expires > now(), !revoked.contains(identity.session) else {
@@ -106,6 +107,7 @@ package final class CredentialVerifier: Sendable, Service {
     ///
     /// - Throws: `APIError`, `forbidden` for one that does not count, `unavailable` while that cannot be known.
     package func identify(_ credential: String, orServer: Bool = false) async throws -> Identity {
+        guard Credential.isReadable(credential) else { throw Self.refusal }
         if let identity = cached(credential, orServer: orServer) { return identity }
         let found: Identity?
         if SessionToken.isOne(credential) {
@@ -125,6 +127,7 @@ package final class CredentialVerifier: Sendable, Service {
     ///
     /// - Throws: as `identify(_:orServer:)`.
     package func verify(_ token: String) async throws -> Identity {
+        guard Credential.isReadable(token) else { throw Self.refusal }
         if let identity = cached(token) { return identity }
         guard let jws = CompactJWS(token, maximumLength: AccessToken.maximumLength),
             jws.algorithm == AccessToken.algorithm, jws.type == AccessToken.type,

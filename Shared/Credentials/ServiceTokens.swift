@@ -17,6 +17,8 @@ package struct ServiceTokens: Sendable {
     private static let reuse: Int64 = 20
     /// The number of verified tokens that are remembered: several for each process that may call.
     private static let remembered = 256
+    /// A longer token is rejected, in bytes.
+    private static let maximumLength = 1_024
 
     private struct Header: Encodable {
         var alg = "EdDSA"
@@ -80,6 +82,7 @@ package struct ServiceTokens: Sendable {
     /// - Throws: `APIError` of kind `forbidden` for a token that is not valid now, or that is for another service.
     package func caller(of token: some StringProtocol) throws -> String {
         let text = String(token)
+        guard text.utf8.count <= Self.maximumLength, Credential.isReadable(text) else { throw Self.invalid }
         let claims = try cache.verified[text] ?? verifiedClaims(of: text)
         let current = seconds
         guard claims.exp > current - Self.leeway, claims.iat <= current + Self.leeway else { throw Self.invalid }
@@ -87,8 +90,8 @@ package struct ServiceTokens: Sendable {
     }
 
     private func verifiedClaims(of token: String) throws -> Claims {
-        guard let jws = CompactJWS(token, maximumLength: 1_024), jws.algorithm == "EdDSA", jws.type == Self.type,
-            let known = jws.keyID.flatMap({ keys.publicKeys[$0] }),
+        guard let jws = CompactJWS(token, maximumLength: Self.maximumLength), jws.algorithm == "EdDSA",
+            jws.type == Self.type, let known = jws.keyID.flatMap({ keys.publicKeys[$0] }),
             known.key.isValidSignature(jws.signature, for: jws.signingInput),
             let claims = try? WireJSON.decoder().decode(Claims.self, from: jws.payload),  // the error below says it all
             claims.iss == known.issuer, claims.aud == name

@@ -5,21 +5,17 @@ import Wire
 extension Request {
     /// The last value of a query parameter, percent-decoded; nil where it is not there.
     ///
-    /// - Throws: `invalid` where it holds NUL.
+    /// - Throws: `nul_character`, `too_many_marks`.
     package func query(_ name: String) throws -> String? {
         guard let value = uri.queryParameters[name[...]] else { return nil }
-        guard !value.unicodeScalars.contains("\0") else {
-            throw APIError(.invalid, "nul_character", "text may not contain NUL (U+0000)", field: name)
-        }
+        try APIError.check(value, of: name)
         return String(value)
     }
 
     /// All values of a query parameter that may stand several times.
     package func queries(_ name: String) throws -> [String] {
         try uri.queryParameters.getAll(name).map { value in
-            guard !value.unicodeScalars.contains("\0") else {
-                throw APIError(.invalid, "nul_character", "text may not contain NUL (U+0000)", field: name)
-            }
+            try APIError.check(value, of: name)
             return value
         }
     }
@@ -48,7 +44,7 @@ extension RequestContext {
     /// - Throws: `notFound` where it cannot be text, since nothing has such a name.
     package func path(_ name: String) throws -> String {
         guard let raw = parameters.get(name), let value = raw.removingPercentEncoding, !value.isEmpty,
-            !value.unicodeScalars.contains("\0")
+            !value.utf8.contains(0), !value.hasTooManyMarks
         else { throw APIError(.notFound, "not_found", "there is nothing here") }
         return value
     }

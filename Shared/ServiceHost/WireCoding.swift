@@ -24,18 +24,17 @@ package struct WireRequestDecoder: RequestDecoder {
         guard let text = String(validatingUTF8Bytes: body.readableBytesView) else {
             throw APIError(.invalid, "malformed_body", "the body is not UTF-8")
         }
-        if let field = Self.fieldWithNUL(in: text) {
-            throw APIError(.invalid, "nul_character", "text may not contain NUL (U+0000)", field: field)
-        }
-        try Self.refuseNested(text)
+        try Self.checkFields(of: text)
         do {
             return try URLEncodedFormDecoder().decode(type, from: text)
         } catch let error as DecodingError {
             throw APIError(error)
         } catch {
-            throw APIError(.invalid, "malformed_body", "the body is not a well-formed form")
+            throw Self.malformedForm
         }
     }
+
+    private static let malformedForm = APIError(.invalid, "malformed_body", "the body is not a well-formed form")
 
     /// Collects a body, of which nothing is read where its length says that it is too large.
     static func body(of request: inout Request, limit: Int) async throws -> ByteBuffer {
@@ -49,15 +48,21 @@ package struct WireRequestDecoder: RequestDecoder {
         }
     }
 
+    /// Checks a form's fields by the rules for JSON, on bytes: a combining mark hides the character before it.
+    ///
     /// Forms here are flat; the form decoder recurses for each bracket in a name.
-    private static func refuseNested(_ form: String) throws {
-        let pairs = form.split(separator: "&")
+    private static func checkFields(of form: String) throws {
+        let pairs = form.utf8.split(separator: UInt8(ascii: "&"))
         guard pairs.count <= 100 else {
             throw APIError(.invalid, "too_many_values", "a form may have at most 100 fields")
         }
         for pair in pairs {
-            let name = pair.utf8.prefix { $0 != UInt8(ascii: "=") }
-            guard !name.contains(UInt8(ascii: "[")), !Substring(name).contains("%5") else {
+            // The form decoder would replace bytes that are not UTF-8, and so decode more than is checked here.
+            guard let text = Substring(pair).removingPercentEncoding,
+                let name = Substring(pair.prefix { $0 != UInt8(ascii: "=") }).removingPercentEncoding
+            else { throw malformedForm }
+            try APIError.check(text, of: name)
+            guard !name.utf8.contains(UInt8(ascii: "[")) else {
                 throw APIError(.invalid, "malformed_body", "the names of a form's fields have no brackets")
             }
         }
@@ -76,11 +81,6 @@ package struct WireRequestDecoder: RequestDecoder {
         if essence == "application/json" || essence.hasSuffix("+json") { return false }
         if essence == "application/x-www-form-urlencoded", isFormAllowed { return true }
         throw APIError(.unsupportedMediaType, "unsupported_media_type", "the body must be application/json")
-    }
-
-    private static func fieldWithNUL(in form: String) -> String? {
-        form.split(separator: "&").first { $0.contains("%00") || $0.contains("\0") }
-            .map { pair in String(pair.prefix { $0 != "=" }) }
     }
 }
 

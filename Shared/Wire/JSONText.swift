@@ -216,19 +216,15 @@ extension JSONText {
         let valid = String(validating: bytes, as: UTF8.self)
         guard valid != nil || isRepairing else { throw Flaw(place: start) }
         let text = valid ?? String(decoding: Array(bytes), as: UTF8.self)
-        // A shorter one cannot have too many: a mark has two bytes or more.
-        guard text.utf8.count / 2 > maximumMarks else { return text }
+        guard text.hasMarks(moreThan: maximumMarks) else { return text }
+        guard isRepairing else { throw Flaw(place: start, reason: .marks) }
         var marks = 0
         var kept = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             marks = scalar.isCombiningMark ? marks + 1 : 0
-            if marks <= maximumMarks {
-                if isRepairing { kept.append(scalar) }
-            } else if !isRepairing {
-                throw Flaw(place: start, reason: .marks)
-            }
+            if marks <= maximumMarks { kept.append(scalar) }
         }
-        return isRepairing ? String(kept) : text
+        return String(kept)
     }
 
     /// What stands behind a backslash.
@@ -274,6 +270,46 @@ extension JSONText {
         guard let unit = JSONBytes.unit(at: place, in: UnsafeRawBufferPointer(bytes)) else { throw Flaw(place: place) }
         place += 4
         return UInt32(unit)
+    }
+}
+
+extension StringProtocol {
+    /// Whether the text has more combining marks in a row than a JSON string may have.
+    package var hasTooManyMarks: Bool { hasMarks(moreThan: JSONText.mostMarks) }
+
+    fileprivate func hasMarks(moreThan limit: Int) -> Bool {
+        // A mark has two bytes or more, of which the first is 0xCC or more.
+        guard utf8.count / 2 > limit, utf8.contains(where: { $0 >= 0xCC }) else { return false }
+        var marks = 0
+        for scalar in unicodeScalars {
+            marks = scalar.isCombiningMark ? marks + 1 : 0
+            if marks > limit { return true }
+        }
+        return false
+    }
+}
+
+extension APIError {
+    /// Checks text that did not come as JSON, such as a form's field, by the rules for JSON strings.
+    ///
+    /// - Parameters:
+    ///   - text: the decoded text.
+    ///   - field: the name of the field or parameter.
+    /// - Throws: `nul_character`, `too_many_marks`.
+    package static func check(_ text: some StringProtocol, of field: String?) throws {
+        guard !text.utf8.contains(0) else {
+            throw APIError(.invalid, "nul_character", "text may not contain NUL (U+0000)", field: field)
+        }
+        guard !text.hasTooManyMarks else { throw APIError.tooManyMarks(field: field) }
+    }
+
+    static func tooManyMarks(field: String? = nil) -> APIError {
+        APIError(
+            .invalid,
+            "too_many_marks",
+            "text may have at most \(JSONText.mostMarks) combining marks in a row",
+            field: field
+        )
     }
 }
 

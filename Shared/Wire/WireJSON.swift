@@ -56,7 +56,7 @@ package enum WireJSON {
         do {
             return try JSONText.parse(bytes, depth: max(limits.depth, limits.freeDepth), values: limits.values)
         } catch {
-            throw error.reason == .marks ? APIError.tooManyMarks : .malformedBody
+            throw error.reason == .marks ? APIError.tooManyMarks() : .malformedBody
         }
     }
 
@@ -107,12 +107,6 @@ extension APIError {
     }
 
     fileprivate static let malformedBody = APIError(.invalid, "malformed_body", "the body is not well-formed JSON")
-
-    fileprivate static let tooManyMarks = APIError(
-        .invalid,
-        "too_many_marks",
-        "text may have at most \(JSONText.mostMarks) combining marks in a row"
-    )
 
     private static func noun(for type: Any.Type) -> String {
         switch type {

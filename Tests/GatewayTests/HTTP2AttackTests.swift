@@ -226,6 +226,19 @@ import Testing
         }
     }
 
+    @Test("A pseudo-field with more than 128 combining marks in a row is rejected", arguments: [":method", ":path"])
+    func marks(name: String) async throws {
+        try await withSecureGateway { scene async throws in
+            try await HTTP2Client.open(scene) { client async throws in
+                let marks = "/" + String(repeating: "\u{301}\u{316}", count: 300)
+                let fields = client.request("GET /conversations").map { $0.0 == name ? (name, marks) : $0 }
+                #expect(try await client.ask(fields).status == 400)
+                #expect(try await client.ask("GET /conversations").status == 200)
+            }
+            #expect(scene.service.requests.count == 1)
+        }
+    }
+
     @Test(arguments: ["2", "100", "-1", "+5", "5,5", "0x5", ""])
     func lengthsThatAreNotTrue(length: String) async throws {
         try await withSecureGateway { scene async throws in

@@ -1,3 +1,5 @@
+import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import GatewayServer
@@ -91,6 +93,52 @@ import Testing
                 #expect(made["tracestate"].isEmpty)
                 #expect(!(made["traceparent"].first ?? trace).contains(trace))
             }
+        }
+    }
+
+    private static let marks = String(repeating: "\u{301}\u{316}", count: 15_000)
+
+    @Test(
+        "A header field with more than 128 combining marks in a row is rejected",
+        arguments: ["accept-encoding", "authorization", "connection", "x-custom", "x-diuit-session-token"]
+    )
+    func marks(name: String) async throws {
+        try await withGateway { scene in
+            let answer = try await scene.ask(
+                "GET /conversations HTTP/1.1\r\nhost: a\r\n\(name): a\(Self.marks)\r\n\r\n"
+            )
+            #expect(answer.status == 400)
+            #expect(scene.service.requests.isEmpty)
+        }
+    }
+
+    @Test("A name with accents passes in a header field")
+    func accents() async throws {
+        try await withGateway { scene async throws in
+            let name = String(repeating: "e\u{301}", count: 200)
+            #expect(try await scene.get("/conversations", fields: "x-custom: \(name)\r\n").status == 200)
+        }
+    }
+
+    @Test("Header fields are read within 50 ms of processor time per 100 kB")
+    func cost() {
+        let names = (0..<190).map { ("x-\($0)", "1") }
+        let fields = [
+            ("connection", String(repeating: "a,", count: 30_000)), ("connection", "a\(Self.marks)"),
+            ("accept-encoding", "a\(Self.marks)"), ("accept-encoding", String(repeating: "a;q=0,", count: 10_000)),
+        ]
+        for field in fields {
+            let headers = HTTPHeaders([("host", "a")] + names + [field])
+            let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/conversations", headers: headers)
+            let allowance = CostTest.allowance(for: field.1.utf8.count)
+            var least = Double.infinity
+            for _ in 0..<3 where least > allowance {
+                let start = CostTest.spentByThread()
+                // A refusal is as good as facts: its cost counts.
+                _ = try? RequestFacts(head)
+                least = min(least, CostTest.spentByThread() - start)
+            }
+            #expect(least <= allowance, "\(field.0), \(field.1.utf8.count) bytes: \(least) s")
         }
     }
 

@@ -1,6 +1,7 @@
 import Credentials
 import Crypto
 import Foundation
+import HTTPTypes
 import JWTKit
 import Logging
 import Synchronization
@@ -180,5 +181,26 @@ import Wire
 
         #expect(tokens.count { verifier.cached($0) != nil } <= 8)
         #expect(verifier.cached(tokens[19]) != nil)
+    }
+
+    @Test("A credential of combining marks is rejected within 50 ms of processor time per 100 kB")
+    func cost() async throws {
+        let verifier = try await loaded()
+        // A cache without entries hashes nothing.
+        _ = try await verifier.verify(try await keys.token(for: alice))
+        let marks = String(repeating: "\u{301}\u{316}", count: 15_000)
+        func spent() -> Double {
+            let start = CostTest.spentByThread()
+            #expect(verifier.cached(marks, orServer: true) == nil)
+            return CostTest.spentByThread() - start
+        }
+
+        let least = min(spent(), spent(), spent())
+
+        #expect(least <= CostTest.allowance(for: marks.utf8.count) / 8)
+        await expectRefusal(marks, "combining marks", by: verifier)
+        await expectRefusal(String(repeating: "a", count: 4_097), "a long text", by: verifier)
+        let headers: HTTPFields = [.authorization: "Bearer \(marks)"]
+        #expect(throws: APIError.self) { try Credential(headers) }
     }
 }

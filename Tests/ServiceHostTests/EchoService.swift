@@ -33,6 +33,9 @@ struct EchoService: SuiteService {
 
     func addRoutes(to routes: SuiteRoutes) {
         routes.open.get("open") { _, context in Word(word: context.identity?.user.user ?? "nobody") }
+        routes.open.get("asked") { request, _ in
+            Word(word: try request.query("word") ?? request.queries("words").joined())
+        }
         routes.open.get("broken") { _, _ -> Word in throw CancellationError() }
         routes.open.get("endless") { _, _ in
             // A word, and then nothing more.

@@ -105,6 +105,23 @@ import Wire
         }
     }
 
+    @Test("A parameter has at most 128 combining marks in a row")
+    func marks() async throws {
+        try await withEcho { echo in
+            let token = try await keys.token(for: alice)
+            for (count, status) in [(128, 200), (129, 400)] {
+                let marks = String(repeating: "%CC%81", count: count)
+                for name in ["word", "words"] {
+                    let answer = try await echo.send(.get, "/asked?\(name)=e\(marks)")
+                    #expect(answer.status == status)
+                    if status == 400 { #expect(answer.problem?.code == "too_many_marks") }
+                }
+                let answer = try await echo.send(.get, "/words/e\(marks)", token: token)
+                #expect(answer.status == (status == 200 ? 200 : 404))
+            }
+        }
+    }
+
     @Test func whatNobodyPlannedForTellsNothing() async throws {
         try await withEcho { echo in
             let token = try await keys.token(for: alice)

@@ -72,6 +72,26 @@ import Wire
         let stored = try WireJSON.decoder().decode(String.self, from: text("\u{301}", 200))
         #expect(stored.unicodeScalars.count == 200)
     }
+
+    @Test("Text that did not come as JSON has the limits of a JSON string")
+    func otherText() throws {
+        func code(of text: String) -> String? {
+            do {
+                try APIError.check(text, of: "name")
+                return nil
+            } catch {
+                let refusal = error as? APIError
+                #expect(refusal?.field == "name")
+                return refusal?.code
+            }
+        }
+
+        #expect(code(of: "e" + String(repeating: "\u{301}", count: 128)) == nil)
+        #expect(code(of: String(repeating: "e\u{301}", count: 2_000)) == nil)
+        #expect(code(of: "e" + String(repeating: "\u{301}\u{316}", count: 65)) == "too_many_marks")
+        #expect(code(of: "a\0b") == "nul_character")
+        #expect(code(of: "a\0\u{301}") == "nul_character")
+    }
 }
 
 extension JSONValue {

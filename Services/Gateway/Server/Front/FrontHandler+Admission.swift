@@ -35,7 +35,7 @@ extension FrontHandler {
         // Before anything that costs more than a look-up: a flood of bad credentials is to be cheap. Who polls asks again
         // for each message that he gets, and must not be cut off for getting many.
         try count(edge.limits.address, addressKey, share: exchange.session == nil ? 1 : 10)
-        if head.uri == "*", exchange.method == .options {
+        if FieldValue.equals(head.uri, "*"), exchange.method == .options {
             respond(Answer(.noContent, fields: [("allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")]))
             return
         }

@@ -2,6 +2,7 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP1
 import NIOHTTP2
+import Wire
 
 /// One stream of HTTP/2 in the parts of HTTP/1 that the front speaks.
 ///
@@ -127,6 +128,8 @@ extension HTTPRequestHead {
         var fields: [(String, String)] = []
         fields.reserveCapacity(block.count)
         for (name, value, _) in block {
+            // Comparing such a text takes the square of its length, and a method is compared with each that there is.
+            guard !value.hasTooManyMarks else { throw HTTPParserError.invalidHeaderToken }
             switch name {
             case ":method": method = HTTPMethod(rawValue: value)
             case ":path": path = value

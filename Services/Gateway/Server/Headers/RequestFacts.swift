@@ -47,6 +47,10 @@ struct RequestFacts {
         var traces = 0
         forwarded.reserveCapacity(head.headers.count + 9)
         for (name, value) in head.headers {
+            // Splitting or comparing such a text takes the square of its length: half a second for 64 kB.
+            guard !value.hasTooManyMarks else {
+                throw Refusal.invalid("header", "a header field may have at most 128 combining marks in a row")
+            }
             switch HeaderKind(name) {
             case .endToEnd: forwarded.append((name, value))
             case .hopByHop, .reserved: break
@@ -118,16 +122,15 @@ struct RequestFacts {
 
     /// What `Connection` names stays here too, but for what frames and routes a request.
     private mutating func read(_ connection: [String], upgrade: String?, head: HTTPRequestHead) {
+        var named: Set<String> = []
         for value in connection {
             if FieldValue.equals(value, "keep-alive") || FieldValue.equals(value, "close") { continue }
-            for token in FieldValue.tokens(of: value) {
-                if FieldValue.equals(token, "upgrade"), let upgrade, head.method == .GET, head.version == .http1_1,
-                    framing == .none, FieldValue.list(upgrade, contains: "websocket")
-                {
-                    wantsWebSocket = true
-                }
-                forwarded.removeAll { name, _ in name.lowercased() == token.lowercased() }
-            }
+            for token in FieldValue.tokens(of: value) { named.insert(token.lowercased()) }
         }
+        guard !named.isEmpty else { return }
+        if named.contains("upgrade"), let upgrade, head.method == .GET, head.version == .http1_1, framing == .none {
+            wantsWebSocket = FieldValue.list(upgrade, contains: "websocket")
+        }
+        forwarded.removeAll { name, _ in named.contains(name.lowercased()) }
     }
 }

@@ -78,9 +78,7 @@ struct PostForm {
 
     private static func alt(_ content: ByteBuffer, _ name: String) throws -> String {
         let text = String(buffer: content)
-        guard !text.unicodeScalars.contains("\0") else {
-            throw APIError(.invalid, "nul_character", "text may not contain NUL (U+0000)", field: name)
-        }
+        try APIError.check(text, of: name)
         guard text.unicodeScalars.count <= FeedDraft.maximumAlt else {
             throw APIError.invalid(name, "an alternative text has at most \(FeedDraft.maximumAlt) characters")
         }

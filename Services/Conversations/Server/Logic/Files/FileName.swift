@@ -1,16 +1,19 @@
 import Foundation
+import Wire
 
 /// What a sender called a file, made fit to be shown and to be saved under.
 enum FileName {
     /// In UTF-8.
     static let maximumBytes = 255
 
-    /// Nil where nothing of it is left.
+    /// Nil where nothing of it is left, and for more combining marks than text may have.
     ///
     /// Folders are cut off, whichever way the slashes lean; so are control characters, what turns the direction of
     /// writing (`photo‮gpj.exe`) and what cannot be seen; dots and spaces at either end.
     static func cleaned(_ name: String?) -> String? {
-        guard let last = name?.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last else { return nil }
+        guard let name, !name.hasTooManyMarks,
+            let last = name.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last
+        else { return nil }
         let visible = String(String.UnicodeScalarView(last.unicodeScalars.filter(isVisible)))
         let trimmed = visible.trimmingCharacters(in: .whitespaces.union(CharacterSet(charactersIn: ".")))
         return trimmed.isEmpty ? nil : shortened(trimmed)

@@ -14,9 +14,7 @@ struct UploadFields {
 
     /// - Throws: `invalid`, naming the field.
     mutating func set(_ name: String, _ text: String) throws {
-        guard !text.unicodeScalars.contains("\0") else {
-            throw APIError(.invalid, "nul_character", "text may not contain NUL (U+0000)", field: name)
-        }
+        try APIError.check(text, of: name)
         guard !text.isEmpty else { return }
         guard values.updateValue(try Self.value(name, text), forKey: name) == nil else {
             throw APIError.invalid(name, "\"\(name)\" is there twice", code: "duplicate_field")
