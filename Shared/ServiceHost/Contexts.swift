@@ -114,6 +114,8 @@ package struct NeighbourContext: ChildRequestContext {
 package struct SuiteRoutes {
     /// No credential needed.
     package let open: RouterGroup<SuiteContext>
+    /// No credential needed, and a body of up to 1 MB: a network's delivery, whose signature is in it.
+    package let deliveries: RouterGroup<SuiteContext>
     /// For someone signed in; anybody else gets 403.
     package let user: any RouterMethods<UserContext>
     /// For an application's own server and for administrators; anybody else gets 403.

@@ -108,9 +108,13 @@ package enum ServiceHost {
         let notes = RequestNotes(service: Service.name, drain: drain)
         router.add(middleware: RequestWatch(notes: notes, allowedMethods: methods))
         HealthRoutes(database: database, verifier: verifier, metrics: metrics, drain: drain).add(to: router)
+        let openSlots = UploadSlots(bytes: BodyLimits.openLarge)
+        // A body without a length takes no slot: a few that never end would keep out those of all other clients.
         let open = router.group()
             .add(middleware: ReadCredential(verifier: verifier, isRequired: false))
-            .add(middleware: BodyAllowance(large: UploadSlots(bytes: BodyLimits.openLarge)) { _ in nil })
+            .add(middleware: BodyAllowance(large: openSlots, undeclared: JSONLimits.open.bytes) { _ in nil })
+        let deliveries = router.group()
+            .add(middleware: BodyAllowance(large: openSlots) { _ in nil })
         // Each file on its way counts as one body, and there is room for one more that is none.
         let share = try (configuration.number("UPLOADS_MAX_USER", default: 8, in: 1...100_000) + 1) * BodyLimits.one
         let large = UploadSlots(bytes: BodyLimits.large)
@@ -132,6 +136,7 @@ package enum ServiceHost {
             .add(middleware: ReadServiceToken(tokens: tokens))
         let groups = SuiteRoutes(
             open: open,
+            deliveries: deliveries,
             user: user,
             server: server,
             internalRoutes: internalRoutes,

@@ -1,6 +1,7 @@
 import HTTPTypes
 import TestSupport
 import Testing
+import Wire
 
 /// What bodies cost that are made to cost much.
 @Suite("Cost of requests") struct CostTests {
@@ -29,6 +30,25 @@ import Testing
             for body in [nested, encoded, many] {
                 let answer = try await auth.service.send(.post, "/auth/register", body: body, headers: form)
                 #expect(answer.status == 400)
+            }
+        }
+    }
+
+    @Test("A form's fields have the limits of JSON strings")
+    func texts() async throws {
+        try await withAuth { auth in
+            let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
+            let marks = String(repeating: "%CC%81", count: 129)
+            let raw = String(repeating: "\u{301}\u{316}", count: 3_000)
+            // A mark behind the zero makes it another character, but not another byte.
+            for (body, code) in [
+                ("username=ada&password=\(marks)", "too_many_marks"), ("username=\(raw)&password=x", "too_many_marks"),
+                ("username=a%00\u{301}&password=x", "nul_character"), ("username=%FF%00&password=x", "malformed_body"),
+                ("\(marks)=x", "too_many_marks"),
+            ] {
+                let answer = try await auth.service.send(.post, "/auth/register", body: body, headers: form)
+                #expect(answer.status == 400)
+                #expect(answer.problem?.code == code)
             }
         }
     }

@@ -12,7 +12,8 @@ package struct SlowUploads: Sendable {
 
     /// Opens so many of the same request, and waits until no more than `most` are held.
     ///
-    /// `length` is what the body declares, nil sends it in chunks; `start` are its first bytes.
+    /// A body declares `length`, or comes in chunks without it; `start` is its first bytes, all of them where it
+    /// `isWhole`. Where it `isDripping`, a space follows each second. `meanwhile` runs while the requests are open.
     ///
     /// - Throws: `TestSupportError` where more are held for a minute.
     package static func open(
@@ -23,7 +24,10 @@ package struct SlowUploads: Sendable {
         length: Int?,
         start: String,
         count: Int,
-        holdingAtMost most: Int
+        holdingAtMost most: Int,
+        isWhole: Bool = false,
+        isDripping: Bool = false,
+        meanwhile: () async throws -> Void = {}
     ) async throws -> SlowUploads {
         var head = "\(method) \(path) HTTP/1.1\r\nhost: localhost\r\n"
         for (name, value) in fields { head += "\(name): \(value)\r\n" }
@@ -31,6 +35,7 @@ package struct SlowUploads: Sendable {
             head += "content-length: \(length)\r\n\r\n\(start)"
         } else {
             head += "transfer-encoding: chunked\r\n\r\n\(String(start.utf8.count, radix: 16))\r\n\(start)\r\n"
+            if isWhole { head += "0\r\n\r\n" }
         }
         let answers = Answers()
         var channels: [any Channel] = []
@@ -44,8 +49,15 @@ package struct SlowUploads: Sendable {
                 .connect(host: "127.0.0.1", port: port).get()
             try await channel.writeAndFlush(ByteBuffer(string: head)).get()
             channels.append(channel)
+            guard isDripping else { continue }
+            let drop = length == nil ? "1\r\n \r\n" : " "
+            channel.eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { task in
+                guard channel.isActive else { return task.cancel() }
+                channel.writeAndFlush(ByteBuffer(string: drop), promise: nil)
+            }
         }
         do {
+            try await meanwhile()
             try await eventually("held for at most \(most): \(method) \(path)") { answers.count >= count - most }
         } catch {
             await close(channels)

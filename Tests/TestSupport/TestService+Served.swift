@@ -1,6 +1,6 @@
 import Hummingbird
 import Logging
-import NIOCore
+package import NIOCore
 import ServiceHost
 import ServiceLifecycle
 
@@ -8,11 +8,12 @@ extension TestService {
     /// Serves on a port of this machine while the body runs, as the real one does; 0 takes any port.
     package func served<Value: Sendable>(
         on port: Int = 0,
+        bodyGrace: TimeAmount? = nil,
         _ body: @Sendable @escaping (_ port: Int) async throws -> Value
     ) async throws -> Value {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let (ports, told) = AsyncStream<Int>.makeStream()
-        let services = assembled.server(port: port, logger: logger) { channel in
+        let services = assembled.server(port: port, bodyGrace: bodyGrace, logger: logger) { channel in
             told.yield(channel.localAddress?.port ?? 0)
         }
         let group = ServiceGroup(services: services, gracefulShutdownSignals: [], logger: logger)

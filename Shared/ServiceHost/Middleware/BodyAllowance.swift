@@ -14,22 +14,30 @@ enum BodyLimits {
 
 /// Bounds the request bodies that are in memory at once, of one user and in all.
 ///
-/// A body counts from its head to the end of the answer with its declared length, and with ``BodyLimits/one`` where it
-/// declares more or none: a handler that reads more than that has slots of its own. A slow client pays with its own
-/// share, because the length counts before the first byte arrives.
+/// A body counts from its head to the end of the answer with its declared length, at most ``BodyLimits/one``: a handler
+/// that reads more than that has slots of its own. A body that declares no length counts with the most that its routes
+/// read. A slow client pays with its own share, because the length counts before the first byte arrives.
 struct BodyAllowance<Context: RequestContext>: RouterMiddleware {
     /// A smaller body is never refused for what others send.
     private static var small: Int { 65_536 }
 
     private let shares: UploadSlots
     private let large: UploadSlots
+    private let undeclared: Int
     private let user: @Sendable (Context) -> User.ID?
 
     /// - Parameters:
     ///   - large: the bound on all bodies that are not small.
+    ///   - undeclared: bytes that a body without a length counts.
     ///   - maximum: bytes of all bodies of one user.
     ///   - user: the sender; nil where nobody is known.
-    init(large: UploadSlots, ofUser maximum: Int = .max, user: @escaping @Sendable (Context) -> User.ID?) {
+    init(
+        large: UploadSlots,
+        undeclared: Int = BodyLimits.one,
+        ofUser maximum: Int = .max,
+        user: @escaping @Sendable (Context) -> User.ID?
+    ) {
+        self.undeclared = undeclared
         shares = UploadSlots(bytesOfUser: maximum)
         self.large = large
         self.user = user
@@ -40,7 +48,7 @@ struct BodyAllowance<Context: RequestContext>: RouterMiddleware {
         context: Context,
         next: (Request, Context) async throws -> Response
     ) async throws -> Response {
-        let bytes = Self.bytes(of: request)
+        let bytes = self.bytes(of: request)
         guard bytes > 0 else { return try await next(request, context) }
         return try await shares.use(user(context), bytes: bytes) {
             // A file goes to its store as it arrives, and is not in memory.
@@ -50,11 +58,11 @@ struct BodyAllowance<Context: RequestContext>: RouterMiddleware {
     }
 
     /// How much of a body may be in memory.
-    private static func bytes(of request: Request) -> Int {
+    private func bytes(of request: Request) -> Int {
         if let length = request.headers[.contentLength].flatMap({ Int($0) }) {
             return min(max(0, length), BodyLimits.one)
         }
-        return request.headers.contains(.transferEncoding) ? BodyLimits.one : 0
+        return request.headers.contains(.transferEncoding) ? undeclared : 0
     }
 }
 

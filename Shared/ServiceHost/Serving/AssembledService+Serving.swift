@@ -10,15 +10,18 @@ extension AssembledService {
     private static let idleTimeout = TimeAmount.seconds(75)
 
     /// The server of all there is, and what ends with it, in the order they start; port 0 is any that is free.
+    ///
+    /// A request's body may take `bodyGrace`, and longer where it keeps a minimum rate.
     package func server(
         host: String = "127.0.0.1",
         port: Int,
+        bodyGrace: TimeAmount? = nil,
         logger: Logger,
         onServerRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
     ) -> [any Service] {
         let application = Application(
             responder: responder,
-            server: builder,
+            server: builder(bodyGrace: bodyGrace ?? BodyRateLimit.grace),
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port),
                 serverName: nil,
@@ -31,13 +34,13 @@ extension AssembledService {
     }
 
     /// How the services' servers read HTTP/1: Hummingbird has no idle limit of its own, and a roomier one for headers.
-    private var builder: HTTPServerBuilder {
+    private func builder(bodyGrace: TimeAmount) -> HTTPServerBuilder {
         let bytes = 64 * 1_024
         let fields = 220
         guard let gate else {
             return .http1(
                 configuration: HTTP1Channel.Configuration(
-                    additionalChannelHandlers: [drain.counter()],
+                    additionalChannelHandlers: [drain.counter(), BodyRateLimit(grace: bodyGrace)],
                     idleTimeout: Self.idleTimeout,
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: bytes,
@@ -57,6 +60,7 @@ extension AssembledService {
                 gate: gate,
                 limits: limits,
                 idleTimeout: Self.idleTimeout,
+                bodyGrace: bodyGrace,
                 drain: drain
             )
         }

@@ -25,6 +25,8 @@ struct GatedHTTP1Channel: HTTPChannelHandler {
     let limits: NIOHTTPDecoderLimitConfiguration
     /// How long nothing may go over a connection that has routes.
     let idleTimeout: TimeAmount
+    /// How long a request's body may take, whatever its rate.
+    let bodyGrace: TimeAmount
     let drain: Drain
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
@@ -72,6 +74,7 @@ struct GatedHTTP1Channel: HTTPChannelHandler {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(SilenceLimit(idleTimeout), name: SilenceLimit.name, position: .first)
         try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
+        try pipeline.addHandler(BodyRateLimit(grace: bodyGrace))
         try pipeline.addHandler(HTTPConnectionStateHandler(idleTimeout: nil, logger: logger))
         return try NIOAsyncChannel(
             wrappingChannelSynchronously: channel,

@@ -13,7 +13,7 @@ struct WebhookRoutes {
 
     func add(to routes: SuiteRoutes) {
         routes.open.get("webhooks/:network", use: greet)
-        routes.open.post("webhooks/:network", use: take)
+        routes.deliveries.post("webhooks/:network", use: take)
     }
 
     func greet(request: Request, context: SuiteContext) async throws -> Response {
