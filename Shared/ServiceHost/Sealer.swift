@@ -57,6 +57,9 @@ package struct Sealer: Sendable {
     /// The id of the key that seals now.
     package var currentKeyID: String { keys[0].id }
 
+    /// Whether values of this key can be decrypted.
+    package func has(_ keyID: String) -> Bool { keys.contains { $0.id == keyID } }
+
     package func open(_ sealed: Sealed, for owner: String) throws -> Data {
         guard let key = keys.first(where: { $0.id == sealed.keyID })?.key else {
             throw Failure.unknownKey(sealed.keyID)

@@ -25,6 +25,17 @@ struct Auth: Sendable {
         var refreshToken: String
     }
 
+    /// Runs auth's re-encryption with these keys, the current one first.
+    func reencrypt(keys: String) async throws {
+        let report = try await Reencryption(
+            AuthService.encrypted,
+            database: service.database.pool,
+            sealer: try Sealer(keys: keys),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        ).run()
+        #expect(report.unreadable == 0)
+    }
+
     func register(_ username: String, password: String = Auth.password) async throws -> String {
         let answer = try await service.send(
             .post,

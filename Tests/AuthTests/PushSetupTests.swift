@@ -208,7 +208,7 @@ import Wire
             }
             await #expect(throws: Sealer.Failure.self) { try await setups(new).credentials(of: acme.id) }
 
-            try await setups("\(new),\(old)").renewEncryption()
+            try await acme.auth.reencrypt(keys: "\(new),\(old)")
 
             #expect(try await setups(new).credentials(of: acme.id) == before)
         }

@@ -47,6 +47,7 @@ package struct AuthService: SuiteService {
     private let applications: Applications
     private let applicationLogins: ApplicationLogins
     private let pushSetups: PushSetups
+    private let reencryption: Reencryption
     private let administrators: Administrators
     private let identityParts: IdentityParts
     private let presentedTokens: PresentedTokens
@@ -66,6 +67,9 @@ package struct AuthService: SuiteService {
             now: now
         )
     }
+
+    /// The encrypted values that outlive a change of `TOKEN_ENCRYPTION_KEY`.
+    static let encrypted = IdentityRevocations.encrypted + [PushSetups.encrypted, SecondFactors.encrypted]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
         let settings = try AuthConfiguration(configuration)
@@ -141,6 +145,12 @@ package struct AuthService: SuiteService {
             events: resources.events,
             nonces: Nonces(sealer, now: now),
             now: now
+        )
+        reencryption = Reencryption(
+            Self.encrypted,
+            database: database,
+            sealer: sealer,
+            logger: logger
         )
         pushSetups = PushSetups(database: database, sealer: sealer, logger: logger, now: now)
         administrators = Administrators(database: database, ends: ends, audit: audit, logger: logger, now: now)
@@ -237,12 +247,7 @@ package struct AuthService: SuiteService {
     package var background: [any Service] {
         identityParts.background + credentialCare.background + [
             keys, feed,
-            Periodic(
-                "renewal of encryption",
-                every: .seconds(60),
-                logger: resources.logger,
-                pushSetups.renewEncryption
-            ),
+            reencryption.background,
             Housekeeping(
                 database: resources.database,
                 ends: ends,

@@ -12,7 +12,6 @@ struct CredentialCare: Sendable {
     let passkeys: Passkeys
     let earlier: EarlierCredentials
     private let mailing: Mailing
-    private let logger: Logger
 
     init(
         _ resources: ServiceResources,
@@ -26,7 +25,6 @@ struct CredentialCare: Sendable {
     ) {
         let (database, now) = (resources.database, resources.now)
         self.mailing = mailing
-        logger = resources.logger
         reauthentication = Reauthentication(
             database: database,
             passwords: passwords,
@@ -82,14 +80,5 @@ struct CredentialCare: Sendable {
         PasskeyRoutes(passkeys: passkeys, signIns: signIns, callers: callers).add(to: routes)
     }
 
-    var background: [any Service] {
-        [
-            Periodic(
-                "renewal of second factors' encryption",
-                every: .seconds(60),
-                logger: logger,
-                secondFactors.renewEncryption
-            )
-        ] + mailing.background
-    }
+    var background: [any Service] { mailing.background }
 }

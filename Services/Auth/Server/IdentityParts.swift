@@ -73,12 +73,6 @@ struct IdentityParts: Sendable {
         return [
             http,
             Periodic("revocation of identities", every: .seconds(15), logger: logger, revocations.tell),
-            Periodic(
-                "renewal of identities' encryption",
-                every: .seconds(60),
-                logger: logger,
-                revocations.renewEncryption
-            ),
         ]
     }
 }

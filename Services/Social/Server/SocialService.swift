@@ -29,7 +29,7 @@ package struct SocialService: SuiteService {
     private let reading: Reading
     private let writing: Writing
     private let live: Live
-    private let resealing: Resealing
+    private let reencryption: Reencryption
     private let broadcasting: Broadcasting
     private let events: EventConsumer
     private let exports: Exports
@@ -97,7 +97,7 @@ package struct SocialService: SuiteService {
             identities: identities,
             cursors: resources.cursors
         )
-        resealing = Resealing(database: database, vault: vault, logger: logger)
+        reencryption = Reencryption([Vault.encrypted], database: database, sealer: vault.sealer, logger: logger)
         writing = Writing(
             sources: sources,
             asking: asking,
@@ -129,7 +129,7 @@ package struct SocialService: SuiteService {
             upkeep + live.upkeep + writing.upkeep + [
                 events.background,
                 erasures.background,
-                Periodic("renewal of encryption", every: .seconds(60), logger: logger, resealing.round),
+                reencryption.background,
                 Periodic("sweep of authorizations", every: .seconds(60), logger: logger, authorizations.sweep),
             ] + broadcasting.background
     }
@@ -140,7 +140,7 @@ package struct SocialService: SuiteService {
         PostRoutes(reader: reader, writing: writing).add(to: routes)
         StreamRoutes(live: live).add(to: routes)
         WebhookRoutes(webhooks: live.webhooks).add(to: routes)
-        NeighbourRoutes(resealing: resealing).add(to: routes)
+        NeighbourRoutes(reencryption: reencryption).add(to: routes)
         broadcasting.add(to: routes)
         events.add(to: routes)
         exports.add(to: routes)

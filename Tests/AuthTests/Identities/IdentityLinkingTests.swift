@@ -155,7 +155,7 @@ import Wire
             }
             let before = try await sealing()
             let next = Data(repeating: 9, count: 32).base64EncodedString()
-            try await scene.withRevocations(keys: "\(next),\(Auth.key)") { try await $0.renewEncryption() }
+            try await scene.auth.reencrypt(keys: "\(next),\(Auth.key)")
             let after = try await sealing()
             #expect(after.key != before.key && after.box != before.box)
 

@@ -132,17 +132,14 @@ struct IdentityScene: Sendable {
     /// The tokens that wait for their providers are told of now.
     func tellRevocations() async throws { try await withRevocations { try await $0.tell() } }
 
-    /// Auth's worker, with these of `TOKEN_ENCRYPTION_KEY`.
-    func withRevocations(
-        keys: String = Auth.key,
-        _ body: (IdentityRevocations) async throws -> Void
-    ) async throws {
+    /// Auth's worker.
+    private func withRevocations(_ body: (IdentityRevocations) async throws -> Void) async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let http = try ProviderHTTP(trustedCA: nil)
         let settings = try IdentityConfiguration(Self.reader(settings))
         let revocations = IdentityRevocations(
             database: auth.service.database.pool,
-            sealer: try Sealer(keys: keys),
+            sealer: try Sealer(keys: Auth.key),
             providers: settings.providers(http, logger: logger, now: { clock.now }),
             logger: logger,
             now: { clock.now }

@@ -34,30 +34,6 @@ struct IdentityRevocationStore {
         )
     }
 
-    /// Some of those that another key than this one has sealed, which nobody else is at.
-    func lock(notSealedBy key: String, limit: Int) async throws -> [Record] {
-        try await db.all(
-            """
-            SELECT revocation_id, provider, subject, sealed_token, sealing_key, attempts
-            FROM identity_revocations
-            WHERE sealing_key <> \(key)
-            LIMIT \(limit)
-            FOR UPDATE SKIP LOCKED
-            """,
-            as: Record.init(row:)
-        )
-    }
-
-    func reseal(_ id: UUID, as token: Sealer.Sealed) async throws {
-        try await db.run(
-            """
-            UPDATE identity_revocations
-            SET sealed_token = \(token.box), sealing_key = \(token.keyID)
-            WHERE revocation_id = \(id)
-            """
-        )
-    }
-
     func delay(_ id: UUID, until due: Date) async throws {
         try await db.run("UPDATE identity_revocations SET due_at = \(due) WHERE revocation_id = \(id)")
     }

@@ -75,32 +75,6 @@ struct IdentityStore {
         }
     }
 
-    /// Some of those whose token another key than this one has sealed, which nobody else is at.
-    func lock(notSealedBy key: String, limit: Int) async throws -> [(key: Key, token: Sealer.Sealed)] {
-        try await db.all(
-            """
-            SELECT provider, subject, sealed_token, sealing_key
-            FROM identities
-            WHERE sealing_key < \(key) OR sealing_key > \(key)
-            LIMIT \(limit)
-            FOR UPDATE SKIP LOCKED
-            """
-        ) { row in
-            let token = Sealer.Sealed(box: try row.decode("sealed_token"), keyID: try row.string("sealing_key"))
-            return (Key(provider: try row.string("provider"), subject: try row.string("subject")), token)
-        }
-    }
-
-    func reseal(_ key: Key, as token: Sealer.Sealed) async throws {
-        try await db.run(
-            """
-            UPDATE identities
-            SET sealed_token = \(token.box), sealing_key = \(token.keyID)
-            WHERE provider = \(key.provider) AND subject = \(key.subject)
-            """
-        )
-    }
-
     /// Forgets an account's identity of one provider, or of all; what each is to be revoked by goes to its outbox in
     /// the same statement.
     ///

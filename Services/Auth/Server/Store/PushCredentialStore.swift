@@ -28,20 +28,6 @@ struct PushCredentialStore {
         )
     }
 
-    /// Some of those that another key than this one has sealed, which nobody else is at.
-    func lock(notSealedBy key: String, limit: Int) async throws -> [Record] {
-        try await db.all(
-            """
-            SELECT application_id, provider, sealed, sealing_key
-            FROM push_credentials
-            WHERE sealing_key <> \(key)
-            LIMIT \(limit)
-            FOR UPDATE SKIP LOCKED
-            """,
-            as: Record.init(row:)
-        )
-    }
-
     func set(_ record: Record, at now: Date) async throws {
         try await db.run(
             """

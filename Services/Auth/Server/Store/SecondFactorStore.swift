@@ -101,32 +101,4 @@ struct SecondFactorStore {
     func take(recoveryCode hash: Data, of account: UUID) async throws -> Bool {
         try await db.run("DELETE FROM recovery_codes WHERE user_id = \(account) AND hash = \(hash)") == 1
     }
-
-    // MARK: Renewal of encryption
-
-    /// Some that are sealed with another key than this, locked until the transaction ends.
-    func lock(notSealedBy key: String, limit: Int) async throws -> [(account: UUID, secret: Sealer.Sealed)] {
-        try await db.all(
-            """
-            SELECT user_id, sealed_secret, sealing_key FROM totp_factors
-            WHERE sealing_key < \(key) OR sealing_key > \(key)
-            LIMIT \(limit)
-            FOR UPDATE SKIP LOCKED
-            """
-        ) { row in
-            (
-                account: try row.uuid("user_id"),
-                secret: Sealer.Sealed(box: try row.decode("sealed_secret"), keyID: try row.string("sealing_key"))
-            )
-        }
-    }
-
-    func reseal(_ account: UUID, with secret: Sealer.Sealed) async throws {
-        try await db.run(
-            """
-            UPDATE totp_factors SET sealed_secret = \(secret.box), sealing_key = \(secret.keyID)
-            WHERE user_id = \(account)
-            """
-        )
-    }
 }

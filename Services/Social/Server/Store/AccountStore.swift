@@ -146,42 +146,6 @@ extension AccountStore {
             """
         )
     }
-
-    /// Some of the accounts whose tokens are sealed with another key than this one, after the account with a key.
-    ///
-    /// - Returns: the accounts, how many rows cannot be read, and the key of the last row.
-    func sealedOtherwise(
-        than keyID: String,
-        after last: [String],
-        limit: Int
-    ) async throws -> (records: [AccountRecord], unreadable: Int, last: [String]?) {
-        let key = { (row: PostgresRow) in
-            [try row.string("application_id"), try row.string("user_id"), try row.string("network")]
-        }
-        let rows = try await db.execute(
-            """
-            SELECT \(unsafe: columns) FROM accounts
-            WHERE key_id <> \(keyID) AND (
-                cardinality(\(last)) = 0
-                OR (application_id, user_id, network) > ((\(last))[1], (\(last))[2], (\(last))[3])
-            )
-            ORDER BY application_id, user_id, network LIMIT \(limit)
-            """
-        )
-        let decoded = try rows.decoded(key: key, as: AccountRecord.init(row:))
-        return (decoded.values, decoded.unreadable.count, try rows.last.map(key))
-    }
-
-    /// Puts the same tokens under another key; nothing where they are others by now.
-    func reseal(_ record: AccountRecord, as tokens: Sealer.Sealed) async throws {
-        try await db.run(
-            """
-            UPDATE accounts SET tokens = \(tokens.box), key_id = \(tokens.keyID)
-            WHERE application_id = \(record.user.application) AND user_id = \(record.user.user)
-                AND network = \(record.network.rawValue) AND version = \(record.version)
-            """
-        )
-    }
 }
 
 private let columns = """

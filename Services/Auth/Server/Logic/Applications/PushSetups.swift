@@ -17,9 +17,6 @@ struct PushSetups: Sendable {
 
     private typealias Provider = PushCredentialStore.Provider
 
-    /// How many are encrypted anew in one transaction.
-    private static let batch = 100
-
     let database: PostgresPool
     let sealer: Sealer
     let logger: Logger
@@ -58,21 +55,13 @@ struct PushSetups: Sendable {
         try credentials(try await PushCredentialStore(db: database.reads).list(of: application))
     }
 
-    /// Seals anew what a former `TOKEN_ENCRYPTION_KEY` has sealed, so that the operator may take that away.
-    func renewEncryption() async throws {
-        var count = Self.batch
-        while count == Self.batch {
-            count = try await database.transaction { db in
-                let store = PushCredentialStore(db: db)
-                let old = try await store.lock(notSealedBy: sealer.currentKeyID, limit: Self.batch)
-                for var record in old {
-                    let owner = Self.owner(record.provider, of: record.application)
-                    record.sealed = try sealer.seal(try sealer.open(record.sealed, for: owner), for: owner)
-                    try await store.set(record, at: now())
-                }
-                return old.count
-            }
-        }
+    static let encrypted = Reencryption.Column(
+        "push_credentials",
+        value: "sealed",
+        keyID: "sealing_key",
+        columns: ["provider", "application_id"]
+    ) { columns in
+        Provider(rawValue: columns[0]).map { owner($0, of: columns[1]) }
     }
 
     private func set<Value: Encodable>(

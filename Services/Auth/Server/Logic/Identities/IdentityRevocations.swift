@@ -26,30 +26,14 @@ struct IdentityRevocations: Sendable {
         for record in due { try await tell(record, store) }
     }
 
-    /// Seals anew what a former `TOKEN_ENCRYPTION_KEY` has sealed, so that the operator may take that away.
-    func renewEncryption() async throws {
-        try await inBatches { db in
-            let store = IdentityStore(db: db)
-            let old = try await store.lock(notSealedBy: sealer.currentKeyID, limit: Self.batch)
-            for (key, token) in old { try await store.reseal(key, as: resealed(token, of: key)) }
-            return old.count
-        }
-        try await inBatches { db in
-            let store = IdentityRevocationStore(db: db)
-            let old = try await store.lock(notSealedBy: sealer.currentKeyID, limit: Self.batch)
-            for record in old { try await store.reseal(record.id, as: resealed(record.token, of: record.identity)) }
-            return old.count
-        }
-    }
-
-    private func resealed(_ token: Sealer.Sealed, of key: IdentityStore.Key) throws -> Sealer.Sealed {
-        try sealer.seal(sealer.open(token, for: Self.owner(key)), for: Self.owner(key))
-    }
-
-    /// Each batch in a transaction of its own, until one is not full.
-    private func inBatches(_ work: @Sendable (PostgresTransaction) async throws -> Int) async throws {
-        var count = Self.batch
-        while count == Self.batch { count = try await database.transaction { db in try await work(db) } }
+    /// The tokens that are kept for revocation: of linked identities, and of those that are to be revoked.
+    static let encrypted = ["identities", "identity_revocations"].map { table in
+        Reencryption.Column(
+            table,
+            value: "sealed_token",
+            keyID: "sealing_key",
+            columns: table == "identities" ? ["provider", "subject"] : ["provider", "subject", "revocation_id"]
+        ) { owner(IdentityStore.Key(provider: $0[0], subject: $0[1])) }
     }
 
     private func tell(_ record: IdentityRevocationStore.Record, _ store: IdentityRevocationStore) async throws {

@@ -14,7 +14,6 @@ struct SecondFactors: Sendable {
     static let attempts = 5
     /// Bytes of base64url that a code or a challenge may have.
     static let maximumLength = 128
-    private static let batch = 100
 
     let database: PostgresPool
     let sealer: Sealer
@@ -218,22 +217,13 @@ struct SecondFactors: Sendable {
         throttle.buckets(of: "second factor", account: account, address: address, knownDevice: knownDevice)
     }
 
-    // MARK: Renewal of encryption
-
-    /// Seals anew what a former `TOKEN_ENCRYPTION_KEY` has sealed, so that the operator may take that away.
-    func renewEncryption() async throws {
-        var count = Self.batch
-        while count == Self.batch {
-            count = try await database.transaction { db in
-                let store = SecondFactorStore(db: db)
-                let old = try await store.lock(notSealedBy: sealer.currentKeyID, limit: Self.batch)
-                for (account, secret) in old {
-                    let owner = Self.owner(account)
-                    try await store.reseal(account, with: try sealer.seal(sealer.open(secret, for: owner), for: owner))
-                }
-                return old.count
-            }
-        }
+    static let encrypted = Reencryption.Column(
+        "totp_factors",
+        value: "sealed_secret",
+        keyID: "sealing_key",
+        columns: ["user_id"]
+    ) { columns in
+        UUID(uuidString: columns[0]).map(owner)
     }
 
     private static func hash(_ challenge: String) -> Data { Data(SHA256.hash(data: Data(challenge.utf8))) }

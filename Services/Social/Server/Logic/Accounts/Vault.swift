@@ -7,7 +7,15 @@ import Wire
 struct Vault: Sendable {
     let sealer: Sealer
 
-    var currentKeyID: String { sealer.currentKeyID }
+    /// The tokens of linked accounts.
+    static let encrypted = Reencryption.Column(
+        "accounts",
+        value: "tokens",
+        keyID: "key_id",
+        columns: ["network", "application_id", "user_id"]
+    ) { columns in
+        Network(rawValue: columns[0]).map { owner("accounts", User.ID(application: columns[1], user: columns[2]), $0) }
+    }
 
     func seal(_ tokens: NetworkTokens, of user: User.ID, on network: Network) throws -> Sealer.Sealed {
         try sealer.seal(WireJSON.encoder().encode(tokens), for: Self.owner("accounts", user, network))

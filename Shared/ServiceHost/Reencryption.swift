@@ -1,0 +1,174 @@
+import Foundation
+package import Logging
+package import Postgres
+package import ServiceLifecycle
+
+/// Encrypts stored values with the current key of a ``Sealer``, so that the operator can remove an earlier key.
+///
+/// A value that cannot be decrypted stays as it is, and keeps no other value from being encrypted.
+package struct Reencryption: Sendable {
+    /// A column of encrypted values, and the column beside it that names their keys.
+    package struct Column: Sendable {
+        let table: String
+        let value: String
+        let keyID: String
+        /// Identifies a row, and is what `owner` gets.
+        let columns: [String]
+        let owner: @Sendable ([String]) -> String?
+
+        /// - Parameters:
+        ///   - table: that has the column.
+        ///   - value: the column's name.
+        ///   - keyID: the name of the column with the key's id.
+        ///   - columns: names columns that together identify a row.
+        ///   - owner: returns what a value was encrypted for, given the text of `columns`; nil where there is no such
+        ///     owner, so that the value cannot be decrypted.
+        package init(
+            _ table: String,
+            value: String,
+            keyID: String,
+            columns: [String],
+            owner: @escaping @Sendable ([String]) -> String?
+        ) {
+            self.table = table
+            self.value = value
+            self.keyID = keyID
+            self.columns = columns
+            self.owner = owner
+        }
+    }
+
+    /// How many values were encrypted with the current key, and how many cannot be decrypted.
+    package struct Report: Hashable, Sendable {
+        package var encrypted: Int
+        package var unreadable: Int
+
+        package init(encrypted: Int = 0, unreadable: Int = 0) {
+            self.encrypted = encrypted
+            self.unreadable = unreadable
+        }
+    }
+
+    /// Rows in one transaction.
+    private static let batch = 100
+    /// A run passes over so many values of one key that cannot be decrypted, and leaves the rest to the next run.
+    private static let maximumFailures = 1_000
+
+    private let columns: [Column]
+    private let database: PostgresPool
+    private let sealer: Sealer
+    private let logger: Logger
+
+    package init(_ columns: [Column], database: PostgresPool, sealer: Sealer, logger: Logger) {
+        self.columns = columns
+        self.database = database
+        self.sealer = sealer
+        self.logger = logger
+    }
+
+    /// Runs every minute, on any instance and on several at once.
+    package var background: any Service {
+        Periodic("re-encryption", every: .seconds(60), logger: logger) { _ = try await run() }
+    }
+
+    /// - Throws: an error of the database; what was encrypted before stays so.
+    package func run() async throws -> Report {
+        var report = Report()
+        for column in columns {
+            var last = ""
+            while let keyID = try await keyID(after: last, in: column) {
+                last = keyID
+                guard keyID != sealer.currentKeyID else { continue }
+                let found = try await encrypt(column, of: keyID)
+                report.encrypted += found.encrypted
+                report.unreadable += found.unreadable
+                guard found.unreadable > 0 else { continue }
+                logger.error(
+                    "stored values cannot be decrypted",
+                    metadata: ["table": "\(column.table)", "key": "\(keyID)", "values": "\(found.unreadable)"]
+                )
+            }
+        }
+        return report
+    }
+
+    /// The next key id in use: a few look-ups in the column's index, however many rows there are.
+    private func keyID(after last: String, in column: Column) async throws -> String? {
+        try await database.one(
+            """
+            SELECT min(\(unsafe: column.keyID)) AS key_id FROM \(unsafe: column.table)
+            WHERE \(unsafe: column.keyID) > \(last)
+            """
+        ) { try $0.optionalString("key_id") }
+    }
+
+    private func encrypt(_ column: Column, of keyID: String) async throws -> Report {
+        guard sealer.has(keyID) else {
+            let count = try await database.one(
+                """
+                SELECT count(*) AS count FROM \(unsafe: column.table) WHERE \(unsafe: column.keyID) = \(keyID)
+                """
+            ) { try $0.int("count") }
+            return Report(unreadable: count)
+        }
+        var report = Report()
+        var failed: [String] = []
+        var count = Self.batch
+        while count == Self.batch, failed.count < Self.maximumFailures {
+            let done = failed
+            let (found, failures) = try await database.transaction { db in
+                try await encryptBatch(of: column, keyID, except: done, in: db)
+            }
+            count = found
+            failed += failures
+            report.encrypted += found - failures.count
+        }
+        report.unreadable = failed.count
+        return report
+    }
+
+    /// - Returns: how many values were found, and the rows whose value cannot be decrypted.
+    private func encryptBatch(
+        of column: Column,
+        _ keyID: String,
+        except failed: [String],
+        in db: PostgresTransaction
+    ) async throws -> (found: Int, failures: [String]) {
+        let names = column.columns.map { $0 + "::text" }.joined(separator: ", ")
+        let rows = try await db.all(
+            """
+            SELECT ctid::text AS row_id, ARRAY[\(unsafe: names)] AS columns, ARRAY[\(unsafe: names)]::text AS name,
+                \(unsafe: column.value) AS value
+            FROM \(unsafe: column.table)
+            WHERE \(unsafe: column.keyID) = \(keyID) AND ARRAY[\(unsafe: names)]::text <> ALL(\(failed))
+            LIMIT \(Self.batch)
+            FOR UPDATE SKIP LOCKED
+            """
+        ) { row in
+            (
+                id: try row.string("row_id"), columns: try row.strings("columns"), name: try row.string("name"),
+                box: try row.decode("value", as: Data.self)
+            )
+        }
+        var failures: [String] = []
+        for row in rows {
+            guard let owner = column.owner(row.columns),
+                let value = try? sealer.open(Sealer.Sealed(box: row.box, keyID: keyID), for: owner)
+            else {
+                // The value was tampered with or copied from another row: `run` counts it.
+                failures.append(row.name)
+                continue
+            }
+            let sealed = try sealer.seal(value, for: owner)
+            // The row is locked, so it keeps its place.
+            try await db.run(
+                """
+                UPDATE \(unsafe: column.table)
+                SET \(unsafe: column.value) = \(sealed.box), \(unsafe: column.keyID) = \(sealed.keyID)
+                WHERE ctid = \(row.id)::tid
+                """
+            )
+        }
+        return (rows.count, failures)
+    }
+}
