@@ -3,6 +3,7 @@ import ConversationsAPI
 import Foundation
 import HTTPTypes
 import PhotosAPI
+import Postgres
 import ServiceClient
 import TestSupport
 import Testing
@@ -53,6 +54,27 @@ import Wire
             try await scene.tell(Self.unblocked("zoe", "ann"), by: "conversations")
             #expect(try await scene.rows("SELECT user_id AS row FROM block_news") == [])
             #expect(try await scene.rows("SELECT count(*)::text AS row FROM blocks") == ["0"])
+        }
+    }
+
+    @Test("A block that PostgreSQL refuses delays no other block")
+    func poison() async throws {
+        try await withList { scene, list in
+            try await scene.introduce(scene.ann, scene.bob, scene.eve)
+            try await scene.service.database.pool.run(
+                "ALTER TABLE people ADD CONSTRAINT poison CHECK (user_id <> 'future')"
+            )
+            // The position cannot be moved to the block of this user.
+            try await scene.service.database.pool.run(
+                "ALTER TABLE block_survey ADD CONSTRAINT poison CHECK (user_id <> 'eve')"
+            )
+            list.change { $0.blocks = Self.blocks(["ann": "bob", "bob": "future", "eve": "ann", "zoe": "eve"]) }
+            list.change { $0.isOpen = true }
+            try await scene.surveyed()
+
+            #expect(try await scene.ann.ask(.get, "/photos/people/bob").status == 404)
+            #expect(try await scene.rows("SELECT count(*)::text AS row FROM blocks") == ["2"])
+            #expect(try await scene.rows("SELECT user_id AS row FROM people WHERE user_id = 'future'") == [])
         }
     }
 

@@ -54,6 +54,32 @@ import Wire
         }
     }
 
+    @Test("A result that cannot be written delays no other, and its row is set aside")
+    func result() async throws {
+        try await withPipeline { scene in
+            for name in ["ann", "bob", "cat"] {
+                try await scene.device(of: name)
+                try await scene.notify([name], name)
+            }
+            try await scene.pool.run("ALTER TABLE log ADD CONSTRAINT poison CHECK (user_id <> 'bob')")
+
+            try await scene.run()
+
+            #expect(Set(scene.provider.sent.map(\.token)) == ["ann-phone", "bob-phone", "cat-phone"])
+            #expect(try await scene.outcomes(of: "ann") == ["sent"])
+            #expect(try await scene.outcomes(of: "cat") == ["sent"])
+            #expect(scene.pipeline.sending.underWay.count == 0)
+            let noted = try await scene.pool.all("SELECT kind, key[2] AS user_id FROM set_aside_rows") { row in
+                [try row.string("kind"), try row.string("user_id")]
+            }
+            #expect(noted == [["queued_notification", "bob"]])
+            let waiting = try await scene.pool.all("SELECT user_id FROM queue WHERE leased_until IS NULL") {
+                try $0.string("user_id")
+            }
+            #expect(waiting == ["bob"])
+        }
+    }
+
     @Test("A notification that cannot be read after quiet hours delays no other")
     func held() async throws {
         try await withPipeline(at: date("2026-11-21T12:30:00Z")) { scene in

@@ -125,4 +125,38 @@ import Wire
             try await PoisonTest(.watch, in: scene.service.database, now: scene.clock.read).check()
         }
     }
+
+    @Test("An account that cannot be read keeps no other user from being followed")
+    func account() async throws {
+        try await withSocial { scene in
+            try await scene.link(.mastodon)
+            try await scene.bob.link(.mastodon, "bob", #", "instance": "mastodon.example""#)
+            _ = try await scene.rows(
+                "UPDATE accounts SET details = '[]' WHERE user_id = 'ann' RETURNING user_id AS row"
+            )
+            try await scene.service.served { port in
+                try await EventStreamClient.with(port: port, "/stream", token: scene.ann.token) { ann in
+                    #expect(await ann.event()?.name == "ready")
+                    try await EventStreamClient.with(port: port, "/stream", token: scene.bob.token) { bob in
+                        #expect(await bob.event()?.name == "ready")
+                        let network = scene.networks[.mastodon]
+                        try await eventually { network.lines.value["bob"] != nil }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("A webhook delivery records the events of other users beside a row that cannot be read")
+    func delivered() async throws {
+        try await withSocial { scene in
+            try await scene.link(.facebook)
+            try await scene.bob.link(.facebook, "bob")
+            _ = try await scene.rows("UPDATE watches SET seen = '5' WHERE user_id = 'ann' RETURNING list AS row")
+            let body = "id of ann created one 7\nid of bob created two 7"
+            #expect(try await scene.service.call("/webhooks/facebook", body).status == 200)
+            let recorded = try await scene.rows("SELECT user_id || ' ' || item_id AS row FROM changes")
+            #expect(recorded == ["bob facebook:two"])
+        }
+    }
 }

@@ -1,35 +1,94 @@
 import ConversationsAPI
+import Logging
+import Metrics
 import Postgres
+import ServiceHost
 import Wire
 
-/// Takes over, once, the blocks that were made before this service heard of any: an installation that had conversations
-/// and no photos has some.
+/// Copies, once, the blocks that users made before photos was installed.
 ///
-/// They are read page by page from conversations while events come in, and taken over one by one: a process that ends goes on
-/// where it was. An event is newer than what a page says of the same people, whichever comes first.
+/// The survey reads them page by page from conversations while events arrive, and copies each in a transaction of its
+/// own with its position, so that a restarted process continues there. An event is newer than what a page says about
+/// the same users. A block that cannot be copied is logged, counted and skipped: it delays no other block.
 struct BlockSurvey: Sendable {
+    /// How often a block is tried before it is skipped: a lock may have been in its way.
+    private static let maximumAttempts = 3
+    private static let retryPause: Duration = .seconds(1)
+
     let database: PostgresPool
     let blocks: Blocks
     let conversations: BlocksClient
+    let logger: Logger
 
-    /// Until all is taken over; then, and ever after, it does nothing.
+    /// Copies what is left; does nothing once the survey has ended.
     func read() async throws {
         try await BlockSurveyStore(db: database).begin()
-        while var last = try await BlockSurveyStore(db: database).position() {
+        while let last = try await BlockSurveyStore(db: database).position() {
             let page = try await conversations.list(after: last).blocks
-            for block in page where try await go(on: block, after: last) { last = block }
-            guard page.isEmpty else { continue }
-            try await end(after: last)
+            guard !page.isEmpty else {
+                try await end(after: last)
+                continue
+            }
+            try await copy(page, after: last)
         }
     }
 
-    /// False: another instance is at it, and somewhere else.
-    private func go(on block: ListedBlock, after last: ListedBlock) async throws -> Bool {
+    private func copy(_ page: [ListedBlock], after position: ListedBlock) async throws {
+        var last = position
+        var failure: (any Error)?
+        for block in page {
+            do {
+                if try await copyOrSkip(block, after: last) { last = block }
+            } catch {
+                // The database cannot hold the names of this block: the next block moves the position past it.
+                guard FailedRow(Self.key(block), error) != nil else { throw error }
+                failure = error
+            }
+        }
+        // Without this the same page would be read again at once, without end.
+        if last == position, let failure { throw failure }
+    }
+
+    /// - Returns: whether the position moved to the block; false where another instance moved it elsewhere.
+    /// - Throws: what copying threw, where the database is unavailable; what moving the position threw.
+    private func copyOrSkip(_ block: ListedBlock, after last: ListedBlock) async throws -> Bool {
+        var attempt = 1
+        while true {
+            do {
+                return try await move(to: block, after: last, isCopied: true)
+            } catch {
+                guard let failed = FailedRow(Self.key(block), error) else { throw error }
+                if failed.reason == .failing, attempt < Self.maximumAttempts {
+                    attempt += 1
+                    try await Task.sleep(for: Self.retryPause)
+                    continue
+                }
+                report(failed)
+                return try await move(to: block, after: last, isCopied: false)
+            }
+        }
+    }
+
+    private func report(_ failed: FailedRow) {
+        Counter(label: "roost_photos_blocks_skipped_total").increment()
+        logger.error(
+            "block skipped",
+            metadata: [
+                "key": "\(failed.key)", "reason": "\(failed.reason.rawValue)", "detail": "\(failed.detail)",
+            ]
+        )
+    }
+
+    private static func key(_ block: ListedBlock) -> [String] {
+        [block.applicationId, block.userId, block.blockedId]
+    }
+
+    private func move(to block: ListedBlock, after last: ListedBlock, isCopied: Bool) async throws -> Bool {
         try await database.transaction { db in
             let store = BlockSurveyStore(db: db)
             guard try await store.lockPosition() == last else { return false }
             try await store.move(to: block)
-            guard try await !store.hasNews(of: block) else { return true }
+            guard isCopied, try await !store.hasNews(of: block) else { return true }
             try await blocks.set(
                 User.ID(application: block.applicationId, user: block.userId),
                 User.ID(application: block.applicationId, user: block.blockedId),

@@ -38,7 +38,12 @@ struct Circle: Sendable {
 
     private static func survey(_ resources: ServiceResources, _ blocks: Blocks) throws -> any Service {
         let conversations = BlocksClient(try resources.neighbours.client("conversations"))
-        let survey = BlockSurvey(database: resources.database, blocks: blocks, conversations: conversations)
+        let survey = BlockSurvey(
+            database: resources.database,
+            blocks: blocks,
+            conversations: conversations,
+            logger: resources.logger
+        )
         return Periodic("blocks from before", every: .seconds(5), logger: resources.logger, survey.read)
     }
 }

@@ -175,23 +175,52 @@ final class Sending: Service {
         let batch = underWay.takeAnswered(1_000)
         guard !batch.isEmpty else { return 0 }
         do {
-            let opened = try await Settling(database: database, random: random).write(batch, at: now())
-            for lane in opened {
-                logger.error(
-                    "nothing is sent to a push service for a while",
-                    metadata: [
-                        "provider": "\(lane.lane.kind.rawValue)", "application": "\(lane.lane.application)",
-                        "reason": "\(lane.circuit.reason ?? "")",
-                    ]
-                )
-            }
+            try await write(batch)
         } catch {
-            underWay.putBack(batch)
-            throw error
+            guard FailedRow([], error) != nil else {
+                underWay.putBack(batch)
+                throw error
+            }
+            logger.notice("results are written one by one", metadata: ["error": "\(error)"])
+            try await writeOneByOne(batch)
         }
         underWay.settled(batch)
         bell.ring()
         return batch.count
+    }
+
+    private func write(_ batch: [Settlement]) async throws {
+        let opened = try await Settling(database: database, random: random).write(batch, at: now())
+        for lane in opened {
+            logger.error(
+                "nothing is sent to a push service for a while",
+                metadata: [
+                    "provider": "\(lane.lane.kind.rawValue)", "application": "\(lane.lane.application)",
+                    "reason": "\(lane.circuit.reason ?? "")",
+                ]
+            )
+        }
+    }
+
+    /// Writes each result by itself; the row of a result that the database refuses is retried later, and set aside.
+    private func writeOneByOne(_ batch: [Settlement]) async throws {
+        for (place, settlement) in batch.enumerated() {
+            do {
+                do {
+                    try await write([settlement])
+                } catch {
+                    let entry = settlement.claimed.entry
+                    let key = [entry.user.application, entry.user.user, "\(entry.id)"]
+                    guard let failed = FailedRow(key, error) else { throw error }
+                    // Each retry sends the notification again, so there are as few as for a row that breaks a rule.
+                    try await setAside.failed([FailedRow(key, .unreadable, detail: failed.detail)], of: .queued)
+                }
+            } catch {
+                underWay.settled(Array(batch.prefix(place)))
+                underWay.putBack(Array(batch.dropFirst(place)))
+                throw error
+            }
+        }
     }
 
     private func renewAll() async {

@@ -41,9 +41,18 @@ final class Following: Service {
     private func follow() async throws {
         var wanted: [String: Source] = [:]
         for user in listeners.users where wanted.count < Self.maximum {
-            for source in try await sources.all(for: Asker(user: user)) {
-                guard source.connector is any StreamingConnector, source.record?.state == .linked else { continue }
-                wanted[source.key] = source
+            do {
+                for source in try await sources.all(for: Asker(user: user)) {
+                    guard source.connector is any StreamingConnector, source.record?.state == .linked else { continue }
+                    wanted[source.key] = source
+                }
+            } catch {
+                // An account that cannot be read keeps no other user from being followed.
+                guard let failed = FailedRow([user.application, user.user], error) else { throw error }
+                logger.warning(
+                    "accounts of a user cannot be read",
+                    metadata: ["user": "\(failed.key)", "detail": "\(failed.detail)"]
+                )
             }
         }
         let known = Set(wanted.keys)

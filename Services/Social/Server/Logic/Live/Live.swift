@@ -59,7 +59,13 @@ struct Live: Sendable {
             logger: logger,
             now: now
         )
-        webhooks = Webhooks(database: database, connectors: sources.connectors, journal: journal, now: now)
+        webhooks = Webhooks(
+            database: database,
+            connectors: sources.connectors,
+            journal: journal,
+            logger: logger,
+            now: now
+        )
         following = Following(sources: sources, journal: journal, listeners: listeners, logger: logger)
         hasEnded = resources.credentials.hasEnded
         resources.credentials.onRevocation { [weak listeners] in listeners?.end(session: $0) }

@@ -1,7 +1,9 @@
 import Crypto
 import Foundation
+import Logging
 import NIOCore
 import Postgres
+import ServiceHost
 import SocialAPI
 import Wire
 
@@ -13,6 +15,7 @@ struct Webhooks: Sendable {
     let database: PostgresPool
     let connectors: Connectors
     let journal: Journal
+    let logger: Logger
     let now: @Sendable () -> Date
 
     /// Answers a network that asks whether we are who it was told.
@@ -37,9 +40,23 @@ struct Webhooks: Sendable {
         try await store.insert(hash, of: network, now: now())
     }
 
+    /// Takes an event for each user who has linked its account.
+    ///
+    /// A delivery is about many users: a user whose rows cannot be read keeps no event from the others.
     private func take(_ event: NetworkEvent, from network: Network) async throws {
         for user in try await WebhookStore(db: database).owners(of: event.account, on: network) {
-            try await journal.take(event.change, of: WatchKey(user: user, network: network, list: event.list))
+            do {
+                try await journal.take(event.change, of: WatchKey(user: user, network: network, list: event.list))
+            } catch {
+                let key = [user.application, user.user, network.rawValue]
+                guard let failed = FailedRow(key, error) else { throw error }
+                logger.error(
+                    "event of a network cannot be recorded",
+                    metadata: [
+                        "key": "\(failed.key)", "reason": "\(failed.reason.rawValue)", "detail": "\(failed.detail)",
+                    ]
+                )
+            }
         }
     }
 
