@@ -249,7 +249,7 @@ let package = Package(
         + shared("WebAuthn", ["COSE", .crypto], excluding: ["README.md"])
         + shared("SMTP", [.nioCore, .nioPosix, .nioSSL], excluding: ["README.md"])
         + shared("TLSRecords", [.nioCore])
-        + shared("NetworkGuard", [.nioCore, .nioPosix])
+        + shared("NetworkGuard", ["Locks", .nioCore, .nioPosix])
         + shared("Zip", ["CZlib"], excluding: ["README.md"])
         + shared("SocketIO", ["Locks", .crypto, .nioCore, .nioHTTP1, .nioPosix], excluding: ["README.md"])
         + shared("SocketIOClient", ["Locks", .nioCore, .nioHTTP1, .nioPosix, .nioSSL, .nioWebSocket])

@@ -1,6 +1,5 @@
 import Foundation
 public import NIOCore
-import NIOPosix
 
 /// Decides which hosts an outgoing connection may reach when a user or a peer chose the host.
 ///
@@ -14,6 +13,7 @@ public struct AddressGuard: Sendable {
     public let allowed: Set<String>
     private let resolve: Resolve
     private let isPublic: @Sendable (SocketAddress) -> Bool
+    let lookUps: LookUps
 
     /// - Parameter allowed: the operator's exceptions (`ALLOWED_PRIVATE_HOSTS`), each as `host:port`.
     public init(allowing allowed: Set<String> = []) {
@@ -24,11 +24,13 @@ public struct AddressGuard: Sendable {
     package init(
         allowing allowed: Set<String> = [],
         resolve: @escaping Resolve,
-        isPublic: @escaping @Sendable (SocketAddress) -> Bool = { PublicInternet.contains($0) }
+        isPublic: @escaping @Sendable (SocketAddress) -> Bool = { PublicInternet.contains($0) },
+        lookUps: LookUps = .shared
     ) {
         self.allowed = Set(allowed.map { $0.lowercased() })
         self.resolve = resolve
         self.isPublic = isPublic
+        self.lookUps = lookUps
     }
 
     /// Whether the operator allows this host and port; an IPv6 address comes with brackets or without.
@@ -61,7 +63,16 @@ public struct AddressGuard: Sendable {
     ///
     /// - Throws: ``AddressGuardError``, or `ChannelError.eof` after the process began to stop.
     public func addresses(of host: String, port: Int) async throws -> [SocketAddress] {
-        try await Self.threads.runIfActive { try permitted(host, port) }
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<[SocketAddress], any Error>) in
+            lookUps.submit(host) { refusal in
+                do {
+                    if let refusal { throw refusal }
+                    continuation.resume(returning: try permitted(host, port))
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        }
     }
 
     /// The same on the calling thread, which waits.
@@ -72,13 +83,6 @@ public struct AddressGuard: Sendable {
         guard !permitted.isEmpty else { throw AddressGuardError.privateAddress }
         return permitted
     }
-
-    /// Look-ups block, some for many seconds, and anybody may choose a name: they have threads of their own.
-    static let threads = {
-        let threads = NIOThreadPool(numberOfThreads: 16)
-        threads.start()
-        return threads
-    }()
 
     private static func bare(_ host: String) -> String {
         host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
@@ -136,4 +140,6 @@ public enum AddressGuardError: Error {
     case unknownHost
     /// The host has addresses, and none of them is public.
     case privateAddress
+    /// Other look-ups, most likely of the same domain, took all the time that this one had for its turn.
+    case busy
 }

@@ -19,12 +19,11 @@ public final class GuardedResolver: Resolver, Sendable {
     public func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { v4.futureResult }
 
     public func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
-        AddressGuard.threads.submit { state in
+        addresses.lookUps.submit(host) { refusal in
             // A cancelled look-up must not hold up the others.
-            guard case .active = state, !self.isCancelled.load(ordering: .relaxed) else {
-                return self.fail(ChannelError.eof)
-            }
+            guard !self.isCancelled.load(ordering: .relaxed) else { return self.fail(ChannelError.eof) }
             do {
+                if let refusal { throw refusal }
                 let permitted = try self.addresses.permitted(host, port)
                 self.v6.succeed(permitted.filter { $0.protocol == .inet6 })
                 self.v4.succeed(permitted.filter { $0.protocol == .inet })

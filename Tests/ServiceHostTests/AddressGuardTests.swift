@@ -1,7 +1,9 @@
 import Configuration
+import Dispatch
 import NIOCore
 import NetworkGuard
 import ServiceHost
+import Synchronization
 import TestSupport
 import Testing
 
@@ -176,6 +178,103 @@ import Testing
         await #expect(throws: AddressGuardError.unknownHost) {
             try await addresses.addresses(of: "none.example", port: 443)
         }
+    }
+
+    @Test("A domain whose name server does not answer delays no other domain", .timeLimit(.minutes(1)))
+    func slowDomain() async throws {
+        let server = SilentNameServer()
+        let addresses = AddressGuard(
+            resolve: { server.resolve($0, $1) },
+            lookUps: LookUps(maximum: 4, share: 2, maximumWaiting: 8, patience: .milliseconds(100))
+        )
+        try await withThrowingTaskGroup(of: Bool.self) { tasks in
+            defer { server.answer(40) }
+            for number in 0..<40 {
+                tasks.addTask {
+                    do {
+                        return try await addresses.addresses(of: "a\(number).slow.example", port: 443).isEmpty
+                    } catch AddressGuardError.busy {
+                        return true
+                    }
+                }
+            }
+            try await eventually { server.blocked == 2 }
+
+            #expect(try await addresses.addresses(of: "fast.example", port: 443).count == 1)
+            #expect(try await addresses.addresses(of: "a.b.fast.example", port: 443).count == 1)
+
+            // The 38 look-ups without a turn end with an error while the two are still blocked.
+            for _ in 0..<38 {
+                let isRefused = try await tasks.next()
+                #expect(isRefused == true)
+            }
+            #expect(server.blocked == 2)
+            server.answer(2)
+            for _ in 0..<2 {
+                let isRefused = try await tasks.next()
+                #expect(isRefused == false)
+            }
+        }
+        // A look-up gives its place back just after it has answered.
+        try await eventually("free again") { try await Self.isFound("b.slow.example", addresses) }
+    }
+
+    @Test("A look-up that finds no thread in time is refused", .timeLimit(.minutes(1)))
+    func noThread() async throws {
+        let server = SilentNameServer()
+        let addresses = AddressGuard(
+            resolve: { server.resolve($0, $1) },
+            lookUps: LookUps(maximum: 1, patience: .milliseconds(20))
+        )
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            defer { server.answer(1) }
+            tasks.addTask { _ = try await addresses.addresses(of: "a.slow.example", port: 443) }
+            try await eventually { server.blocked == 1 }
+
+            await #expect(throws: AddressGuardError.busy) {
+                try await addresses.addresses(of: "fast.example", port: 443)
+            }
+        }
+        try await eventually("free again") { try await Self.isFound("fast.example", addresses) }
+    }
+
+    private static func isFound(_ host: String, _ addresses: AddressGuard) async throws -> Bool {
+        do {
+            return try await addresses.addresses(of: host, port: 443).count == 1
+        } catch AddressGuardError.busy {
+            return false
+        }
+    }
+
+    @Test(
+        "Hosts that one owner can add share a domain",
+        arguments: [
+            ("Example.org", "example.org"), ("a.b.example.org.", "example.org"), ("a.example.co.uk", "example.co.uk"),
+            ("co.uk", "co.uk"), ("a.b.abc.de", "abc.de"), ("localhost", "localhost"), ("", ""),
+        ]
+    )
+    func registeredDomain(_ host: String, _ domain: String) {
+        #expect(LookUps.registeredDomain(of: host) == domain)
+    }
+}
+
+/// A resolver that answers names of slow.example only when the test lets it.
+private final class SilentNameServer: Sendable {
+    private let gate = DispatchSemaphore(value: 0)
+    private let count = Mutex(0)
+
+    var blocked: Int { count.withLock { $0 } }
+
+    func answer(_ number: Int) {
+        for _ in 0..<number { gate.signal() }
+    }
+
+    func resolve(_ host: String, _ port: Int) -> [SocketAddress] {
+        if host.hasSuffix("slow.example") {
+            count.withLock { $0 += 1 }
+            gate.wait()
+        }
+        return [try? SocketAddress(ipAddress: "1.1.1.1", port: port)].compactMap(\.self)
     }
 }
 

@@ -80,8 +80,10 @@ struct Connector: Sendable {
 
     private static func failure(_ error: any Error) -> TransportFailure {
         guard let error = error as? NIOConnectionError else { return .unreachable(describe(error)) }
-        if case .privateAddress? = (error.dnsAError ?? error.dnsAAAAError) as? AddressGuardError {
-            return .forbiddenAddress
+        switch (error.dnsAError ?? error.dnsAAAAError) as? AddressGuardError {
+        case .privateAddress?: return .forbiddenAddress
+        case .busy?: return .unreachable("too many names of the host's domain are being looked up")
+        case .unknownHost?, nil: break
         }
         let reason = error.connectionErrors.last.map { describe($0.error) }
         return .unreachable(reason ?? "the name is not known")

@@ -134,6 +134,12 @@ package final class OutsideConnections: Service, Sendable {
             switch error {
             case .unknownHost: throw OutsideUnreachable(reason: "no such host")
             case .privateAddress: throw OutsideUnreachable(reason: "the host is not a public one")
+            case .busy:
+                // Nothing was learned about the host, so the next request looks it up again.
+                state.withLock { state in
+                    if state.found[origin.host]?.lookUp == lookUp { state.found[origin.host] = nil }
+                }
+                throw OutsideUnreachable(reason: "too many names of the host's domain are being looked up")
             }
         }
     }
