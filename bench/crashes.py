@@ -1,9 +1,10 @@
 """`python3 -m bench.crashes`: each service of a running suite traps again and again under load.
 
 Prints how long it takes until the process is gone and until a request is answered again, the longest that a request
-had to wait meanwhile, and whether everything that was acknowledged is there. The trap is a real one: an instruction
-that does not exist, written over the function in which every event loop waits. So it needs the right to write to the
-memory of a process of one's own (`/proc/<pid>/mem`), on x86-64.
+had to wait meanwhile, and whether everything that was acknowledged is there: accounts, messages, posts, notifications,
+linked networks and scheduled posts. The trap is a real one: an instruction that does not exist, written over the
+function in which every event loop waits. So it needs the right to write to the memory of a process of one's own
+(`/proc/<pid>/mem`), on x86-64.
 """
 
 import argparse
@@ -12,14 +13,20 @@ import http.client
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
 import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import quote
 
-from bench import web
+from bench import images, web
+from bench.networks import Networks
 from bench.processes import Program, free_port, libc
+from bench.suite import PASSWORD
 
 ROOT = Path(__file__).resolve().parents[1]
 PROBES = {
@@ -30,11 +37,13 @@ PROBES = {
     "social": "/networks",
     "gateway": "/auth/me",
 }
-SENDERS = 8
+USERNAME = "crashes"
 # `roost up` takes a process that has run for 10 s to be well, and starts it again at once.
 TRIAL = 10.5
 # Of the issue: requests are answered again within so many seconds.
 TARGET = 3.0
+# Seconds until the sandbox's Apple has every notification that push accepted.
+DELIVERY = 60
 
 
 def main():
@@ -57,39 +66,87 @@ def main():
 def _run(arguments, home):
     gateway = free_port()
     ports = {f"{name.upper()}_URL": f"http://127.0.0.1:{free_port()}" for name in PROBES if name != "gateway"}
-    off = dict.fromkeys(["RATE_USER", "RATE_ADDRESS", "RATE_REGISTER", "CONNECTION_LIMIT_ADDRESS", "SANDBOX"], "0")
-    environment = {**ports, **off, "PORT": str(gateway), "MANAGEMENT_PORT": str(free_port()), "LOG_LEVEL": "error"}
+    sandbox = f"http://127.0.0.1:{free_port()}"
+    ports |= {"SANDBOX": "1", "SANDBOX_URL": sandbox, "SANDBOX_KEEP": "1000000"}
+    ports |= {f"SANDBOX_{name}_PORT": str(free_port()) for name in ("APNS", "APNS_SANDBOX", "SMTP")}
+    off = dict.fromkeys(["RATE_USER", "RATE_ADDRESS", "RATE_REGISTER", "CONNECTION_LIMIT_ADDRESS"], "0")
+    # The tokens of all accounts are used once more at the end.
+    other = {"ACCESS_TOKEN_SECONDS": "86400", "SOCIAL_LOOKS_HOUR": "mastodon=0", "LOG_LEVEL": "error"}
+    environment = {**ports, **off, **other, "PORT": str(gateway), "MANAGEMENT_PORT": str(free_port())}
     url = f"http://127.0.0.1:{gateway}"
-    command = [arguments.binaries.resolve() / "roost", "up", "--directory", home]
-    with Program("roost", command, home, environment) as roost:
+    command = arguments.binaries.resolve() / "roost"
+    with Program("roost", [command, "up", "--directory", home], home, environment) as roost:
         roost.wait_until(lambda: "Roost is ready" in roost.log.read_text(errors="replace"), seconds=120)
-        user = web.Client(url).post("/auth/anonymous", {})
-        client = web.Client(url, user["jwt"])
-        token = client.post("/conversations/create", {"label": "crashes"})["token"]
-        load = Load(url, user["jwt"], token)
+        user = _administrator(url, command, home, environment)
+        suite = Suite(url, user["jwt"], user["userId"], sandbox)
+        writers = [writer(suite) for writer in (Accounts, Messages, Posts, Notifications, Links)]
         rows = {name: [] for name in PROBES}
+        for writer in writers:
+            writer.start()
         for _ in range(arguments.crashes):
             for name, path in PROBES.items():
                 rows[name].append(_crash(home, url, user["jwt"], name, path))
-        load.stop()
+        for writer in writers:
+            writer.stop()
         print("| service | crashes | gone, s: mean, most | answers again, s: mean, most | longest request, s |")
         print("| --- | --- | --- | --- | --- |")
         for name, found in rows.items():
             gone, back, wait = zip(*found, strict=True)
             cells = [f"{sum(of) / len(of):.2f}, {max(of):.2f}" for of in (gone, back)]
             print(f"| {name} | {len(found)} | {cells[0]} | {cells[1]} | {max(wait):.2f} |")
-        lost = load.lost(web.Client(url, user["jwt"]))
-        print(f"\n{len(load.acknowledged)} messages acknowledged, {load.failures} tries failed, {len(lost)} lost")
+        lossy = _print_losses(writers)
         slow = [name for name, found in rows.items() if max(back for _, back, _ in found) > TARGET]
         if slow:
             print(f"answered later than after {TARGET:.0f} s: {', '.join(slow)}")
-        return bool(lost or slow)
+        return bool(lossy or slow)
+
+
+def _print_losses(writers):
+    """Prints what each writer wrote, and returns those of which something is lost, or nothing was acknowledged."""
+    print("\n| service | what | acknowledged | lost | tries failed | longest until acknowledged, s |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    lossy = []
+    for writer in writers:
+        lost = writer.lost()
+        if lost or not writer.acknowledged:
+            lossy.append(writer.what)
+        counts = f"{len(writer.acknowledged)} | {len(lost)} | {writer.failures} | {writer.longest:.2f}"
+        print(f"| {writer.service} | {writer.what} | {counts} |")
+        if lost:
+            print(f"lost {writer.what}: {lost[:10]}", file=sys.stderr)
+        if writer.failure:
+            print(f"the last failure of {writer.what}: {writer.failure!r}", file=sys.stderr)
+    if lossy:
+        print(f"lost, or never acknowledged: {', '.join(lossy)}")
+    return lossy
+
+
+def _administrator(url, command, home, environment):
+    """Registers the user who may send notifications, and signs in."""
+    client = web.Client(url)
+    account = {"username": USERNAME, "password": PASSWORD}
+    client.post("/auth/register", account)
+    done = subprocess.run(
+        [command, "admin", "grant", USERNAME, "--directory", home],
+        cwd=home,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    if done.returncode:
+        raise RuntimeError(f"roost admin grant: {done.stdout}{done.stderr}")
+    return client.post("/auth/login", account)
 
 
 def _crash(home, url, jwt, name, path):
     """Seconds until the process is gone, until a request is answered again, and of the longest request meanwhile."""
-    pid = _process(home, name)
-    while time.time() - os.stat(f"/proc/{pid}").st_ctime < TRIAL or not _answer(url, path, jwt):
+    pid, awaited = _process(home, name), time.monotonic()
+    while True:
+        if not _lives(pid) or time.monotonic() - awaited > 120:
+            raise RuntimeError(f"{name} ended without a trap, or does not answer")
+        if time.time() - os.stat(f"/proc/{pid}").st_ctime >= TRIAL and _answer(url, path, jwt):
+            break
         time.sleep(0.1)
     began = time.monotonic()
     trap(pid)
@@ -146,16 +203,35 @@ def _libc_base(pid):
     raise RuntimeError(f"process {pid} has no libc.so.6")
 
 
-class Load:
-    """Senders that send each message again, under the same name, until it is acknowledged."""
+@dataclass(frozen=True)
+class Suite:
+    """Where the suite is, and the user in whose name most is written."""
 
-    def __init__(self, url, jwt, token):
-        self.url, self.jwt, self.token = url, jwt, token
+    url: str
+    jwt: str
+    user: str
+    sandbox: str
+
+    def client(self):
+        return web.Client(self.url, self.jwt)
+
+
+class Writer:
+    """Threads that write one thing after another, each again until it is acknowledged."""
+
+    service = what = ""
+    threads, pause = 1, 0.25
+
+    def __init__(self, suite):
+        self.suite = suite
+        # What is needed to find each again, by its key.
         self.acknowledged = {}
-        self.failures = 0
+        self.failures, self.failure, self.longest = 0, None, 0.0
         self._lock = threading.Lock()
         self._is_over = threading.Event()
-        self._threads = [threading.Thread(target=self._send, args=(number,), daemon=True) for number in range(SENDERS)]
+        self._threads = [threading.Thread(target=self._run, args=(it,), daemon=True) for it in range(self.threads)]
+
+    def start(self):
         for thread in self._threads:
             thread.start()
 
@@ -164,36 +240,188 @@ class Load:
         for thread in self._threads:
             thread.join()
 
-    def _send(self, sender):
-        client, number = web.Client(self.url, self.jwt), 0
+    def write(self, client, name):
+        """Writes what is called `name`, and keeps it once it is acknowledged."""
+        raise NotImplementedError
+
+    def lost(self):
+        """Returns the keys of what was acknowledged and is not there as it was acknowledged."""
+        missing = list(self.acknowledged.items())
+        # Once more after a while: a request that failed is no loss.
+        for _ in range(2):
+            found = web.in_parallel(self._is_there, missing)
+            missing = [item for item, is_there in zip(missing, found, strict=True) if not is_there]
+            if not missing:
+                break
+            time.sleep(2)
+        return [key for key, _ in missing]
+
+    def is_there(self, item):
+        raise NotImplementedError
+
+    def _is_there(self, item):
+        try:
+            return self.is_there(item)
+        except (OSError, http.client.HTTPException, web.Refused) as error:
+            self.failure = error
+            return False
+
+    def keep(self, key, value):
+        with self._lock:
+            self.acknowledged[key] = value
+
+    def _run(self, thread):
+        client, number = self.suite.client(), 0
         while not self._is_over.is_set():
             number += 1
-            name = f"{sender}-{number}"
-            while True:
-                try:
-                    message = client.post(
-                        f"/conversations/{self.token}/messages", {"data": name, "clientMessageId": name}
-                    )
-                    break
-                except (OSError, http.client.HTTPException, web.Refused):
-                    client = web.Client(self.url, self.jwt)
-                    with self._lock:
-                        self.failures += 1
-                    time.sleep(0.05)
+            began = time.monotonic()
+            while not self._try(client, f"{thread}-{number}"):
+                if self._is_over.wait(0.05):
+                    return
             with self._lock:
-                self.acknowledged[name] = message["seq"]
-            time.sleep(0.02)
+                self.longest = max(self.longest, time.monotonic() - began)
+            self._is_over.wait(self.pause)
 
-    def lost(self, client):
-        """What was acknowledged and is not there as it was acknowledged."""
-        found, after = {}, 0
+    def _try(self, client, name):
+        try:
+            self.write(client, name)
+            return True
+        except (OSError, http.client.HTTPException, web.Refused) as error:
+            client.connection.close()
+            with self._lock:
+                self.failures += 1
+                self.failure = error
+            return False
+
+
+class Accounts(Writer):
+    """Accounts, which are there if their refresh tokens are good."""
+
+    service, what = "auth", "accounts"
+
+    def write(self, client, name):
+        client.token = None
+        account = client.post("/auth/anonymous", {})
+        self.keep(account["userId"], account["refreshToken"])
+
+    def is_there(self, item):
+        user, token = item
+        return web.Client(self.suite.url).post("/auth/refresh", {"refreshToken": token})["userId"] == user
+
+
+class Messages(Writer):
+    """Messages of one conversation, each sent again under the same `clientMessageId`."""
+
+    service, what = "conversations", "messages"
+    threads, pause = 8, 0.02
+
+    def __init__(self, suite):
+        super().__init__(suite)
+        self.token = suite.client().post("/conversations/create", {"label": "crashes"})["token"]
+
+    def write(self, client, name):
+        message = {"data": name, "clientMessageId": name}
+        self.keep(name, client.post(f"/conversations/{self.token}/messages", message)["seq"])
+
+    def lost(self):
+        client, found, after = self.suite.client(), {}, 0
         while True:
             page = client.get(f"/conversations/{self.token}/messages?afterSeq={after}&count=100")
             messages = page["messages"] if isinstance(page, dict) and "messages" in page else page
             if not messages:
+                # A message that was stored twice is found under its second number.
                 return [name for name, seq in self.acknowledged.items() if found.get(name) != seq]
-            found.update({message["clientMessageId"]: message["seq"] for message in messages})
+            for message in sorted(messages, key=lambda message: message["seq"]):
+                found[message["clientMessageId"]] = message["seq"]
             after = max(message["seq"] for message in messages)
+
+
+class Posts(Writer):
+    """Posts with an image each."""
+
+    service, what = "photos", "posts"
+    pause = 0.5
+
+    def __init__(self, suite):
+        super().__init__(suite)
+        self.person = suite.client().get("/photos/me")["userId"]
+
+    def write(self, client, name):
+        image = images.pixel(int(name.partition("-")[2]))
+        upload = images.upload(self.suite.url, self.suite.jwt, image)
+        self.keep(client.post("/photos/posts", {"text": name, "uploadIds": [upload]})["postId"], name)
+
+    def lost(self):
+        client, found, cursor = self.suite.client(), {}, ""
+        while True:
+            page = client.get(f"/photos/people/{quote(self.person)}/posts?limit=100{cursor}")
+            found.update({post["postId"]: post["text"] for post in page["posts"]})
+            if not page.get("next"):
+                return [post for post, text in self.acknowledged.items() if found.get(post) != text]
+            cursor = f"&cursor={quote(page['next'])}"
+
+
+class Notifications(Writer):
+    """Notifications of one device, which are there once the sandbox's Apple has taken them."""
+
+    service, what = "push", "notifications"
+
+    def __init__(self, suite):
+        super().__init__(suite)
+        device = {"platform": "ios_production", "token": "ab" * 32, "deviceId": "phone"}
+        suite.client().post("/devices", device)
+
+    def write(self, client, name):
+        draft = {"to": {"userIds": [self.suite.user]}, "title": "A crash", "body": name}
+        self.keep(client.post("/push/notifications", draft)["id"], name)
+
+    def lost(self):
+        client, found, after = web.Client(self.suite.sandbox), set(), 0
+        end = time.monotonic() + DELIVERY
+        while True:
+            taken = client.get(f"/sandbox/notifications?after={after}&limit=1000")["notifications"]
+            found.update(notification.get("body") for notification in taken)
+            after = max([after, *(notification["number"] for notification in taken)])
+            lost = [key for key, name in self.acknowledged.items() if name not in found]
+            if not lost or (not taken and time.monotonic() > end):
+                return lost
+            time.sleep(0 if taken else 0.5)
+
+
+class Links(Writer):
+    """Networks that new users link, with a post that each schedules there."""
+
+    service, what = "social", "linked networks with a scheduled post"
+    pause = 0.5
+
+    def __init__(self, suite):
+        super().__init__(suite)
+        self.networks = Networks(SandboxAddress(suite.sandbox))
+        self.account = self.networks.join("mastodon", self.networks.people[0])
+        self.at = (datetime.now(UTC) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def write(self, client, name):
+        client.token = None
+        user = client.post("/auth/anonymous", {})
+        client.token = user["jwt"]
+        self.networks.link(client, "mastodon", self.account)
+        self.keep(user["userId"], (user["jwt"], None))
+        draft = {"at": self.at, "data": {"text": name, "networks": ["mastodon"]}}
+        self.keep(user["userId"], (user["jwt"], client.post("/feed/schedule", draft)["id"]))
+
+    def is_there(self, item):
+        jwt, post = item[1]
+        client = web.Client(self.suite.url, jwt)
+        linked = {it["network"] for it in client.get("/networks")["networks"] if it["linked"]}
+        posts = {it["id"] for it in client.get("/feed/scheduled")["scheduled"]}
+        return "mastodon" in linked and (post is None or post in posts)
+
+
+@dataclass(frozen=True)
+class SandboxAddress:
+    """The sandbox of `roost up`, as far as `Networks` needs one."""
+
+    url: str
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ class Running:
     program: Program
     url: str
     ready_after: float
+    metrics_url: str
 
     @property
     def address(self):
@@ -107,4 +108,6 @@ class Suite:
         self.neighbours[f"{name.upper()}_URL"] = url
         program = self.stack.enter_context(Program(name, [self.bench.binaries / name], self.directory, environment))
         ready_after = program.wait_until(lambda: web.answers(url, "/ready"))
-        return Running(program, url, ready_after)
+        management = environment.get("MANAGEMENT_PORT")
+        metrics_url = f"http://127.0.0.1:{management}" if management else url
+        return Running(program, url, ready_after, metrics_url)

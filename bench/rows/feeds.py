@@ -6,16 +6,12 @@ another's turn on a core. Then what is paid once: posts that are new since the l
 who is followed, somebody with 100,000 followers who posts; and the search among a million people.
 """
 
-import json
-import struct
 import time
-import zlib
 from contextlib import ExitStack
 from statistics import mean, median
 from urllib.parse import quote
-from urllib.request import Request, urlopen
 
-from bench import web, wrk
+from bench import images, web, wrk
 from bench.scene import SQL
 from bench.table import Row
 
@@ -153,7 +149,7 @@ def _once_rows(scene):
         scene.client.request("DELETE", path)
     posted = []
     for number in range(TRIES):
-        upload = _upload(scene, number)
+        upload = images.upload(scene.url, scene.followed.token, images.pixel(number))
         began = time.perf_counter()
         scene.followed.post("/photos/posts", {"text": "to all of them", "uploadIds": [upload]})
         posted.append((time.perf_counter() - began) * 1e3)
@@ -167,18 +163,6 @@ def _once_rows(scene):
 def _limit(what, milliseconds, most):
     value = median(milliseconds)
     return Row(what, "median, ms", value, "", None, f"≤ {most}", value <= most)
-
-
-def _upload(scene, number):
-    """The id of a new upload: an image of one pixel, no two alike."""
-    pixel = zlib.compress(bytes([0, number, 0, 0]))
-    chunks = [(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)), (b"IDAT", pixel), (b"IEND", b"")]
-    image = b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
-    )
-    headers = {"Authorization": f"Bearer {scene.followed.token}", "Content-Type": "image/png"}
-    with urlopen(Request(scene.url + "/photos/uploads", image, headers), timeout=30) as answer:
-        return json.load(answer)["uploadId"]
 
 
 def _search_rows(bench, scene):

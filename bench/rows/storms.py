@@ -1,32 +1,53 @@
-"""Clients that are killed: 500 sockets in 20 conversations lose their connections at one moment, over and over.
+"""Clients that are killed: 500 sockets in 20 conversations lose their connections at the same moment, over and over.
 
-Ten users with 50 sockets each are in all 20 conversations, in which messages are sent meanwhile. A last socket never
-reads. Each program must be the process that it was, must answer all the time, and must not grow.
-`STORM_SECONDS` (20) says for how long.
+Ten users with 50 sockets each are members of all 20 conversations, in which messages are sent meanwhile. Beside them:
+
+- two slow readers, one behind the gateway and one at conversations itself, which read much less than they are sent, and
+  sign in again when they are cut off;
+- two endless peers: instances of Mastodon that two users have linked. The stream of one is blank lines without end, the
+  stream of the other is events without end.
+
+Each process must be the one that was started, must answer all the time and must not grow, and no event loop may be
+late. `STORM_SECONDS` (20) sets the duration.
 """
 
 import base64
+import http.client
 import os
 import socket
 import time
 from threading import Event, Thread
+from urllib.parse import urlsplit
 
-from bench import web
+from bench import loops, web
+from bench.endless import EndlessInstance
+from bench.networks import Networks
+from bench.sandbox import Sandbox
 from bench.sockets import Clients
 from bench.table import Row
 
 SECONDS = int(os.environ.get("STORM_SECONDS", "20"))
 USERS, SOCKETS, CHATS = 10, 500, 20
 MESSAGES_PER_SECOND = 20
+# Large enough that what the slow readers do not read fills the buffers of the system within seconds.
+MESSAGE = "storm " * 100
+PIECES = (b"\n", b"event: delete\ndata: 7\n\n")
 # Every request feels the processor time of a storm; a loop that stands still never answers.
 LONGEST_MS = 1_000
+LOOP_DELAY = 0.1
 GROWTH_PERCENT = 15
 
 
 def measure(bench):
     with bench.suite("storms") as suite:
+        sandbox = suite.stack.enter_context(Sandbox(bench, suite.directory))
+        peers = [suite.stack.enter_context(EndlessInstance(sandbox.url, piece)) for piece in PIECES]
+        networks = Networks(sandbox)
         auth = suite.start_auth()
         conversations = suite.start_conversations(RATE_SOCKET="0", SOCKETS_MAX_USER=str(SOCKETS))
+        photos = suite.start_photos()
+        settings = {**networks.settings(looks=0), "ALLOWED_PRIVATE_HOSTS": ",".join(peer.address for peer in peers)}
+        social = suite.start_social(STREAM_HEARTBEAT="1", **settings)
         gateway = suite.start_gateway()
         users = web.in_parallel(lambda _: suite.sign_in_user(auth.url), range(USERS))
         owner = web.Client(conversations.url, users[0]["jwt"])
@@ -37,16 +58,23 @@ def measure(bench):
         ]
         connects = suite.directory / "connects.txt"
         connects.write_text("".join(f'40{{"token":"{user["jwt"]}"}}\n' for user in users))
-        port = int(gateway.url.rpartition(":")[2])
-        over, longest = Event(), []
-        reader = _silent(port, users[1]["jwt"])
+        port = _port(gateway)
+        over, longest, refused = Event(), [], []
+        readers = [_SlowReader(_port(running), users[1]["jwt"], over) for running in (gateway, conversations)]
         threads = [
-            Thread(target=_talk, args=(conversations.url, users[0]["jwt"], chats, over)),
+            *readers,
+            Thread(target=_talk, args=(conversations.url, users[0]["jwt"], chats, over, refused)),
             Thread(target=_watch, args=(conversations.url, longest, over)),
         ]
+        for peer, user in zip(peers, users[2:], strict=False):
+            client = web.Client(social.url, user["jwt"])
+            networks.link(client, "mastodon", networks.join("mastodon", networks.people[0]), base=peer.url)
+            threads.append(Thread(target=_follow, args=(gateway.url, user["jwt"], over)))
+        processes = {"conversations": conversations, "gateway": gateway, "social": social}
+        loads = {name: loops.read(processes[name]) for name in ("conversations", "gateway")}
         for thread in threads:
             thread.start()
-        storms, weights = 0, []
+        storms, weights = 0, {name: [] for name in processes}
         try:
             end = time.monotonic() + SECONDS
             while time.monotonic() < end or storms < 3:
@@ -57,32 +85,90 @@ def measure(bench):
                 clients.process.wait()
                 clients.process.stdin.close()
                 storms += 1
-                weights.append(conversations.program.rss_bytes())
+                for name, running in processes.items():
+                    weights[name].append(running.program.rss_bytes())
+            delays = {name: loops.since(before, processes[name]) for name, before in loads.items()}
         finally:
             over.set()
             for thread in threads:
                 thread.join()
-            reader.close()
-        for running in (auth, conversations, gateway):
+        for running in (auth, photos, *processes.values()):
             # Nothing starts them again here: one that runs is the process that was started.
             if running.program.process.poll() is not None:
                 raise RuntimeError(f"{running.program.name} ended:\n{running.program.tail()}")
-        # The first storms fill caches and the allocator's arenas.
-        growth = 100 * (weights[-1] / weights[len(weights) // 3] - 1)
-        slowest = max(longest) * 1e3
-        what = f"{SOCKETS} sockets in {CHATS} conversations killed at once"
-        return [
-            Row(what, f"times in {SECONDS} s", storms, ""),
-            Row(what, "longest answer, ms", slowest, "", None, f"≤ {LONGEST_MS:,}", slowest <= LONGEST_MS),
-            Row(what, "growth, %", growth, "", None, f"≤ {GROWTH_PERCENT}", growth <= GROWTH_PERCENT),
-        ]
+        _check(readers, peers)
+    bench.note("Storms, the delay of loops", _loop_table(delays))
+    bench.note("Storms, what ran beside them", _beside(readers, peers, refused))
+    slowest = max(longest) * 1e3
+    what = f"{SOCKETS} sockets in {CHATS} conversations killed at once"
+    return [
+        Row(what, f"times in {SECONDS} s", storms, ""),
+        Row(what, "longest answer, ms", slowest, "", None, f"≤ {LONGEST_MS:,}", slowest <= LONGEST_MS),
+        Row(what, "messages not acknowledged", len(refused), "", None, "0", not refused),
+        *(row for name, of in delays.items() for row in _loop_rows(f"{what}, loops of {name}", of)),
+        *(_growth_row(f"{what}, {name}", of) for name, of in weights.items()),
+    ]
 
 
-def _talk(url, jwt, chats, over):
-    client, said = web.Client(url, jwt), 0
+def _port(running):
+    return urlsplit(running.url).port
+
+
+def _loop_rows(what, delays):
+    delays = loops.together(delays.values())
+    worst, most = delays.worst * 1e3, f"≤ {LOOP_DELAY * 1e3:.0f}"
+    return [
+        Row(what, "% of samples ≤ 100 ms", delays.share(LOOP_DELAY) * 100, ""),
+        Row(what, "p99 of the delay at most, ms", delays.percentile(0.99) * 1e3, ""),
+        Row(what, "longest delay at most, ms", worst, "", None, most, delays.worst <= LOOP_DELAY),
+    ]
+
+
+def _growth_row(what, weights):
+    # The first storms fill caches and the allocator's arenas.
+    growth = 100 * (weights[-1] / weights[len(weights) // 3] - 1)
+    return Row(what, "growth, %", growth, "", None, f"≤ {GROWTH_PERCENT}", growth <= GROWTH_PERCENT)
+
+
+def _loop_table(delays):
+    lines = ["| process | loop | samples | % ≤ 100 ms | p99 at most, ms | longest at most, ms |"]
+    lines.append("| --- | --- | ---: | ---: | ---: | ---: |")
+    for name, of in delays.items():
+        for loop, it in sorted(of.items()):
+            lines.append(
+                f"| {name} | {loop} | {it.samples} | {it.share(LOOP_DELAY) * 100:.2f} "
+                f"| {it.percentile(0.99) * 1e3:.0f} | {it.worst * 1e3:.0f} |"
+            )
+    return "\n".join(lines)
+
+
+def _check(readers, peers):
+    """Fails unless every slow reader and every endless peer took part."""
+    if not all(reader.opened for reader in readers):
+        raise RuntimeError("a slow reader never signed in")
+    if not all(peer.sent for peer in peers):
+        raise RuntimeError("an endless peer sent nothing: social opened no stream")
+
+
+def _beside(readers, peers, refused):
+    signed_in = " and ".join(f"{reader.opened}" for reader in readers)
+    lines = [f"The slow readers signed in {signed_in} times, the second at conversations itself."]
+    for peer, piece in zip(peers, PIECES, strict=True):
+        lines.append(f"Social opened {peer.streams} streams of {piece!r} and was sent {peer.sent / 1e6:.1f} MB.")
+    if refused:
+        lines.append(f"The first message that was not acknowledged: {refused[0]!r}")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _talk(url, jwt, chats, over, refused):
+    client, sent = web.Client(url, jwt), 0
     while not over.wait(1 / MESSAGES_PER_SECOND):
-        client.post(f"/conversations/{chats[said % len(chats)]}/messages", {"data": "storm"})
-        said += 1
+        try:
+            client.post(f"/conversations/{chats[sent % len(chats)]}/messages", {"data": MESSAGE})
+        except (OSError, http.client.HTTPException, web.Refused) as error:
+            refused.append(error)
+            client.connection.close()
+        sent += 1
 
 
 def _watch(url, longest, over):
@@ -94,15 +180,79 @@ def _watch(url, longest, over):
         longest.append(time.monotonic() - began)
 
 
-def _silent(port, jwt):
-    """A socket that signs in and never reads."""
-    client = socket.create_connection(("127.0.0.1", port))
-    key = base64.b64encode(os.urandom(16)).decode()
-    client.sendall(
-        f"GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: Upgrade\r\n"
-        f"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode()
-    )
-    client.recv(4_096)
-    packet = f'40{{"token":"{jwt}"}}'.encode()
-    client.sendall(b"\x81\xfe" + len(packet).to_bytes(2, "big") + bytes(4) + packet)
-    return client
+def _follow(url, jwt, over):
+    """Reads the user's stream of social events through the gateway, and opens it again when it ends."""
+    while not over.wait(0.5):
+        # The heartbeat of a second bounds how long a read takes.
+        connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=10)
+        try:
+            connection.request("GET", "/stream", headers={"Authorization": f"Bearer {jwt}"})
+            answer = connection.getresponse()
+            while answer.status == 200 and not over.is_set() and answer.read1(65_536):
+                pass
+        except (OSError, http.client.HTTPException):
+            # The next round opens another.
+            pass
+        finally:
+            connection.close()
+
+
+class _SlowReader(Thread):
+    """A socket that signs in, answers heartbeats in time and reads 128 bytes a second."""
+
+    def __init__(self, port, jwt, over):
+        super().__init__()
+        self.port, self.jwt, self.over = port, jwt, over
+        self.opened = 0
+
+    def run(self):
+        while not self.over.wait(0.5):
+            try:
+                with socket.socket() as client:
+                    self._sign_in(client)
+                    self.opened += 1
+                    self._read_slowly(client)
+            except OSError:
+                # It was cut off, or a storm is under way: the next round signs in again.
+                pass
+
+    def _sign_in(self, client):
+        # Set before the connection is made: what is not read waits at the sender soon.
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        client.settimeout(10)
+        client.connect(("127.0.0.1", self.port))
+        key = base64.b64encode(os.urandom(16)).decode()
+        client.sendall(
+            "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\n"
+            f"Host: 127.0.0.1:{self.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode()
+        )
+        _read_until(client, b'"pingInterval"')
+        client.sendall(_frame(f'40{{"token":"{self.jwt}"}}'))
+        _read_until(client, b'42["authenticate",{"code":200')
+
+    def _read_slowly(self, client):
+        pong_at = 0.0
+        while not self.over.wait(0.5):
+            if time.monotonic() >= pong_at:
+                # The ping that it answers is behind what was not read.
+                client.sendall(_frame("3"))
+                pong_at = time.monotonic() + 10
+            if not client.recv(64):
+                return
+
+
+def _read_until(client, text):
+    received = b""
+    while text not in received:
+        piece = client.recv(4_096)
+        if not piece or len(received) > 1_048_576:
+            raise ConnectionError("the socket was not opened")
+        received += piece
+
+
+def _frame(text):
+    """A text frame, masked with zeros."""
+    content = text.encode()
+    length = bytes([0x80 | len(content)]) if len(content) < 126 else b"\xfe" + len(content).to_bytes(2, "big")
+    return b"\x81" + length + bytes(4) + content
