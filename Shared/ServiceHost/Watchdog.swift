@@ -1,5 +1,6 @@
 import Foundation
 import Locks
+import Metrics
 package import NIOCore
 import ServiceLifecycle
 import Synchronization
@@ -8,8 +9,9 @@ import Wire
 /// Ends the process when an event loop or Swift's cooperative pool no longer runs what it is given.
 ///
 /// A process that hangs keeps its port open and is started again by no supervisor; one that ends is. The watchdog has a
-/// thread of its own, which gives each of them something to run at every turn. It counts its own turns and reads no
-/// clock: while the process or the machine is suspended there are none, so that is no hang.
+/// thread of its own, which gives each of them something to run at every turn. A hang is counted in these turns and not
+/// by a clock: while the process or the machine is suspended there are none, so that is no hang. How long each took to
+/// run what it was given is the metric `roost_event_loop_delay_seconds`.
 package final class Watchdog: Service {
     /// Something that must go on running what it is given.
     package struct Subject: Sendable {
@@ -35,17 +37,28 @@ package final class Watchdog: Service {
 
     /// How long each of them may take to run something.
     package static let standardLimit = Duration.seconds(10)
-    /// Turns within the limit.
-    private static let turns = 10
+    /// Turns within the limit: four a second, so that the metric shows delays that last shorter than a scrape.
+    private static let turns = 40
 
     private final class Watched: Sendable {
         let subject: Subject
+        let delay: Metrics.Timer
         let isWaiting = Atomic<Bool>(false)
         /// The thread's alone.
         let silentTurns = Lock(0)
 
         init(_ subject: Subject) {
             self.subject = subject
+            delay = Metrics.Timer(label: "roost_event_loop_delay_seconds", dimensions: [("loop", subject.name)])
+        }
+
+        func submit() {
+            let start = DispatchTime.now().uptimeNanoseconds
+            isWaiting.store(true, ordering: .releasing)
+            subject.submit {
+                self.delay.recordNanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds - start))
+                self.isWaiting.store(false, ordering: .releasing)
+            }
         }
     }
 
@@ -93,8 +106,7 @@ package final class Watchdog: Service {
             for one in watched {
                 guard one.isWaiting.load(ordering: .acquiring) else {
                     one.silentTurns.withLock { $0 = 0 }
-                    one.isWaiting.store(true, ordering: .releasing)
-                    one.subject.submit { one.isWaiting.store(false, ordering: .releasing) }
+                    one.submit()
                     continue
                 }
                 let turns = one.silentTurns.withLock { turns in
