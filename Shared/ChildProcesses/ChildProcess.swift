@@ -7,7 +7,7 @@ import Locks
 ///
 /// Nothing leaks into it but what its command names: descriptors above 2 are closed, no signal is blocked, all have
 /// their default action. A thread of its own starts it and waits for it, so it is reaped the moment it ends, and its
-/// id is never signalled after that.
+/// id is never signalled after that. The rest of the process group that it leads is killed when it ends.
 package final class ChildProcess: Sendable {
     private struct State {
         /// Not `nil` from the moment the process is dead, before its id is given free.
@@ -36,7 +36,7 @@ package final class ChildProcess: Sendable {
                     let spawned = try Spawn(command).run()
                     let child = ChildProcess(pid: spawned.pid, input: spawned.input)
                     continuation.resume(returning: child)
-                    child.reap()
+                    child.reap(leadsGroup: command.leadsGroup)
                 } catch {
                     continuation.resume(throwing: error)
                 }
@@ -54,17 +54,6 @@ package final class ChildProcess: Sendable {
         state.withLock { state in
             if state.status == nil {
                 kill(pid, number)
-            }
-        }
-    }
-
-    /// Sends a signal to the process group that the process leads.
-    ///
-    /// - Note: only for a command with `leadsGroup`.
-    package func signalGroup(_ number: Int32) {
-        state.withLock { state in
-            if state.status == nil {
-                kill(-pid, number)
             }
         }
     }
@@ -138,10 +127,12 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    private func reap() {
+    private func reap(leadsGroup: Bool) {
         var info = siginfo_t()
         // First without reaping: until the state says that the process is dead, its id must not be given to another.
         while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+        // What it started and left behind may hold its listening sockets, as `swift-backtrace` did after a trap.
+        if leadsGroup { kill(-pid, SIGKILL) }
         let waiters = state.withLock { state in
             var raw: Int32 = 0
             while waitpid(pid, &raw, 0) < 0, errno == EINTR {}

@@ -106,6 +106,27 @@ import Testing
         #expect(await identity.hasEnded(within: .zero))
     }
 
+    @Test("What a process that leads a group leaves behind is killed with it", arguments: ["exit 0", "kill -KILL $$"])
+    func leftovers(end: String) async throws {
+        var command = shell("sleep 600 & echo $!; read line; \(end)")
+        command.input = .held
+        let heard = Mutex<[UInt8]>([])
+        let (said, say) = AsyncStream.makeStream(of: Void.self)
+        command.output = .chunks { chunk in
+            heard.withLock { $0 += chunk }
+            say.yield()
+        }
+        let parent = try await ChildProcess.start(command)
+        for await _ in said { break }
+        let text = String(decoding: heard.withLock { $0 }, as: UTF8.self).trimmingCharacters(in: .newlines)
+        let leftover = try #require(ProcessIdentity(pid: try #require(Int32(text))))
+
+        parent.closeInput()
+
+        _ = await parent.exit()
+        #expect(await leftover.hasEnded(within: .seconds(30)))
+    }
+
     @Test func aChildIsToldThatItsParentDied() async throws {
         // A parent whose only child outlives it unless told.
         let grandchild = ProcessCommand("sleep", ["60"], environment: environment)
@@ -113,6 +134,8 @@ import Testing
         let words = ([grandchild.executable] + grandchild.arguments).joined(separator: " ")
         var command = shell("\(words) >/dev/null 2>&1 & echo $!; read line; kill -KILL $$")
         command.input = .held
+        // Its group is not killed with it.
+        command.leadsGroup = false
         let heard = Mutex<[UInt8]>([])
         let (told, tell) = AsyncStream.makeStream(of: Void.self)
         command.output = .chunks { chunk in
