@@ -103,12 +103,15 @@ extension Data: PostgresDecodable {
 }
 
 extension Date: PostgresDecodable {
-    /// Reads a `timestamptz`; `infinity` and `-infinity` are refused, since no `Date` that code could print is either.
+    /// Reads a `timestamptz`; `infinity` and `-infinity` become `distantFuture` and `distantPast`.
+    ///
+    /// Dates can be printed then, and a row with such a value can be read like any other.
     public init(postgres cell: PostgresCell) throws {
         try cell.expect(.timestamptz, as: Date.self)
         let microseconds = try cell.integer(Int64.self)
         guard microseconds != .max, microseconds != .min else {
-            throw cell.error("holds an infinite timestamp, which is no Date")
+            self = microseconds == .max ? .distantFuture : .distantPast
+            return
         }
         let seconds = Double(microseconds) / 1_000_000
         self.init(timeIntervalSinceReferenceDate: seconds - Self.postgresEpochOffset)

@@ -58,10 +58,11 @@ import Wire
     @Test("A message that cannot be read is left out, and delays no other message and no other conversation")
     func message() async throws {
         try await withStore { scene in
+            try await scene.pool.run("ALTER TABLE messages ALTER COLUMN mime DROP NOT NULL")
             try await scene.pool.run(
                 """
                 CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS
-                $$ BEGIN new.created_at = 'infinity'; RETURN new; END $$
+                $$ BEGIN new.mime = NULL; RETURN new; END $$
                 """
             )
             try await scene.pool.run(
