@@ -6,6 +6,15 @@ import Wire
 struct AccountOptions: ParsableArguments {
     @Argument(help: "The account's id, its username, or its verified e-mail address.") var account: String
     @OptionGroup var workspace: WorkspaceOptions
+
+    func validate() throws { try AccountOptions.check(account) }
+
+    /// - Throws: `ValidationError` for a name that no account has.
+    static func check(_ name: String) throws {
+        guard name.contains(where: { !$0.isWhitespace }) else {
+            throw ValidationError("the account's name must not be empty")
+        }
+    }
 }
 
 /// `roost admin users`.

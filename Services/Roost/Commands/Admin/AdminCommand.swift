@@ -24,6 +24,8 @@ struct AdminCommand: AsyncParsableCommand {
         @Argument(help: "The account's username, or its verified e-mail address.") var username: String
         @OptionGroup var options: WorkspaceOptions
 
+        func validate() throws { try AccountOptions.check(username) }
+
         func run() async throws {
             let administrator = try await asking(options) { try await $0.grantAdministration(to: username) }
             print("\(administrator.username ?? administrator.userId) may administer the suite")
@@ -40,6 +42,8 @@ struct AdminCommand: AsyncParsableCommand {
 
         @Argument(help: "The account's username, or its verified e-mail address.") var username: String
         @OptionGroup var options: WorkspaceOptions
+
+        func validate() throws { try AccountOptions.check(username) }
 
         func run() async throws {
             _ = try await asking(options) { try await $0.revokeAdministration(of: username) }

@@ -57,7 +57,7 @@ struct SetAsideCommand: AsyncParsableCommand {
         @OptionGroup var selected: SetAsideSelected
 
         func run() async throws {
-            print("rows retried: \(try await service.change("retry", selected.selection).count)")
+            print("rows retried: \(try await service.change("retry", selected).count)")
         }
     }
 
@@ -72,7 +72,7 @@ struct SetAsideCommand: AsyncParsableCommand {
         @OptionGroup var selected: SetAsideSelected
 
         func run() async throws {
-            print("rows dropped: \(try await service.change("drop", selected.selection).count)")
+            print("rows dropped: \(try await service.change("drop", selected).count)")
         }
     }
 }
@@ -101,8 +101,15 @@ struct SetAsideService: ParsableArguments {
         }
     }
 
-    func change(_ verb: String, _ selection: SetAsideSelection) async throws -> SetAsideChange {
-        try await asking { try await $0.post("\(path)/\(verb)", selection, timeout: .seconds(60)) }
+    /// - Throws: `Workspace.Problem` where none of the rows that the operator named is set aside.
+    func change(_ verb: String, _ selected: SetAsideSelected) async throws -> SetAsideChange {
+        let change: SetAsideChange = try await asking {
+            try await $0.post("\(path)/\(verb)", selected.selection, timeout: .seconds(60))
+        }
+        guard change.count > 0 || selected.all else {
+            throw Workspace.Problem("no such row of \(service) is set aside")
+        }
+        return change
     }
 }
 
