@@ -17,7 +17,7 @@ package enum Credential: Hashable, Sendable {
     /// Any other text is rejected before it is a key of a dictionary: hashing or splitting a text of combining marks
     /// takes the square of its length.
     static func isReadable(_ text: String) -> Bool {
-        text.utf8.count <= maximumLength && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        text.utf8.count <= maximumLength && text.isPrintableASCII
     }
 
     /// The credential of a request; nil where it has none.

@@ -278,14 +278,27 @@ extension StringProtocol {
     package var hasTooManyMarks: Bool { hasMarks(moreThan: JSONText.mostMarks) }
 
     fileprivate func hasMarks(moreThan limit: Int) -> Bool {
-        // A mark has two bytes or more, of which the first is 0xCC or more.
-        guard utf8.count / 2 > limit, utf8.contains(where: { $0 >= 0xCC }) else { return false }
+        // A mark has two bytes or more.
+        guard utf8.count / 2 > limit else { return false }
+        // Every header field of a request comes here, so ASCII is told by a loop that the compiler turns into vectors.
+        if utf8.withContiguousStorageIfAvailable({ $0.reduce(0, |) < 0x80 }) == true { return false }
         var marks = 0
         for scalar in unicodeScalars {
             marks = scalar.isCombiningMark ? marks + 1 : 0
             if marks > limit { return true }
         }
         return false
+    }
+}
+
+extension String {
+    /// Whether the text consists of ASCII characters from space to tilde.
+    package var isPrintableASCII: Bool {
+        var text = self
+        return text.withUTF8 { bytes in
+            // Without an early end, so that the compiler turns the loop into vectors.
+            bytes.reduce(0) { flaws, byte in flaws | (byte &- 0x20 < 0x5F ? 0 : 1) } as UInt8 == 0
+        }
     }
 }
 

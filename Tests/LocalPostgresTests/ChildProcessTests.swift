@@ -119,7 +119,8 @@ import Testing
         let parent = try await ChildProcess.start(command)
         for await _ in said { break }
         let text = String(decoding: heard.withLock { $0 }, as: UTF8.self).trimmingCharacters(in: .newlines)
-        let leftover = try #require(ProcessIdentity(pid: try #require(Int32(text))))
+        let pid = try #require(Int32(text))
+        let leftover = try #require(ProcessIdentity(pid: pid))
 
         parent.closeInput()
 
