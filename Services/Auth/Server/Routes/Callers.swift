@@ -15,16 +15,11 @@ struct Callers: Sendable {
 
     func caller(of request: Request, at remoteAddress: SocketAddress?) -> Caller {
         let peer = remoteAddress?.ipAddress.flatMap { IPAddress($0) }
-        // The gateway names the client last; what a client wrote before it counts for nothing. A peer without an
-        // address is on this machine.
-        let forwarded = request.headers[values: .forwardedFor].last?.split(separator: ",").last
-            .flatMap { IPAddress($0.drop { $0 == " " }) }
-        let isGateway = peer.map(gateway.contains) ?? true
         let userAgent = request.headers[.userAgent].map { text in
             String(String.UnicodeScalarView(text.unicodeScalars.filter { !$0.isControl }.prefix(255)))
         }
         return Caller(
-            address: isGateway ? forwarded ?? peer : peer,
+            address: gateway.client(of: peer, forwardedFor: request.headers[values: .forwardedFor]),
             userAgent: userAgent.flatMap { $0.isEmpty ? nil : $0 }
         )
     }
