@@ -46,7 +46,8 @@ final class RevocationFeed: Sendable, Service {
     private let tell: @Sendable ([Revocation]) -> Void
     private let state = Lock(State())
 
-    /// A feed of revocations that matter for `lifetime` seconds; `tell` is called with those new here, each once.
+    /// A feed of revocations that matter for `lifetime` seconds; `tell` is called with those new here,
+    /// sometimes more than once.
     init(
         database: PostgresPool,
         lifetime: Int,
@@ -69,18 +70,23 @@ final class RevocationFeed: Sendable, Service {
         state.withLock { $0.isLoaded = true }
     }
 
-    /// Takes sessions that just ended, and wakes whoever waits for news.
+    /// Takes sessions that just ended, and wakes the requests that wait for news.
+    ///
+    /// A revocation is told before it counts as known. A request that ended a session and a look at the table can find
+    /// the same one at the same time, and the request must not answer before its token is refused here.
     func take(_ records: [RevocationStore.Record]) {
-        let (new, waiting) = state.withLock { state in
-            let new = records.filter { state.known[$0.serial] == nil }
-            guard !new.isEmpty else { return (new, [CheckedContinuation<Void, Never>]()) }
+        let unknown = state.withLock { state in records.filter { state.known[$0.serial] == nil } }
+        guard !unknown.isEmpty else { return }
+        tell(unknown.map(revocation))
+        let waiting = state.withLock { state in
+            let new = unknown.filter { state.known[$0.serial] == nil }
+            guard !new.isEmpty else { return [CheckedContinuation<Void, Never>]() }
             for record in new { state.known[record.serial] = record }
             if new.contains(where: { $0.serial < state.latest }) { state.lateUntil = .now + Self.lateness }
             state.latest = max(state.latest, new.map(\.serial).max() ?? 0)
-            return (new, state.change())
+            return state.change()
         }
         for waiter in waiting { waiter.resume() }
-        if !new.isEmpty { tell(new.map(revocation)) }
     }
 
     /// An answer of the feed: those after `after` and those of the last 30 s; all that matter without `after`.
