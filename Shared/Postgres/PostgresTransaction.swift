@@ -1,3 +1,4 @@
+import Locks
 import Synchronization
 
 /// How much a transaction sees of others that run beside it.
@@ -17,6 +18,7 @@ public enum PostgresIsolation: String, Sendable {
 public final class PostgresTransaction: PostgresExecutor {
     private let engine: Engine
     private let session: Session
+    private let actions = Lock([@Sendable () -> Void]())
 
     init(engine: Engine, isolation: PostgresIsolation) {
         self.engine = engine
@@ -28,9 +30,17 @@ public final class PostgresTransaction: PostgresExecutor {
         return try await engine.run(segment, on: .session(session))[0]
     }
 
+    /// Runs an action when the transaction is committed, before ``PostgresPool/transaction(isolation:_:)`` returns.
+    ///
+    /// It does not run where the transaction is rolled back, nor where the connection is lost while committing.
+    public func onCommit(_ action: @escaping @Sendable () -> Void) {
+        actions.withLock { $0.append(action) }
+    }
+
     /// Commits; not interrupted by a cancelled task, since then nobody would know whether it has.
     func commit() async throws {
         try await engine.commit(session)
+        for action in actions.withLock(\.self) { action() }
     }
 
     func rollback() async {

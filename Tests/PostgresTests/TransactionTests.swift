@@ -33,6 +33,34 @@ struct TransactionTests {
         }
     }
 
+    @Test("An action for the commit runs once, after the commit and before the transaction returns")
+    func actionsAfterCommit() async throws {
+        try await withTable { scene in
+            let runs = Atomic(0)
+            let attempts = Atomic(0)
+            await #expect(throws: Refusal.self) {
+                try await scene.pool.transaction { db in
+                    db.onCommit { runs.add(100, ordering: .relaxed) }
+                    try await db.run("UPDATE accounts SET amount = 0")
+                    throw Refusal()
+                }
+            }
+            try await scene.pool.transaction { db in
+                db.onCommit { runs.add(1, ordering: .relaxed) }
+                #expect(runs.load(ordering: .relaxed) == 0)
+                // The first attempt fails as a deadlock would, and is run again.
+                guard attempts.add(1, ordering: .relaxed).newValue > 1 else {
+                    try await db.run("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40P01'; END $$")
+                    return
+                }
+                try await db.run("UPDATE accounts SET amount = 7")
+            }
+            #expect(runs.load(ordering: .relaxed) == 1)
+            #expect(attempts.load(ordering: .relaxed) == 2)
+            try await #expect(amounts(scene) == [7, 7])
+        }
+    }
+
     @Test func whatItsBodyThrowsUndoesIt() async throws {
         try await withTable { scene in
             await #expect(throws: Refusal.self) {

@@ -48,7 +48,14 @@ import Wire
     @Test("Twice the body takes at most 2.5 times as long")
     func linear() {
         for (body, double) in zip(HostileBody.all(of: 100_000), HostileBody.all(of: 200_000)) {
-            let ratio = seconds(double, Self.unlimited) / max(seconds(body, Self.unlimited), 0.000_5)
+            // Other programs share the processor's caches, so the least times of several rounds are compared. A quadratic
+            // reader has a ratio of 4 in each of them.
+            var (once, twice, ratio) = (Double.infinity, Double.infinity, Double.infinity)
+            for _ in 0..<8 where ratio > 2.5 {
+                once = min(once, max(seconds(body, Self.unlimited), 0.000_5))
+                twice = min(twice, seconds(double, Self.unlimited))
+                ratio = twice / once
+            }
             #expect(ratio <= 2.5, "\(body): \(ratio)")
         }
     }

@@ -32,15 +32,15 @@ struct Administrators: Sendable {
 
     /// Takes it back at once: the tokens that say so are of sessions that end with it.
     func revoke(_ name: AdministratorName) async throws {
-        let (id, ended) = try await database.transaction { db in
+        let id = try await database.transaction { db in
             let id = try await account(name, in: db)
             guard try await AdministratorStore(db: db).delete(id) else {
                 throw APIError(.notFound, "no_administrator", "this account does not administer the suite")
             }
             try await audit.note(.administrationRevoked, of: id, in: db)
-            return (id, try await ends.endAll(of: User.ID(application: RoostApplication.id, user: id.wire), in: db))
+            try await ends.endAll(of: User.ID(application: RoostApplication.id, user: id.wire), in: db)
+            return id
         }
-        ends.announce(ended)
         logger.notice("administration revoked", metadata: ["user": "\(id.wire)"])
     }
 

@@ -18,7 +18,7 @@ struct EarlierCredentials: Sendable {
 
     /// Ends them, unless the address is proven, and regards the address as proven from then on.
     ///
-    /// The caller has locked the account. Other processes learn of the ended sessions from the feed within 250 ms.
+    /// The caller has locked the account.
     func end(of account: UUID, by caller: Caller, in db: PostgresTransaction) async throws {
         let secrets = AccountSecretStore(db: db)
         guard try await !secrets.isEmailProven(account) else { return }
@@ -29,7 +29,7 @@ struct EarlierCredentials: Sendable {
         try await KnownDeviceStore(db: db).delete(of: account)
         try await forgetLinks(of: account, in: db)
         // Last: a sign-in by one of the above that was faster has opened its session by now.
-        _ = try await ends.endAll(of: User.ID(application: RoostApplication.id, user: account.wire), in: db)
+        try await ends.endAll(of: User.ID(application: RoostApplication.id, user: account.wire), in: db)
         try await secrets.proveEmail(of: account)
         try await audit.note(.credentialsEnded, of: account, by: caller, in: db)
     }

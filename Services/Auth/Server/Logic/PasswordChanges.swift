@@ -26,7 +26,7 @@ struct PasswordChanges: Sendable {
         let old = try await proof(draft, of: id, identity)
         let share = HashingThreads.Share(of: caller, account: id.wire)
         let new = try await passwords.hash(draft.newPassword, field: "newPassword", for: share)
-        let ended = try await database.transaction { db in
+        try await database.transaction { db in
             guard try await AccountStore(db: db).lock(id) else { throw Accounts.noAccount }
             try await reauthentication.requireLive(identity, in: db)
             guard try await AccountSecretStore(db: db).setPasswordHash(of: id, old, to: new) else {
@@ -37,9 +37,8 @@ struct PasswordChanges: Sendable {
             try await LoginChallengeStore(db: db).delete(of: id)
             try await audit.note(.passwordChanged, by: identity, from: caller, in: db)
             try await mails.tell(.passwordChanged, ownerOf: id, in: db)
-            return try await ends.endAll(of: identity.user, but: kept, in: db)
+            try await ends.endAll(of: identity.user, but: kept, in: db)
         }
-        ends.announce(ended)
         mails.ring()
     }
 
@@ -80,7 +79,7 @@ struct PasswordChanges: Sendable {
         guard let found else { throw EmailAddresses.worthless }
         let share = HashingThreads.Share(of: caller, account: found.wire)
         let new = try await passwords.hash(draft.newPassword, field: "newPassword", for: share)
-        let ended = try await database.transaction { db in
+        try await database.transaction { db in
             guard let link = try await MailLinkStore(db: db).take(token.hash, for: .reset, at: now()),
                 let account = try await AccountSecretStore(db: db).setPasswordHash(of: link.account, to: new),
                 // Sent to an address that it no longer has, it is worth nothing.
@@ -94,9 +93,8 @@ struct PasswordChanges: Sendable {
             try await audit.note(.passwordReset, of: link.account, by: caller, in: db)
             try await mails.tell(.passwordChanged, ownerOf: link.account, in: db)
             try await forgive(account, in: db)
-            return try await ends.endAll(of: User.ID(application: RoostApplication.id, user: account.userId), in: db)
+            try await ends.endAll(of: User.ID(application: RoostApplication.id, user: account.userId), in: db)
         }
-        ends.announce(ended)
         mails.ring()
     }
 

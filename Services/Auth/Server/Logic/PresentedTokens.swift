@@ -24,8 +24,7 @@ struct PresentedTokens: Sendable {
         if let token = RefreshToken(draft.token) {
             // One that was used ends it as well: somebody has a copy.
             guard token.isOurs(refreshTokenTags) else { return }
-            let ended = try await database.transaction { db in try await ends.end([token.session], in: db) }
-            ends.announce(ended)
+            _ = try await database.transaction { db in try await ends.end([token.session], in: db) }
             return
         }
         guard let identity = try await identity(of: draft.token), let session = UUID(uuidString: identity.session)

@@ -4,8 +4,10 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// How sessions end: the row goes, and with it, in one transaction, a revocation is noted, by which every service hears
-/// of it within a moment, and an event for those who keep something of the session.
+/// How sessions end: one transaction deletes the row, and writes a revocation, from which every service learns of it within
+/// a moment, and an event for the services that store something of the session.
+///
+/// This process refuses the tokens of the session as soon as the transaction is committed.
 struct SessionEnds: Sendable {
     /// How many go in one transaction.
     private static let batch = 1_000
@@ -16,43 +18,38 @@ struct SessionEnds: Sendable {
     let audit: Audit
     let now: @Sendable () -> Date
 
-    /// Ends sessions within a transaction, after which what is returned is to be announced.
+    /// Ends sessions within a transaction; returns how many there were.
+    @discardableResult
     func end(
         _ sessions: [UUID],
         of user: User.ID? = nil,
         as kind: SecurityEvent.Kind = .sessionEnded,
-        in db: any PostgresExecutor
-    ) async throws -> [RevocationStore.Record] {
-        guard !sessions.isEmpty else { return [] }
+        in db: PostgresTransaction
+    ) async throws -> Int {
+        guard !sessions.isEmpty else { return 0 }
         let ended = try await RevocationStore(db: db).end(sessions, of: user, at: now())
         try await events.write(ended.map { SessionEnded($0, .ended) }, in: db)
         try await audit.note(kind, ended: ended, in: db)
-        return ended.map(\.record)
+        announce(ended.map(\.record), after: db)
+        return ended.count
     }
 
-    /// Tells at once what a transaction that is committed has ended.
-    func announce(_ ended: [RevocationStore.Record]) {
-        feed.take(ended)
+    /// Has this process refuse the tokens of ended sessions once a transaction is committed.
+    func announce(_ ended: [RevocationStore.Record], after transaction: PostgresTransaction) {
+        transaction.onCommit { [feed] in feed.take(ended) }
     }
 
     /// Ends one session of a user; false if he has none of that id.
     func end(_ session: UUID, of user: User.ID) async throws -> Bool {
-        let ended = try await database.transaction { db in try await end([session], of: user, in: db) }
-        announce(ended)
-        return !ended.isEmpty
+        try await database.transaction { db in try await end([session], of: user, in: db) } > 0
     }
 
     /// Ends a user's sessions, all or all but one.
     func endAll(of user: User.ID, but kept: UUID? = nil) async throws {
-        let ended = try await database.transaction { db in try await endAll(of: user, but: kept, in: db) }
-        announce(ended)
+        try await database.transaction { db in try await endAll(of: user, but: kept, in: db) }
     }
 
-    func endAll(
-        of user: User.ID,
-        but kept: UUID? = nil,
-        in db: any PostgresExecutor
-    ) async throws -> [RevocationStore.Record] {
+    func endAll(of user: User.ID, but kept: UUID? = nil, in db: PostgresTransaction) async throws {
         try await end(try await SessionStore(db: db).lock(of: user, but: kept), in: db)
     }
 
@@ -60,12 +57,10 @@ struct SessionEnds: Sendable {
     func endAll(openedBy key: String, of application: String) async throws {
         var count = Self.batch
         while count == Self.batch {
-            let ended = try await database.transaction { db in
+            count = try await database.transaction { db in
                 let sessions = try await SessionStore(db: db).lock(openedBy: key, of: application, limit: Self.batch)
                 return try await end(sessions, in: db)
             }
-            announce(ended)
-            count = ended.count
         }
     }
 

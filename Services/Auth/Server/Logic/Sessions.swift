@@ -32,7 +32,7 @@ struct Sessions: Sendable {
         case continued(SignIn)
         case refused
         /// The token was used before, and not as one that lost an answer would use it.
-        case reused([RevocationStore.Record])
+        case reused
     }
 
     /// Gives a session its next tokens for a refresh token.
@@ -54,8 +54,7 @@ struct Sessions: Sendable {
         switch outcome {
         case .continued(let signIn): return signIn
         case .refused: throw Self.refused
-        case .reused(let ended):
-            ends.announce(ended)
+        case .reused:
             Counter(label: "roost_auth_refresh_reuses_total").increment()
             logger.warning("refresh token used again, session ended", metadata: ["session": "\(token.session.wire)"])
             throw Self.refused
@@ -72,12 +71,14 @@ struct Sessions: Sendable {
         guard let known = try await store.find(token.hash, in: session.id) else {
             // One that was ours is one forgotten because it would never be taken again.
             guard token.isOurs(issuer.refreshTokenTags) else { return .refused }
-            return .reused(try await ends.end([session.id], as: .refreshTokenReused, in: db))
+            try await ends.end([session.id], as: .refreshTokenReused, in: db)
+            return .reused
         }
         if known.usedAt != nil, let successorUsedAt = known.successorUsedAt {
             let isSameDevice = device != nil && device?.text == session.deviceID
             guard isSameDevice, now.timeIntervalSince(successorUsedAt) <= Self.reuseGrace else {
-                return .reused(try await ends.end([session.id], as: .refreshTokenReused, in: db))
+                try await ends.end([session.id], as: .refreshTokenReused, in: db)
+                return .reused
             }
         }
         let next = RefreshToken(for: session.id, tags: issuer.refreshTokenTags)

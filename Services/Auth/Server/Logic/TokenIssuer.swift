@@ -47,8 +47,7 @@ struct TokenIssuer: Sendable {
         )
         let surplus = try await SessionStore(db: db)
             .lockSurplus(of: session.user, keeping: Self.maximumSessions - 1, limit: Self.batch)
-        // Not announced here: every process learns of it from the feed within 250 ms.
-        _ = try await ends.end(surplus, of: session.user, in: db)
+        try await ends.end(surplus, of: session.user, in: db)
         try await SessionStore(db: db).insert(session)
         try await audit.note(signIn: session, of: account, by: caller, in: db)
         let first = RefreshToken(for: session.id, tags: refreshTokenTags)

@@ -60,7 +60,7 @@ struct ApplicationLogins: Sendable {
 
         let session = SessionToken.random()
         let record = record(of: claims, in: application, on: device, from: caller)
-        let ended = try await database.transaction { db in
+        try await database.transaction { db in
             guard try await ApplicationStore(db: db).hold(key: token.keyID, of: application) else {
                 throw Self.revokedKey
             }
@@ -68,14 +68,12 @@ struct ApplicationLogins: Sendable {
                 throw AuthToken.refusal("nonce_used", "the auth token's nonce was used before")
             }
             let store = SessionStore(db: db)
-            let ended = try await ends.end(try await store.lock(of: record.user, on: device.id), in: db)
+            try await ends.end(try await store.lock(of: record.user, on: device.id), in: db)
             var record = record
             record.token = .init(hash: SessionToken.hash(session), keyID: token.keyID)
             try await store.insert(record)
             if let registered = device.registered(in: record) { try await events.write(registered, in: db) }
-            return ended
         }
-        ends.announce(ended)
         return ApplicationSignIn(session: session, userId: claims.subject, deviceId: device.id.text)
     }
 

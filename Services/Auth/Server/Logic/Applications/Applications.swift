@@ -75,13 +75,12 @@ struct Applications: Sendable {
     func revokeKey(_ key: String, of application: String) async throws {
         let noSuchKey = APIError(.notFound, "key_not_found", "there is no such key")
         guard let known = ApplicationKey(application: application, id: key) else { throw noSuchKey }
-        let ended = try await database.transaction { db in
+        try await database.transaction { db in
             guard try await ApplicationStore(db: db).revoke(key: key, of: application, at: now()) else {
                 throw noSuchKey
             }
-            return try await RevocationStore(db: db).insert(known.session, at: now())
+            ends.announce([try await RevocationStore(db: db).insert(known.session, at: now())], after: db)
         }
-        ends.announce([ended])
         // A login that holds the key is over by now, and later ones find it revoked.
         try await ends.endAll(openedBy: key, of: application)
         logger.notice("application key revoked", metadata: ["application": "\(application)", "key": "\(key)"])
@@ -95,12 +94,10 @@ struct Applications: Sendable {
         guard user.user.unicodeScalars.count <= 255 else {
             throw APIError(.notFound, "user_not_found", "nobody has so long a name")
         }
-        let ended = try await database.transaction { db in
-            let ended = try await ends.endAll(of: user, in: db)
+        try await database.transaction { db in
+            try await ends.endAll(of: user, in: db)
             try await departures.begin(user, in: db)
-            return ended
         }
-        ends.announce(ended)
     }
 
     private func require(_ application: String) async throws {

@@ -14,14 +14,13 @@ struct DisabledAccounts: Sendable {
 
     /// One that is disabled already stays as it is.
     func disable(_ id: UUID) async throws {
-        let ended = try await database.transaction { db in
+        try await database.transaction { db in
             let accounts = AccountStore(db: db)
             // Whoever signs in holds the account, so no session is opened behind the end of the others.
             guard try await accounts.lock(id) else { throw Accounts.noAccount }
             if try await accounts.disable(id, at: now()) { try await audit.note(.disabled, of: id, in: db) }
-            return try await ends.endAll(of: User.ID(application: RoostApplication.id, user: id.wire), in: db)
+            try await ends.endAll(of: User.ID(application: RoostApplication.id, user: id.wire), in: db)
         }
-        ends.announce(ended)
         logger.notice("account disabled", metadata: ["user": "\(id.wire)"])
     }
 

@@ -23,21 +23,18 @@ struct AccountErasure: Sendable {
 
     /// - Throws: a 404 if there is no such account.
     func delete(_ id: UUID) async throws {
-        let ended = try await database.transaction { db in try await erase(id, in: db) }
-        ends.announce(ended)
+        try await database.transaction { db in try await erase(id, in: db) }
     }
 
-    /// Within a transaction, after which what is returned is to be announced.
-    private func erase(_ id: UUID, in db: any PostgresExecutor) async throws -> [RevocationStore.Record] {
+    private func erase(_ id: UUID, in db: PostgresTransaction) async throws {
         let accounts = AccountStore(db: db)
         // First of all, since every sign-in holds it: none that is under way opens a session behind the end of the others.
         guard try await accounts.lock(id) else { throw Accounts.noAccount }
         let user = User.ID(application: RoostApplication.id, user: id.wire)
-        let ended = try await ends.endAll(of: user, in: db)
+        try await ends.endAll(of: user, in: db)
         try await departures.begin(user, in: db)
         try await identities.forgetAll(of: id, in: db)
         // Every table of the account's own has a foreign key to it, and goes with it.
         try await accounts.delete(id)
-        return ended
     }
 }
