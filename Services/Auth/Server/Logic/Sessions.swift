@@ -61,7 +61,7 @@ struct Sessions: Sendable {
         }
     }
 
-    private func use(_ token: RefreshToken, on device: DeviceID?, in db: any PostgresExecutor) async throws -> Outcome {
+    private func use(_ token: RefreshToken, on device: DeviceID?, in db: PostgresTransaction) async throws -> Outcome {
         // Everything about a session's tokens happens under its lock, one request after the other.
         guard let session = try await SessionStore(db: db).lock(token.session) else { return .refused }
         let now = now()

@@ -121,7 +121,7 @@ struct SignIns: Sendable {
         knownBy knownDevice: KnownDevice? = nil,
         keeping token: DeviceToken? = nil,
         from caller: Caller,
-        in db: any PostgresExecutor
+        in db: PostgresTransaction
     ) async throws -> SignInStep<SignIn> {
         var knownDevice = knownDevice
         if knownDevice == nil, let place = device?.hash(at: caller.address),
@@ -181,7 +181,7 @@ struct SignIns: Sendable {
         on device: DeviceID?,
         keeping known: DeviceToken? = nil,
         from caller: Caller,
-        in db: any PostgresExecutor
+        in db: PostgresTransaction
     ) async throws -> SignIn {
         var signIn = try await issuer.signIn(account, on: device, from: caller, in: db)
         let token = known ?? .random()

@@ -30,7 +30,7 @@ struct TokenIssuer: Sendable {
         _ account: UUID,
         on device: DeviceID?,
         from caller: Caller,
-        in db: any PostgresExecutor
+        in db: PostgresTransaction
     ) async throws -> SignIn {
         guard let isDisabled = try await AccountStore(db: db).isDisabled(account) else { throw SignIns.wrong }
         guard !isDisabled else { throw APIError(.forbidden, "account_disabled", "this account has been disabled") }
@@ -59,7 +59,7 @@ struct TokenIssuer: Sendable {
     func tokens(
         of session: SessionStore.Record,
         refreshToken: RefreshToken,
-        in db: any PostgresExecutor
+        in db: PostgresTransaction
     ) async throws -> SignIn {
         let isAdmin = try await isAdministrator(session.user, in: db)
         let issued = Int64(now().timeIntervalSince1970)
