@@ -46,8 +46,7 @@ final class RevocationFeed: Sendable, Service {
     private let tell: @Sendable ([Revocation]) -> Void
     private let state = Lock(State())
 
-    /// A feed of revocations that matter for `lifetime` seconds; `tell` is called with those new here,
-    /// sometimes more than once.
+    /// A feed of revocations that matter for `lifetime` seconds; `tell` is called with the new ones, sometimes more than once.
     init(
         database: PostgresPool,
         lifetime: Int,
