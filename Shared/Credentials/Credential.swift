@@ -28,17 +28,17 @@ package enum Credential: Hashable, Sendable {
         let authorization = headers[values: .authorization]
         let session = headers[values: .diuitSession]
         guard authorization.count <= 1, session.count <= 1 else {
-            throw APIError(.forbidden, "invalid_credential", "a request has one credential")
+            throw APIError(.forbidden, "invalid_token", "a request has one credential")
         }
         if let value = authorization.first {
             guard value.utf8.count <= Self.maximumLength + "Bearer ".utf8.count, !value.hasTooManyMarks else {
-                throw APIError(.forbidden, "invalid_credential", "a valid credential is needed")
+                throw APIError.invalidToken
             }
             let parts = value.split(separator: " ", maxSplits: 1)
             guard parts.count == 2, parts[0].lowercased() == "bearer", !parts[1].isEmpty else {
                 throw APIError(
                     .forbidden,
-                    "invalid_credential",
+                    "invalid_token",
                     "the Authorization header has the form \"Bearer <jwt>\""
                 )
             }

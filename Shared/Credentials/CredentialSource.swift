@@ -8,7 +8,7 @@ package protocol CredentialSource: Sendable {
     /// Revocations since `after`, all that still matter without it; waits up to 5 s for one.
     func revocations(after: Int64?) async throws -> RevocationPage
 
-    /// Those sessions that live and whose tokens have these hashes, at most `KnownSessions.maximum`.
+    /// The sessions whose tokens have these hashes, at most `KnownSessions.maximum`; some may have expired.
     func sessions(of hashes: [String]) async throws -> [KnownSession]
 
     /// Those keys of applications that count, by their names, at most `KnownApplicationKeys.maximum`.

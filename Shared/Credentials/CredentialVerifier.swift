@@ -19,7 +19,6 @@ package final class CredentialVerifier: Sendable, Service {
     private static let refetchInterval = 1.0
     /// The key document is read anew this often, in seconds, so that a retired key is forgotten.
     private static let refreshInterval = 60.0
-    private static let refusal = APIError(.forbidden, "invalid_credential", "a valid credential is needed")
 
     private struct Keys {
         var current: VerifyingKeys?
@@ -105,9 +104,10 @@ package final class CredentialVerifier: Sendable, Service {
     /// The identity that a credential of any kind stands for: a jwt, a session's token, or what an application's server
     /// signed for itself, where such a server may come too.
     ///
-    /// - Throws: `APIError`, `forbidden` for one that does not count, `unavailable` while that cannot be known.
+    /// - Throws: `APIError`: `invalid_token`, `token_expired` or `session_ended` of kind `forbidden`, and `unavailable`
+    ///   while the validity cannot be determined.
     package func identify(_ credential: String, orServer: Bool = false) async throws -> Identity {
-        guard Credential.isReadable(credential) else { throw Self.refusal }
+        guard Credential.isReadable(credential) else { throw APIError.invalidToken }
         if let identity = cached(credential, orServer: orServer) { return identity }
         let found: Identity?
         if SessionToken.isOne(credential) {
@@ -119,7 +119,7 @@ package final class CredentialVerifier: Sendable, Service {
         } else {
             found = try await verify(credential)
         }
-        guard let found else { throw Self.refusal }
+        guard let found else { throw APIError.invalidToken }
         return found
     }
 
@@ -127,20 +127,20 @@ package final class CredentialVerifier: Sendable, Service {
     ///
     /// - Throws: as `identify(_:orServer:)`.
     package func verify(_ token: String) async throws -> Identity {
-        guard Credential.isReadable(token) else { throw Self.refusal }
+        guard Credential.isReadable(token) else { throw APIError.invalidToken }
         if let identity = cached(token) { return identity }
         guard let jws = CompactJWS(token, maximumLength: AccessToken.maximumLength),
             jws.algorithm == AccessToken.algorithm, jws.type == AccessToken.type,
             let kid = jws.keyID, (1...128).contains(kid.utf8.count), jws.signature.count == 64
-        else { throw Self.refusal }
+        else { throw APIError.invalidToken }
         guard isLoaded else { throw APIError.unavailable("the key document") }
-        guard let collection = try await collection(for: kid) else { throw Self.refusal }
+        guard let collection = try await collection(for: kid) else { throw APIError.invalidToken }
 
         let claims: AccessToken.Claims
         do {
             claims = try await collection.verify(token, as: AccessToken.Claims.self)
         } catch {
-            throw Self.refusal
+            throw APIError.invalidToken
         }
         let identity = try identity(of: claims)
         verified.insert(identity, for: token)
@@ -151,9 +151,11 @@ package final class CredentialVerifier: Sendable, Service {
         let current = Int64(now().timeIntervalSince1970)
         guard claims.iss == issuer, claims.aud == AccessToken.audience,
             (1...255).contains(claims.sub.unicodeScalars.count), applications.contains(claims.app), !claims.sid.isEmpty,
-            claims.exp > current, claims.iat <= current + Self.leeway, (claims.nbf ?? 0) <= current + Self.leeway,
-            !revoked.contains(claims.sid)
-        else { throw Self.refusal }
+            claims.iat <= current + Self.leeway, (claims.nbf ?? 0) <= current + Self.leeway
+        else { throw APIError.invalidToken }
+        // In this order: refreshing does not help where the session has ended.
+        guard !revoked.contains(claims.sid) else { throw APIError.sessionEnded }
+        guard claims.exp > current else { throw APIError.tokenExpired }
         return Identity(
             user: User.ID(application: claims.app, user: claims.sub),
             session: claims.sid,

@@ -7,11 +7,16 @@ package struct Revocation: Codable, Hashable, Sendable {
     package var serial: Int64
     /// When the last token of the session has expired, and the revocation may be forgotten.
     package var until: Date
+    /// The hash of the session's token, base64url; nil for a session that has access tokens.
+    ///
+    /// A service that has not seen the session recognises its token by it.
+    package var tokenHash: String?
 
-    package init(sessionId: String, serial: Int64, until: Date) {
+    package init(sessionId: String, serial: Int64, until: Date, tokenHash: String? = nil) {
         self.sessionId = sessionId
         self.serial = serial
         self.until = until
+        self.tokenHash = tokenHash
     }
 }
 

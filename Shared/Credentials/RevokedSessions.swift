@@ -5,6 +5,8 @@ import Locks
 final class RevokedSessions: Sendable {
     private struct State {
         var until: [String: Date] = [:]
+        /// The same for the tokens of sessions that are used by a token of their own, by its hash.
+        var tokensUntil: [String: Date] = [:]
         var nextSweep = Date.distantPast
         var observers: [@Sendable (String) -> Void] = []
     }
@@ -15,6 +17,11 @@ final class RevokedSessions: Sendable {
         state.withLock { $0.until[session] != nil }
     }
 
+    /// Whether a session that is used by a token of its own has ended, by the hash of the token.
+    func contains(tokenHash: String) -> Bool {
+        state.withLock { $0.tokensUntil[tokenHash] != nil }
+    }
+
     func observe(_ observer: @escaping @Sendable (String) -> Void) {
         state.withLock { $0.observers.append(observer) }
     }
@@ -23,9 +30,13 @@ final class RevokedSessions: Sendable {
     func add(_ revocations: [Revocation], now: Date) {
         let (added, observers) = state.withLock { state in
             let added = revocations.filter { $0.until > now && state.until[$0.sessionId] == nil }
-            for revocation in added { state.until[revocation.sessionId] = revocation.until }
+            for revocation in added {
+                state.until[revocation.sessionId] = revocation.until
+                if let hash = revocation.tokenHash { state.tokensUntil[hash] = revocation.until }
+            }
             if now >= state.nextSweep {
                 state.until = state.until.filter { $0.value > now }
+                state.tokensUntil = state.tokensUntil.filter { $0.value > now }
                 state.nextSweep = now.addingTimeInterval(60)
             }
             return (added, state.observers)

@@ -48,9 +48,10 @@ package struct ServerToken: Sendable {
         self.jws = jws
     }
 
-    func counts(at now: Date) -> Bool {
-        expiresAt > now && issuedAt <= now.addingTimeInterval(Self.leeway)
-    }
+    func hasExpired(at now: Date) -> Bool { expiresAt <= now }
+
+    /// Whether the token was issued by now, as far as the server's clock may be ahead.
+    func isIssued(at now: Date) -> Bool { issuedAt <= now.addingTimeInterval(Self.leeway) }
 
     /// Whether it was signed by this key (SubjectPublicKeyInfo, DER).
     func isSigned(by publicKey: Data) -> Bool {

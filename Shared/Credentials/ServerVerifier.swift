@@ -57,13 +57,14 @@ final class ServerVerifier: Sendable {
 
     /// The application's server that a token stands for, `text` being how it came; nil where it stands for none.
     ///
-    /// - Throws: `unavailable` while that cannot be known.
+    /// - Throws: `token_expired`; `unavailable` while the validity cannot be determined.
     func identity(of token: ServerToken, _ text: String) async throws -> Identity? {
-        guard token.counts(at: now()), let key = try await key(token.key), token.isSigned(by: key.publicKey) else {
+        guard token.isIssued(at: now()), let key = try await key(token.key), token.isSigned(by: key.publicKey) else {
             return nil
         }
         let session = token.key.session.uuidString.lowercased()
         guard !revoked.contains(session) else { return nil }
+        guard !token.hasExpired(at: now()) else { throw APIError.tokenExpired }
         let identity = Identity(
             user: User.ID(application: token.key.application, user: ServerToken.subject),
             session: session,

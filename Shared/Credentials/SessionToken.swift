@@ -47,7 +47,9 @@ package struct KnownSession: Codable, Hashable, Sendable {
     }
 }
 
-/// An answer of auth's `GET /internal/sessions?token=`: those of the hashes that are of a session which lives.
+/// The response to auth's `GET /internal/sessions?token=`: the sessions with these token hashes that auth stores.
+///
+/// A session whose lifetime is over is among them until auth deletes it.
 package struct KnownSessions: Codable, Hashable, Sendable {
     /// The most hashes that one request may carry.
     package static let maximum = 100

@@ -43,27 +43,38 @@ final class SessionVerifier: Sendable {
     func cached(_ token: String) -> Identity? {
         guard let known = known[token] else { return nil }
         let now = now()
-        guard known.until > now, known.identity.expires > now, !revoked.contains(known.identity.session) else {
+        // An ended session stays, so that its token gets the right error without a request to auth.
+        guard !hasEnded(known.identity, at: now) else { return nil }
+        guard known.until > now else {
             self.known.remove(token)
             return nil
         }
         return known.identity
     }
 
-    /// The identity that a token stands for; nil where it stands for nobody.
+    private func hasEnded(_ identity: Identity, at now: Date) -> Bool {
+        identity.expires <= now || revoked.contains(identity.session)
+    }
+
+    /// The identity that a token stands for; nil where no session has the token.
     ///
-    /// - Throws: `unavailable` while that cannot be known.
+    /// - Throws: `session_ended`; `unavailable` while the validity cannot be determined.
     func identity(of token: String) async throws -> Identity? {
         if let identity = cached(token) { return identity }
         let asked = now()
+        if let known = known[token], hasEnded(known.identity, at: asked) { throw APIError.sessionEnded }
+        let hash = Base64URL.encode(SessionToken.hash(token))
+        guard !revoked.contains(tokenHash: hash) else { throw APIError.sessionEnded }
         if let until = refused[token], until > asked { return nil }
         let found: KnownSession?
         do {
-            found = try await lookups.find(Base64URL.encode(SessionToken.hash(token)))
+            found = try await lookups.find(hash)
         } catch {
             throw APIError.unavailable("auth")
         }
-        guard let found, found.expiresAt > now(), !revoked.contains(found.sessionId) else {
+        guard let found else {
+            // The session may have ended while the request to auth was under way.
+            guard !revoked.contains(tokenHash: hash) else { throw APIError.sessionEnded }
             refused.insert(asked.addingTimeInterval(Self.refusalMemory), for: token)
             return nil
         }
@@ -74,6 +85,7 @@ final class SessionVerifier: Sendable {
             expires: found.expiresAt
         )
         known.insert(Known(identity: identity, until: asked.addingTimeInterval(Self.memory)), for: token)
+        guard !hasEnded(identity, at: now()) else { throw APIError.sessionEnded }
         return identity
     }
 }

@@ -155,7 +155,7 @@ import Wire
             #expect(none.problem?.code == "missing_credential")
             let bad = try await auth.service.send(method, parts[1], token: "nonsense")
             #expect(bad.status == 403)
-            #expect(bad.problem?.code == "invalid_credential")
+            #expect(bad.problem?.code == "invalid_token")
         }
     }
 }

@@ -24,12 +24,18 @@ import Wire
         return verifier
     }
 
-    private func expectRefusal(_ token: String, _ comment: Comment, by verifier: CredentialVerifier) async {
+    private func expectRefusal(
+        _ token: String,
+        _ comment: Comment,
+        by verifier: CredentialVerifier,
+        code: String = "invalid_token"
+    ) async {
         do {
             _ = try await verifier.verify(token)
             Issue.record("taken: \(comment)")
         } catch {
             #expect((error as? APIError)?.kind == .forbidden, comment)
+            #expect((error as? APIError)?.code == code, comment)
         }
     }
 
@@ -49,8 +55,6 @@ import Wire
         let verifier = try await loaded()
         let now = Int64(Date().timeIntervalSince1970)
         let changes: [(Comment, (inout AccessToken.Claims) -> Void)] = [
-            ("expired", { $0.exp = now - 1 }),
-            ("expires this second", { $0.exp = now }),
             ("not yet valid", { $0.nbf = now + 60 }),
             ("issued in the future", { $0.iat = now + 60 }),
             ("another issuer", { $0.iss = "http://evil.example" }),
@@ -64,6 +68,32 @@ import Wire
         for (comment, change) in changes {
             await expectRefusal(try await keys.token(for: alice, change: change), comment, by: verifier)
         }
+    }
+
+    @Test("A genuine token whose lifetime is over is called expired")
+    func expired() async throws {
+        let verifier = try await loaded()
+        let now = Int64(Date().timeIntervalSince1970)
+        for expiry in [now - 1, now, 0, Int64.min] {
+            let token = try await keys.token(for: alice) { $0.exp = expiry }
+            await expectRefusal(token, "exp \(expiry)", by: verifier, code: "token_expired")
+        }
+        let forged = try await TestKeys().token(for: alice) { $0.exp = now - 1 }
+        await expectRefusal(forged, "expired, signed by another key", by: verifier)
+        let foreign = try await keys.token(for: alice) {
+            $0.exp = now - 1
+            $0.iss = "http://evil.example"
+        }
+        await expectRefusal(foreign, "expired, of another issuer", by: verifier)
+    }
+
+    @Test("An expired token of an ended session says that the session has ended")
+    func expiredAndEnded() async throws {
+        keys.revoke("ended")
+        let verifier = try await loaded()
+        let token = try await keys.token(for: alice, session: "ended", lifetime: -1)
+
+        await expectRefusal(token, "refreshing does not help", by: verifier, code: "session_ended")
     }
 
     @Test func headersThatAskForMoreAreRefused() async throws {
@@ -137,7 +167,7 @@ import Wire
         offset.withLock { $0 = 61 }
 
         #expect(verifier.cached(token) == nil)
-        await expectRefusal(token, "expired after it was cached", by: verifier)
+        await expectRefusal(token, "expired after it was cached", by: verifier, code: "token_expired")
     }
 
     @Test func theEndOfASessionIsFelt() async throws {
@@ -154,7 +184,7 @@ import Wire
         var sessions = ended.stream.makeAsyncIterator()
         #expect(await sessions.next() == "ending")
         #expect(verifier.cached(token) == nil)
-        await expectRefusal(token, "a token of an ended session", by: verifier)
+        await expectRefusal(token, "a token of an ended session", by: verifier, code: "session_ended")
     }
 
     @Test func withoutKeysNothingIsKnown() async throws {

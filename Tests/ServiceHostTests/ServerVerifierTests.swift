@@ -90,6 +90,15 @@ import Wire
         #expect(!auth.askedKeys.joined().contains { $0.contains("..") })
     }
 
+    @Test("A genuine token of a server that has expired is called expired")
+    func expired() async throws {
+        let verifier = try await loaded()
+        let acme = try ApplicationServer(of: "acme", at: auth)
+        let token = try acme.token(now: Date() - 400)
+
+        await #expect(throws: APIError.tokenExpired) { try await verifier.identify(token, orServer: true) }
+    }
+
     @Test func aFloodOfTokensByAnUnknownKeyAsksOnce() async throws {
         let time = Mutex(Date())
         let verifier = try await loaded { time.withLock { $0 } }

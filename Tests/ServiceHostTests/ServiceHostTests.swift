@@ -26,7 +26,7 @@ import Wire
         try await withEcho { echo in
             let answers = [
                 (try await echo.send(.get, "/words/x"), 403, "missing_credential"),
-                (try await echo.send(.get, "/words/x", token: "rubbish"), 403, "invalid_credential"),
+                (try await echo.send(.get, "/words/x", token: "rubbish"), 403, "invalid_token"),
                 (try await echo.send(.get, "/nowhere"), 404, "not_found"),
                 (try await echo.send(.delete, "/words"), 405, "method_not_allowed"),
                 (try await echo.send(.delete, "/words/x"), 405, "method_not_allowed"),

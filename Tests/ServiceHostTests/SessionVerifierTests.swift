@@ -32,6 +32,15 @@ import Wire
         }
     }
 
+    private func code(_ token: String, by verifier: CredentialVerifier) async -> String? {
+        do {
+            _ = try await verifier.identify(token)
+            return nil
+        } catch {
+            return (error as? APIError)?.code
+        }
+    }
+
     /// Has all asked about before auth answers, and expects that each counts.
     private func askAtOnce(_ tokens: [String]) async throws {
         let began = Mutex(0)
@@ -134,7 +143,30 @@ import Wire
         verifier.revoke([Revocation(sessionId: "s1", serial: 1, until: Date().addingTimeInterval(70))])
 
         #expect(verifier.cached(token) == nil)
-        #expect(await kind(token, by: verifier) == .forbidden)
+        #expect(await code(token, by: verifier) == "session_ended")
+        #expect(auth.keys.askedSessions.count == 1)
+    }
+
+    @Test("The token of an ended session is recognised by a verifier that knows only the revocation feed")
+    func endedUnseen() async throws {
+        let token = auth.keys.openSession(of: ada, session: "s1")
+        auth.keys.revoke("s1")
+        auth.keys.closeSession("s1")
+        let verifier = try await loaded()
+
+        #expect(await code(token, by: verifier) == "session_ended")
+        #expect(await code(SessionToken.random(), by: verifier) == "invalid_token")
+        #expect(auth.keys.askedSessions.count == 1)
+    }
+
+    @Test("A session whose lifetime was over before its first use here has ended")
+    func expiredUnseen() async throws {
+        let verifier = try await loaded()
+        let token = auth.keys.openSession(of: ada, session: "s1", lifetime: -1)
+
+        #expect(await code(token, by: verifier) == "session_ended")
+        #expect(await code(token, by: verifier) == "session_ended")
+        #expect(auth.keys.askedSessions.count == 1)
     }
 
     /// The answer says the session lives, since it did when auth looked; it ended while the answer was on its way.
@@ -150,6 +182,7 @@ import Wire
 
         #expect(await asking.value == .forbidden)
         #expect(verifier.cached(token) == nil)
+        #expect(await code(token, by: verifier) == "session_ended")
     }
 
     @Test func whileAuthIsAwayKnownSessionsCountAndNothingIsSaidOfOthers() async throws {

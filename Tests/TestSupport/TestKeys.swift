@@ -87,12 +87,14 @@ package final class TestKeys: CredentialSource {
     }
 
     package func revoke(_ session: String) {
+        let hash = opened.withLock { $0.first { $0.value.sessionId == session }?.key }
         revoked.withLock { revoked in
             revoked.append(
                 Revocation(
                     sessionId: session,
                     serial: Int64(revoked.count + 1),
-                    until: Date().addingTimeInterval(3_600)
+                    until: Date().addingTimeInterval(3_600),
+                    tokenHash: hash
                 )
             )
         }

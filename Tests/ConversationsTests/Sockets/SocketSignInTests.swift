@@ -117,7 +117,26 @@ import Wire
             #expect(began.duration(to: .now) < .seconds(20))
             #expect(try await other.ask("chats/list").code == 200)
             let late = try await scene.stranger()
-            #expect(try await late.ask("authenticate", #"{"authToken":"\#(token)"}"#).code == 403)
+            let refusal = try await late.ask("authenticate", #"{"authToken":"\#(token)"}"#)
+            #expect(refusal.code == 403)
+            #expect(refusal["codeName"].string == "session_ended")
+        }
+    }
+
+    @Test("A rejected credential has a stable code name")
+    func codeNames() async throws {
+        try await withSockets { scene in
+            let expired = try await scene.scene.auth.keys.token(for: scene.ann.id, lifetime: -1)
+            for (token, name) in [("rubbish", "invalid_token"), (expired, "token_expired")] {
+                let socket = try await scene.stranger()
+                let refusal = try await socket.ask("authenticate", #"{"authToken":"\#(token)"}"#)
+                #expect(refusal.code == 403)
+                #expect(refusal["codeName"].string == name)
+                #expect(refusal["error"].string?.isEmpty == false)
+
+                let connecting = try await SocketClient(port: scene.port, auth: #"{"token":"\#(token)"}"#)
+                #expect(try await connecting.reply().contains(#""codeName":"\#(name)""#))
+            }
         }
     }
 

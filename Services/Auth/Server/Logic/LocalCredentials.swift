@@ -31,7 +31,7 @@ struct LocalCredentials: CredentialSource {
 
     func sessions(of hashes: [String]) async throws -> [KnownSession] {
         let hashes = hashes.compactMap { Base64URL.decode($0) }
-        return try await SessionStore(db: database.reads).known(byTokens: hashes, now: now())
+        return try await SessionStore(db: database.reads).known(byTokens: hashes)
     }
 
     func applicationKeys(_ names: [String]) async throws -> [KnownApplicationKey] {

@@ -39,11 +39,11 @@ struct Reauthentication: Sendable {
     /// For a transaction that adds a credential and has locked the account: a credential must not be added after
     /// `EarlierCredentials` has ended the session.
     ///
-    /// - Throws: a 403 where it has ended.
+    /// - Throws: `session_ended`.
     func requireLive(_ identity: Identity, in db: PostgresTransaction) async throws {
         guard let session = UUID(uuidString: identity.session),
             try await SessionStore(db: db).signedInAt(session, of: identity.user) != nil
-        else { throw APIError(.forbidden, "invalid_credential", "a valid credential is needed") }
+        else { throw APIError.sessionEnded }
     }
 
     static let needed = APIError(

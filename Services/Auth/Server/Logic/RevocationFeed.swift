@@ -210,7 +210,8 @@ extension Revocation {
         self.init(
             sessionId: record.session.wire,
             serial: record.serial,
-            until: record.revokedAt.addingTimeInterval(lifetime)
+            until: record.revokedAt.addingTimeInterval(lifetime),
+            tokenHash: record.tokenHash.map { Base64URL.encode($0) }
         )
     }
 }

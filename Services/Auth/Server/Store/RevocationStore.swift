@@ -12,6 +12,8 @@ struct RevocationStore {
         var serial: Int64
         var session: UUID
         var revokedAt: Date
+        /// Of a session that was used by a token of its own.
+        var tokenHash: Data?
     }
 
     /// A session that was ended just now.
@@ -32,13 +34,13 @@ struct RevocationStore {
                 WHERE session_id = ANY(\(sessions))
                     AND (\(user?.application) IS NULL
                         OR (application = \(user?.application) AND user_id = \(user?.user)))
-                RETURNING session_id, application, user_id, device_id
+                RETURNING session_id, application, user_id, device_id, token_hash
             ), noted AS (
-                INSERT INTO revocations (session_id, revoked_at)
-                SELECT session_id, \(now) FROM ended
-                RETURNING serial, session_id, revoked_at
+                INSERT INTO revocations (session_id, revoked_at, token_hash)
+                SELECT session_id, \(now), token_hash FROM ended
+                RETURNING serial, session_id, revoked_at, token_hash
             )
-            SELECT serial, session_id, revoked_at, application, user_id, device_id
+            SELECT serial, session_id, revoked_at, noted.token_hash, application, user_id, device_id
             FROM noted JOIN ended USING (session_id)
             """
         ) { row in
@@ -55,7 +57,7 @@ struct RevocationStore {
         try await db.one(
             """
             INSERT INTO revocations (session_id, revoked_at) VALUES (\(session), \(now))
-            RETURNING serial, session_id, revoked_at
+            RETURNING serial, session_id, revoked_at, token_hash
             """,
             as: Record.init(row:)
         )
@@ -64,7 +66,7 @@ struct RevocationStore {
     func list(after serial: Int64, orSince date: Date) async throws -> [Record] {
         try await db.all(
             """
-            SELECT serial, session_id, revoked_at
+            SELECT serial, session_id, revoked_at, token_hash
             FROM revocations
             WHERE serial > \(serial) OR revoked_at > \(date)
             ORDER BY serial
@@ -83,7 +85,8 @@ extension RevocationStore.Record {
         self.init(
             serial: try row.int64("serial"),
             session: try row.uuid("session_id"),
-            revokedAt: try row.date("revoked_at")
+            revokedAt: try row.date("revoked_at"),
+            tokenHash: try row.decode("token_hash", as: Data?.self)
         )
     }
 }

@@ -188,13 +188,13 @@ struct SessionStore {
         ) { try $0.uuid("session_id") }
     }
 
-    /// The sessions that live and have tokens of these hashes.
-    func known(byTokens hashes: [Data], now: Date) async throws -> [KnownSession] {
+    /// The sessions that have tokens of these hashes; some may have expired.
+    func known(byTokens hashes: [Data]) async throws -> [KnownSession] {
         try await db.all(
             """
             SELECT token_hash, session_id, application, user_id, device_id, expires_at
             FROM sessions
-            WHERE token_hash = ANY(\(hashes)) AND expires_at > \(now)
+            WHERE token_hash = ANY(\(hashes))
             """
         ) { row in
             KnownSession(

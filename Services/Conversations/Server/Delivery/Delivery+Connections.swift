@@ -1,4 +1,5 @@
 import ConversationsAPI
+import Credentials
 import NIOCore
 import Postgres
 import Wire
@@ -11,7 +12,7 @@ extension Delivery {
     /// on is missed. With `last` (the newest change that the client knows, by conversation) it is first told what it
     /// missed, as `messages/sync` events, and after these what happens, in order.
     ///
-    /// - Throws: `forbidden` where the session has ended meanwhile, `unavailable` while the database is away; then the
+    /// - Throws: `session_ended` where the session has ended meanwhile, `unavailable` while the database is away; then the
     ///   socket is not attached.
     func attach(
         _ socket: any DeliverySocket,
@@ -31,7 +32,7 @@ extension Delivery {
         defer { connections.settle() }
         do {
             // Looked at once it is registered: a session that ends after this finds it.
-            guard !hasEnded(session) else { throw Self.ended }
+            guard !hasEnded(session) else { throw APIError.sessionEnded }
             try await enterAll(connection, knowing: last)
             try await welcomePutOff(connection)
         } catch {
@@ -74,8 +75,6 @@ extension Delivery {
         let own = room.connections.filter { $0.user == typing.user }.map(\.socket)
         rooms.emit(typing.event, to: typing.conversation, except: own)
     }
-
-    private static let ended = APIError(.forbidden, "invalid_credential", "the session has ended")
 }
 
 // How a connection comes into its rooms.

@@ -4,7 +4,7 @@ import NIOCore
 import SocketIO
 import Wire
 
-/// What a request is answered with: `{code: 200}` and the object's own keys beside it, or `{code, error}`.
+/// What a request is answered with: `{code: 200}` and the object's own keys beside it, or `{code, codeName, error}`.
 struct SocketAnswer: Sendable {
     let code: Int
     let json: ByteBuffer
@@ -36,7 +36,9 @@ struct SocketAnswer: Sendable {
 
     init(_ error: APIError) {
         code = SocketCode.of(error)
-        var fields: [String: JSONValue] = ["code": .integer(Int64(code)), "error": .string(error.message)]
+        var fields: [String: JSONValue] = [
+            "code": .integer(Int64(code)), "codeName": .string(error.code), "error": .string(error.message),
+        ]
         if let field = error.field { fields["field"] = .string(field) }
         // Text and numbers always encode.
         json = ByteBuffer(bytes: (try? JSONValue.object(fields).compact()) ?? Data(#"{"code":499}"#.utf8))

@@ -22,7 +22,6 @@ enum Refusal {
         "the method is not one of this path's"
     )
     static let missingCredential = APIError(.forbidden, "missing_credential", "a credential is needed")
-    static let invalidCredential = APIError(.forbidden, "invalid_credential", "a valid credential is needed")
     static let slowHeaders = APIError(.timedOut, "request_timeout", "the request's header fields came too slowly")
     static let slowBody = APIError(.timedOut, "request_timeout", "the request's body came too slowly")
     static let crowded = APIError(

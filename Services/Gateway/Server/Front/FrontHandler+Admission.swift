@@ -101,7 +101,7 @@ extension FrontHandler {
     private func isKnown(_ credential: RequestFacts.Credential) throws(APIError) -> Bool {
         switch credential {
         case .none: throw Refusal.missingCredential
-        case .unreadable: throw Refusal.invalidCredential
+        case .unreadable: throw APIError.invalidToken
         case .bearer(let token), .session(let token):
             guard let identity = edge.credentials.cached(token, orServer: true) else {
                 verify(token)

@@ -29,7 +29,6 @@ struct IdentityLinking: Sendable {
         case sharingAddress(UUID)
     }
 
-    private static let gone = APIError(.forbidden, "invalid_credential", "a valid credential is needed")
     private static let taken = APIError(.conflict, "identity_taken", "this is linked to another account here")
     private static let another = APIError(
         .conflict,
@@ -84,7 +83,7 @@ struct IdentityLinking: Sendable {
 
     private func asker(_ asking: Identity?, in db: PostgresTransaction) async throws -> Account? {
         guard let id = asking?.user.accountID else { return nil }
-        guard let account = try await AccountStore(db: db).find(id) else { throw Self.gone }
+        guard let account = try await AccountStore(db: db).find(id) else { throw APIError.sessionEnded }
         return account
     }
 
@@ -100,7 +99,7 @@ struct IdentityLinking: Sendable {
         let accounts = VouchedAccountStore(db: db)
         let verified = vouched.isEmailVerified ? email : nil
         if let asker, let asking, !asker.isAnonymous, let id = asking.user.accountID {
-            guard let account = try await AccountSecretStore(db: db).lock(id) else { throw Self.gone }
+            guard let account = try await AccountSecretStore(db: db).lock(id) else { throw APIError.sessionEnded }
             try await reauthentication.requireLive(asking, in: db)
             if account.emailVerified, let address = account.email, NameFolding.fold(address) == verified?.folded {
                 // The holder of the account and the owner of the address are one person.
