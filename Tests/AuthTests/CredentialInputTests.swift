@@ -58,6 +58,8 @@ import Wire
     private static let open: [BadRequest] = [
         BadRequest(.post, "/auth/password/forgot", "{}", 400, "email"),
         BadRequest(.post, "/auth/password/forgot", #"{"email": "x"}"#, 400, "email"),
+        BadRequest(.post, "/auth/email/resend", "{}", 400, "email"),
+        BadRequest(.post, "/auth/email/resend", #"{"email": "x"}"#, 400, "email"),
         BadRequest(.post, "/auth/password/reset", #"{"newPassword": "long enough"}"#, 400, "token"),
         BadRequest(.post, "/auth/password/reset", #"{"token": "", "newPassword": "long enough"}"#, 400, "token"),
         BadRequest(.post, "/auth/password/reset", #"{"token": "\#(long)", "newPassword": "enough 8"}"#, 400, "token"),

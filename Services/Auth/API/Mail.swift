@@ -10,6 +10,15 @@ package struct EmailDraft: Codable, Hashable, Sendable {
     }
 }
 
+/// The body of `POST /auth/email/resend`.
+package struct VerificationRequest: Codable, Hashable, Sendable {
+    package var email: String
+
+    package init(email: String) {
+        self.email = email
+    }
+}
+
 /// What `POST /auth/email/verify` asks for.
 package struct EmailVerification: Codable, Hashable, Sendable {
     /// From the link in the mail.

@@ -31,6 +31,7 @@ package struct AuthService: SuiteService {
         Migration(name: "V0042_audit", sql: PackageResources.V0042_audit_sql),
         Migration(name: "V0070_account_takeover", sql: PackageResources.V0070_account_takeover_sql),
         Migration(name: "V0088_revoked_token_hash", sql: PackageResources.V0088_revoked_token_hash_sql),
+        Migration(name: "V0089_unverified_emails", sql: PackageResources.V0089_unverified_emails_sql),
     ]
     package static let events: Set = [
         DeviceRegistered.type, SessionEnded.type, UserChanged.type, UserDeleted.type, DeviceNoticed.type,

@@ -16,7 +16,8 @@ import Wire
             let email = "Ada@Example.org"
             let body = json(["email": .string(email), "password": .string(Auth.password)])
             #expect(try await scene.auth.post("/auth/register", body).status == 200)
-            #expect(try await scene.auth.login(email).status == 401)
+            let early = try await scene.auth.login(email)
+            #expect(early.status == 401 && early.problem?.code == "email_not_verified")
 
             try await scene.verify(email)
 
@@ -24,6 +25,126 @@ import Wire
             let me = try await scene.auth.me(ada.jwt)
             #expect(me.json["email"].string == email)
             #expect(me.json["emailVerified"] == .bool(true))
+        }
+    }
+
+    @Test("Only the right password tells that an address is not verified")
+    func unverified() async throws {
+        try await withMail { scene in
+            try await scene.register("ada", "ada@example.org")
+            let right = try await scene.auth.login("ADA@example.org")
+            #expect(right.status == 401)
+            #expect(right.problem?.code == "email_not_verified")
+            #expect(right.problem?.detail.contains("/auth/email/resend") == true)
+
+            let wrong = try await scene.auth.login("ada@example.org", password: "a wrong password")
+            let unknown = try await scene.auth.login("bo@example.org", password: "a wrong password")
+            for answer in [wrong, unknown] {
+                #expect(answer.status == 401)
+                #expect(answer.problem?.code == "invalid_credentials")
+                #expect(answer.problem?.detail == wrong.problem?.detail)
+            }
+            #expect(try await scene.auth.login("ada").status == 200)
+        }
+    }
+
+    @Test("The newest registration with an unverified address tells that it is not verified")
+    func newestUnverified() async throws {
+        try await withMail { scene in
+            for password in ["the first password", "the second password"] {
+                let body = json(["email": "ada@example.org", "password": .string(password)])
+                #expect(try await scene.auth.post("/auth/register", body).status == 200)
+                scene.clock.advance(seconds: 1)
+            }
+            let newest = try await scene.auth.login("ada@example.org", password: "the second password")
+            #expect(newest.problem?.code == "email_not_verified")
+            let older = try await scene.auth.login("ada@example.org", password: "the first password")
+            #expect(older.problem?.code == "invalid_credentials")
+        }
+    }
+
+    @Test("A registration with another account's address gets the same login error as one with a free address")
+    func takenAddressIsNotRevealed() async throws {
+        try await withMail { scene in
+            _ = try await scene.verified("ada", "ada@example.org")
+            var answers: [TestAnswer] = []
+            for (name, address) in [("mallory", "ada@example.org"), ("eve", "free@example.org")] {
+                let body = json([
+                    "username": .string(name), "email": .string(address), "password": "a password of mallory",
+                ])
+                #expect(try await scene.auth.post("/auth/register", body).status == 200)
+                answers.append(try await scene.auth.login(address, password: "a password of mallory"))
+            }
+            #expect(answers.map(\.status) == [401, 401])
+            #expect(answers.map(\.problem?.code) == ["email_not_verified", "email_not_verified"])
+            #expect(try await scene.auth.login("ada@example.org").status == 200)
+        }
+    }
+
+    @Test("A right password for an unverified address does not reset the count of failed logins")
+    func failuresAreKept() async throws {
+        try await withMail(settings: ["LOGIN_FAILURES": "3"]) { scene in
+            _ = try await scene.verified("ada", "ada@example.org")
+            let body = json(["username": "eve", "email": "ada@example.org", "password": "a password of eve"])
+            #expect(try await scene.auth.post("/auth/register", body).status == 200)
+            for _ in 0..<3 {
+                #expect(try await scene.auth.login("ada@example.org", password: "a wrong one").status == 401)
+                let own = try await scene.auth.login("ada@example.org", password: "a password of eve")
+                #expect(own.status == 401 || own.status == 429)
+            }
+            #expect(try await scene.auth.login("ada@example.org", password: "a wrong one").status == 429)
+        }
+    }
+
+    @Test("A verification mail is sent again without a credential")
+    func resend() async throws {
+        try await withMail { scene in
+            try await scene.register("ada", "Ada@example.org")
+            _ = try await scene.token(to: "Ada@example.org")
+
+            #expect(try await scene.resend("ada@example.org").status == 200)
+
+            try await scene.verify("Ada@example.org", count: 2)
+            #expect(try await scene.auth.login("ada@example.org").status == 200)
+        }
+    }
+
+    @Test("The response to a request for another verification mail is the same for every address")
+    func resendRevealsNothing() async throws {
+        try await withMail { scene in
+            _ = try await scene.verified("ada", "ada@example.org")
+            try await scene.register("bo", "bo@example.org")
+            var texts: Set<String> = []
+            for address in ["ada@example.org", "bo@example.org", "unknown@example.org"] {
+                let answer = try await scene.resend(address)
+                #expect(answer.status == 200)
+                texts.insert(answer.text)
+            }
+            #expect(texts.count == 1)
+            try await scene.settle()
+            #expect(scene.sandbox.mailbox.mails(to: "unknown@example.org").isEmpty)
+            // The owner of a verified address gets no link.
+            #expect(try await scene.mails(to: "ada@example.org", count: 2).last?.links.isEmpty == true)
+            #expect(try await scene.mails(to: "bo@example.org", count: 2).last?.links.count == 1)
+        }
+    }
+
+    @Test("Verification mails are limited by address and by client")
+    func resendLimits() async throws {
+        try await withMail { scene in
+            try await scene.register("ada", "ada@example.org")
+            for _ in 0..<Mails.perAddress + 2 {
+                #expect(try await scene.resend("ada@example.org", from: "203.0.113.7").status == 200)
+            }
+            try await scene.settle()
+            #expect(scene.sandbox.mailbox.mails(to: "ada@example.org").count == Mails.perAddress)
+
+            var statuses: [Int] = []
+            for number in 0..<Mails.strangersPerCaller {
+                statuses.append(try await scene.resend("\(number)@example.org", from: "203.0.113.7").status)
+            }
+            #expect(statuses.last == 429)
+            #expect(try await scene.resend("ada@example.org", from: "203.0.113.8").status == 200)
         }
     }
 
@@ -222,6 +343,8 @@ import Wire
             #expect(change.status == 422 && change.problem?.code == "no_mail")
             let forgotten = try await auth.post("/auth/password/forgot", json(["email": "ada@example.org"]))
             #expect(forgotten.status == 422 && forgotten.problem?.code == "no_mail")
+            let again = try await auth.post("/auth/email/resend", json(["email": "ada@example.org"]))
+            #expect(again.status == 422 && again.problem?.code == "no_mail")
         }
     }
 }

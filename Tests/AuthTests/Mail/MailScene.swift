@@ -58,6 +58,13 @@ struct MailScene: Sendable {
         return try await auth.post("/auth/password/forgot", json(["email": .string(email)]), headers: headers)
     }
 
+    /// Requests another verification mail.
+    func resend(_ email: String, from address: String? = nil) async throws -> TestAnswer {
+        var headers = HTTPFields()
+        if let address, let name = HTTPField.Name("X-Forwarded-For") { headers[name] = address }
+        return try await auth.post("/auth/email/resend", json(["email": .string(email)]), headers: headers)
+    }
+
     func reset(_ token: String, to password: String) async throws -> TestAnswer {
         try await auth.post(
             "/auth/password/reset",

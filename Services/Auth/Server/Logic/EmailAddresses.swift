@@ -37,6 +37,21 @@ struct EmailAddresses: Sendable {
         mails.ring()
     }
 
+    /// Sends another verification mail to an address, if an account has registered with it.
+    ///
+    /// Whether one has, and which, is looked up when the mail is written. What is done before the response is the same for
+    /// every address.
+    ///
+    /// - Throws: a 422 where no mail can be sent; a 429 for a client that has requested too many mails.
+    func resend(_ draft: VerificationRequest, from caller: Caller) async throws {
+        let address = try EmailAddress(draft.email)
+        try mails.require()
+        try await mails.count(caller, in: database)
+        guard try await mails.mayWriteToStrangers(caller, in: database) else { throw Mails.tooMany }
+        try await database.transaction { db in try await mails.write(.verify, to: address, in: db) }
+        mails.ring()
+    }
+
     /// Makes the address that a link was sent to the account's own: it signs in by it from now on.
     ///
     /// A session of the same account proves that the verifier holds it; another account's counts for nothing.

@@ -70,13 +70,39 @@ final class Passwords: Sendable {
         against hash: String?,
         for share: HashingThreads.Share
     ) async throws -> Verdict {
+        let match = try await firstMatch(password, in: [hash], for: share)
+        return match.map { .right(rehashed: $0.rehashed) } ?? .wrong
+    }
+
+    /// A hash that a password fits.
+    struct Match: Sendable {
+        /// Its position among the hashes that were compared.
+        var index: Int
+        /// Present if the hash was made with other parameters than today's.
+        var rehashed: String?
+    }
+
+    /// Compares a password with each of several hashes until one fits.
+    ///
+    /// A missing hash takes the time of one that does not fit, so that the time does not tell which hashes exist.
+    ///
+    /// - Throws: a 429 or 503 where too many are waiting.
+    func firstMatch(
+        _ password: String,
+        in hashes: [String?],
+        for share: HashingThreads.Share
+    ) async throws -> Match? {
         let (parameters, decoy) = (parameters, decoy)
         return try await threads.run(for: share) {
             let password = Self.prepared(password)
-            let isRight = try Self.counted { try Argon2id.verify(password, against: hash ?? decoy) }
-            guard isRight, let hash else { return .wrong }
-            guard Argon2id.parameters(of: hash) != parameters else { return .right(rehashed: nil) }
-            return .right(rehashed: try Self.counted { try Argon2id.hash(password, parameters: parameters) })
+            for (index, hash) in hashes.enumerated() {
+                let isRight = try Self.counted { try Argon2id.verify(password, against: hash ?? decoy) }
+                guard isRight, let hash else { continue }
+                guard Argon2id.parameters(of: hash) != parameters else { return Match(index: index) }
+                let rehashed = try Self.counted { try Argon2id.hash(password, parameters: parameters) }
+                return Match(index: index, rehashed: rehashed)
+            }
+            return nil
         }
     }
 

@@ -30,6 +30,14 @@ struct SignIns: Sendable {
     let now: @Sendable () -> Date
 
     static let wrong = APIError(.unauthenticated, "invalid_credentials", "the username or password is wrong")
+    private static let unverified = APIError(
+        .unauthenticated,
+        "email_not_verified",
+        """
+        The email address is not verified yet. Follow the link in the mail, or request another mail with \
+        POST /auth/email/resend.
+        """
+    )
 
     /// Signs in to a new account without a name; who is signed in to such a one already signs in to it again.
     func anonymous(_ draft: AnonymousDraft, by asking: User.ID?, from caller: Caller) async throws -> SignIn {
@@ -51,6 +59,10 @@ struct SignIns: Sendable {
     /// A name that is nobody's costs the same time and gets the same answer as a wrong password. Only so many failures
     /// are answered: past them not even the right password is, but from a device that has signed in before. Logins by one
     /// name are limited too when the password is right.
+    ///
+    /// The address and password of a registration whose address is not verified get an error of their own. An address
+    /// therefore costs two comparisons unless the first one fits: with the account that verified it, and with the newest
+    /// registration that did not. So neither response nor time tells whether another account has verified the address.
     ///
     /// Where the account has a second factor, that is asked for instead of tokens, and only to who knows the password.
     func login(_ draft: LoginDraft, from caller: Caller) async throws -> SignInStep<SignIn> {
@@ -74,8 +86,18 @@ struct SignIns: Sendable {
             try await throttle.check(buckets, at: now(), in: database.reads)
             try await throttle.countLogin(name: name, at: now(), in: database)
             let share = HashingThreads.Share(of: caller, account: name)
-            let verdict = try await passwords.verify(draft.password, against: secret?.passwordHash, for: share)
-            guard case .right(let rehashed) = verdict, let secret, let hash = secret.passwordHash else {
+            var hashes = [secret?.passwordHash]
+            if name.utf8.contains(UInt8(ascii: "@")) {
+                let accounts = AccountStore(db: database.reads)
+                hashes.append(try await accounts.newestUnverified(draft.username)?.passwordHash)
+            }
+            let found = try await passwords.firstMatch(draft.password, in: hashes, for: share)
+            if found?.index == 1 {
+                // Others may have failed meanwhile, and of many tries at once only the first are answered.
+                try await throttle.check(buckets, at: now(), in: database)
+                throw Self.unverified
+            }
+            guard let match = found, let secret, let hash = secret.passwordHash else {
                 // One transaction, whether there is such an account or not, so that the time of it tells nobody.
                 let refusal: APIError? = try await database.transaction { db in
                     try await self.issuer.audit.note(.signInFailed, of: secret?.id, by: caller, in: db)
@@ -93,7 +115,7 @@ struct SignIns: Sendable {
                 try await self.throttle.check(buckets, at: self.now(), in: db)
                 let accounts = AccountStore(db: db)
                 guard try await accounts.hold(secret.id, passwordHash: hash) else { throw Self.wrong }
-                if let rehashed { try await accounts.replacePasswordHash(of: secret.id, hash, with: rehashed) }
+                if let rehashed = match.rehashed { try await accounts.replacePasswordHash(of: secret.id, hash, with: rehashed) }
                 try await self.throttle.forgive(buckets, in: db)
                 return try await self.step(
                     secret.id,

@@ -124,6 +124,33 @@ struct AccountStore {
         }
     }
 
+    /// A registration whose address is not verified.
+    struct Unverified: Sendable {
+        var id: UUID
+        var email: String
+        var passwordHash: String?
+    }
+
+    /// The newest account with this address that has not verified it, whatever the case of its ASCII letters.
+    func newestUnverified(_ address: String) async throws -> Unverified? {
+        try await db.first(
+            """
+            SELECT user_id, email, password_hash
+            FROM accounts
+            WHERE lower(email COLLATE "C") = lower(\(address) COLLATE "C")
+                AND NOT email_verified AND email IS NOT NULL
+            ORDER BY created_at DESC
+            LIMIT 1
+            """
+        ) { row in
+            Unverified(
+                id: try row.uuid("user_id"),
+                email: try row.string("email"),
+                passwordHash: try row.optionalString("password_hash")
+            )
+        }
+    }
+
     /// Holds the account as it is until the transaction ends; false if its password is another one by now.
     func hold(_ id: UUID, passwordHash: String) async throws -> Bool {
         try await db.first(

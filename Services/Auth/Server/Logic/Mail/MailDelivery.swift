@@ -106,16 +106,19 @@ struct MailDelivery: Sendable {
             let link = try await self.link(.reset, in: mail, of: id, to: address, at: settings.resetURL)
             return (address, Letters.Occasion(kind: .recover, username: owner.username, link: link))
         case .verify:
-            guard let id = mail.account else { return nil }
-            guard let owner else {
-                guard let asking = try await store.find(id) else { return nil }
-                let link = try await self.link(.verify, in: mail, of: id, to: mail.address, at: settings.verifyURL)
-                // The greeting has no name: the address may be anybody's.
-                let name = asking.username
-                return (mail.address, Letters.Occasion(kind: .verify, unverifiedUsername: name, link: link))
+            if let owner {
+                guard owner.userId != mail.account?.wire, let address = owner.email else { return nil }
+                return (address, Letters.Occasion(kind: .verify, username: owner.username, isTaken: true))
             }
-            guard owner.userId != id.wire, let address = owner.email else { return nil }
-            return (address, Letters.Occasion(kind: .verify, username: owner.username, isTaken: true))
+            var (id, address) = (mail.account, mail.address)
+            if id == nil, let newest = try await store.newestUnverified(address) {
+                // Another verification mail was requested by its address alone.
+                (id, address) = (newest.id, newest.email)
+            }
+            guard let id, let asking = try await store.find(id) else { return nil }
+            let link = try await self.link(.verify, in: mail, of: id, to: address, at: settings.verifyURL)
+            // The greeting has no name, because the reader may not own the account.
+            return (address, Letters.Occasion(kind: .verify, unverifiedUsername: asking.username, link: link))
         case .passwordChanged, .emailChanged, .secondFactorOn, .secondFactorOff, .passkeyAdded, .identityLinked,
             .deviceNoticed:
             guard let id = mail.account, let account = try await store.find(id) else { return nil }
