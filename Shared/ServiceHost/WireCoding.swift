@@ -20,6 +20,14 @@ package struct WireRequestDecoder: RequestDecoder {
         let isForm = try Self.isForm(request, mayBe: Value.self is any FormDecodable.Type)
         var request = request
         let body = try await Self.body(of: &request, limit: limits.bytes)
+        // GET has no usual type of body, so the clients of seed 000 may name none.
+        guard request.headers.contains(.contentType) || request.method == .get || body.readableBytes == 0 else {
+            throw APIError(
+                .unsupportedMediaType,
+                "unsupported_media_type",
+                "The request has a body but no Content-Type. Send application/json."
+            )
+        }
         guard isForm else { return try WireJSON.decode(type, from: body.readableBytesView, limits: limits) }
         guard let text = String(validatingUTF8Bytes: body.readableBytesView) else {
             throw APIError(.invalid, "malformed_body", "the body is not UTF-8")

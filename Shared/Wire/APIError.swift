@@ -68,6 +68,8 @@ package struct APIError: Error, Hashable, Sendable {
     package var message: String
     /// The request's field that is at fault, with `400`.
     package var field: String?
+    /// All fields at fault, the one of `field` first; empty where only one is.
+    package var errors: [FieldError] = []
     /// Seconds after which another try is worth making, with `429` and `503`.
     package var retryAfter: Int?
 

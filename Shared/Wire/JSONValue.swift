@@ -15,12 +15,14 @@ extension JSONValue: Codable {
     /// - Throws: where another decoder asks: finding the kind of a value by trial takes a hundred times as long as
     ///   reading it, and longer the deeper the value is.
     package init(from decoder: any Decoder) throws {
-        guard let decoder = decoder as? JSONValueDecoder else {
+        switch decoder {
+        case let decoder as JSONValueDecoder: self = decoder.value
+        case let decoder as JSONFaultDecoder: self = decoder.value
+        default:
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "not read by WireJSON")
             )
         }
-        self = decoder.value
     }
 
     package func encode(to encoder: any Encoder) throws {

@@ -150,7 +150,7 @@ private struct Place {
 }
 
 /// A place in an array.
-private struct ElementKey: CodingKey {
+struct ElementKey: CodingKey {
     let index: Int
 
     init(_ index: Int) { self.index = index }

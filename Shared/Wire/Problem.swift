@@ -10,6 +10,8 @@ package struct Problem: Codable, Sendable {
     package var detail: String
     package var code: String
     package var field: String?
+    /// All fields that are wrong, where more than one is.
+    package var errors: [FieldError]?
     package var requestId: String?
 
     package init(_ error: APIError, requestID: String?) {
@@ -19,6 +21,7 @@ package struct Problem: Codable, Sendable {
         detail = error.message
         code = error.code
         field = error.field
+        errors = error.errors.isEmpty ? nil : error.errors
         requestId = requestID
     }
 
@@ -27,7 +30,9 @@ package struct Problem: Codable, Sendable {
     /// A status that none of ours has counts as a broken answer.
     package func error(retryAfter: Int? = nil) -> APIError {
         let kind = APIError.Kind(rawValue: status) ?? (status < 500 ? .invalid : .badGateway)
-        return APIError(kind, code, detail, field: field, retryAfter: retryAfter)
+        var error = APIError(kind, code, detail, field: field, retryAfter: retryAfter)
+        error.errors = errors ?? []
+        return error
     }
 
     package func encoded() -> Data {

@@ -56,18 +56,20 @@ package enum WireJSON {
         do {
             return try JSONText.parse(bytes, depth: max(limits.depth, limits.freeDepth), values: limits.values)
         } catch {
-            throw error.reason == .marks ? APIError.tooManyMarks() : .malformedBody
+            throw error.reason == .marks ? APIError.tooManyMarks() : .malformedBody(at: error.place, in: bytes)
         }
     }
 
     /// Decodes a value that was read before.
     ///
-    /// - Throws: an `APIError` that names the field.
+    /// - Throws: an `APIError` that names the field; all fields, where several are missing or of the wrong kind.
     package static func decode<Value: Decodable>(_ type: Value.Type, from value: JSONValue) throws -> Value {
         do {
             return try JSONValueDecoder(value).decode(type)
         } catch let error as DecodingError {
-            throw APIError(error)
+            throw APIError(error).listing(FieldFaults.all(of: type, in: value))
+        } catch let error as APIError where error.kind == .invalid {
+            throw error.listing(FieldFaults.all(of: type, in: value))
         }
     }
 }
@@ -107,6 +109,20 @@ extension APIError {
     }
 
     fileprivate static let malformedBody = APIError(.invalid, "malformed_body", "the body is not well-formed JSON")
+
+    /// A body with a syntax error at a byte offset. The message shows nothing of the body.
+    fileprivate static func malformedBody(at offset: Int, in bytes: UnsafeBufferPointer<UInt8>) -> APIError {
+        let before = bytes[..<min(offset, bytes.count)]
+        let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+        let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        // A character has one byte that continues no other.
+        let column = before[start...].count { $0 & 0xC0 != 0x80 } + 1
+        return APIError(
+            .invalid,
+            "malformed_body",
+            "The body is not well-formed JSON: syntax error at line \(line), column \(column)."
+        )
+    }
 
     private static func noun(for type: Any.Type) -> String {
         switch type {

@@ -11,6 +11,15 @@ package struct AccountDraft: Codable, Hashable, Sendable {
         self.email = email
         self.fullName = fullName
     }
+
+    /// Decodes a missing password as an empty one, so that the checks of all fields name it beside the others.
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        username = try container.decodeIfPresent(String.self, forKey: .username)
+        password = try container.decodeIfPresent(String.self, forKey: .password) ?? ""
+        email = try container.decodeIfPresent(String.self, forKey: .email)
+        fullName = try container.decodeIfPresent(String.self, forKey: .fullName)
+    }
 }
 
 /// The answer to a registration (seed im's `success`).

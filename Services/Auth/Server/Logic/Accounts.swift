@@ -20,11 +20,14 @@ struct Accounts: Sendable {
     /// An e-mail address that is somebody else's changes nothing about the answer: it is unverified, and so nobody's. What
     /// the mail to it says is decided when it is written.
     func register(_ draft: AccountDraft, by asking: User.ID?, from caller: Caller) async throws -> Registered {
-        let username = try draft.username.map { try Username($0) }
-        let email = try draft.email.map { try EmailAddress($0) }
-        guard username != nil || email != nil else { throw APIError.missing("username") }
-        let fullName = try draft.fullName.map { try FullName($0) }
-        try Passwords.check(draft.password)
+        var faults = FieldErrors()
+        if draft.password.isEmpty { faults.add(.missing("password")) }
+        let username = try faults.collect { try draft.username.map { try Username($0) } } ?? nil
+        let email = try faults.collect { try draft.email.map { try EmailAddress($0) } } ?? nil
+        if draft.username == nil, draft.email == nil { faults.add(Self.nameless) }
+        let fullName = try faults.collect { try draft.fullName.map { try FullName($0) } } ?? nil
+        if !draft.password.isEmpty { _ = try faults.collect { try Passwords.check(draft.password) } }
+        try faults.finish()
 
         let account = try await self.account(of: asking)
         if let account, !account.isAnonymous, Self.isDone(username, email, by: account) {
@@ -89,17 +92,11 @@ struct Accounts: Sendable {
 
     func update(_ changes: AccountChanges, of user: User.ID) async throws -> Account {
         guard user.isRoosts else { throw Self.notOurs }
-        let username: Username?
-        switch changes.username {
-        case .unchanged: username = nil
-        case .cleared: throw APIError.missing("username")
-        case .set(let text): username = try Username(text)
-        }
-        let fullName: FullName?
-        switch changes.fullName {
-        case .unchanged, .cleared: fullName = nil
-        case .set(let text): fullName = try FullName(text)
-        }
+        var faults = FieldErrors()
+        if changes.username == .cleared { faults.add(.missing("username")) }
+        let username = try faults.collect { try changes.username.value.map { try Username($0) } } ?? nil
+        let fullName = try faults.collect { try changes.fullName.value.map { try FullName($0) } } ?? nil
+        try faults.finish()
         guard let id = user.accountID else { throw Self.noAccount }
         return try await database.transaction { db in
             let store = AccountStore(db: db)
@@ -169,6 +166,12 @@ struct Accounts: Sendable {
         return try await AccountStore(db: database.reads).find(id)
     }
 
+    private static let nameless = APIError(
+        .invalid,
+        "missing_field",
+        "The field \"username\" is missing. It may be left out only if there is an \"email\".",
+        field: "username"
+    )
     static let notOurs = APIError(.forbidden, "foreign_account", "this account is kept by another application")
     static let noAccount = APIError(.notFound, "account_not_found", "there is no such account")
 }

@@ -72,8 +72,11 @@ struct PasswordChanges: Sendable {
     ///
     /// - Throws: a 400 for a link that was used, is too old, or is none.
     func reset(_ draft: PasswordReset, from caller: Caller) async throws {
-        let token = try EmailAddresses.token(draft.token)
-        try Passwords.check(draft.newPassword, field: "newPassword")
+        var faults = FieldErrors()
+        let token = try faults.collect { try EmailAddresses.token(draft.token) }
+        _ = try faults.collect { try Passwords.check(draft.newPassword, field: "newPassword") }
+        try faults.finish()
+        guard let token else { throw EmailAddresses.worthless }
         // Looked up first, since a hash is dear; the transaction has the last word.
         let found = try await MailLinkStore(db: database.reads).account(of: token.hash, for: .reset, at: now())
         guard let found else { throw EmailAddresses.worthless }

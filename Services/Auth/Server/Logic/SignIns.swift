@@ -66,8 +66,10 @@ struct SignIns: Sendable {
     ///
     /// Where the account has a second factor, that is asked for instead of tokens, and only to who knows the password.
     func login(_ draft: LoginDraft, from caller: Caller) async throws -> SignInStep<SignIn> {
-        guard !draft.username.isEmpty else { throw APIError.missing("username") }
-        guard !draft.password.isEmpty else { throw APIError.missing("password") }
+        var faults = FieldErrors()
+        if draft.username.isEmpty { faults.add(.missing("username")) }
+        if draft.password.isEmpty { faults.add(.missing("password")) }
+        try faults.finish()
         guard draft.username.unicodeScalars.count <= EmailAddress.maximumLength else {
             throw APIError.invalid("username", "a username has 1 to 64 characters", code: "username_length")
         }

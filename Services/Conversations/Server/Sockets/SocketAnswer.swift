@@ -40,6 +40,13 @@ struct SocketAnswer: Sendable {
             "code": .integer(Int64(code)), "codeName": .string(error.code), "error": .string(error.message),
         ]
         if let field = error.field { fields["field"] = .string(field) }
+        if !error.errors.isEmpty {
+            fields["errors"] = .array(
+                error.errors.map {
+                    .object(["field": .string($0.field), "code": .string($0.code), "detail": .string($0.detail)])
+                }
+            )
+        }
         // Text and numbers always encode.
         json = ByteBuffer(bytes: (try? JSONValue.object(fields).compact()) ?? Data(#"{"code":499}"#.utf8))
     }
