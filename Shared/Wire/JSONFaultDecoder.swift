@@ -75,7 +75,8 @@ struct JSONFaultDecoder: Decoder {
         } catch {
             // An error after a recorded fault may be the placeholder's.
             if let faults, faults.errors.count == known,
-                let fault = (error as? DecodingError).map({ APIError($0) }) ?? error as? APIError, fault.kind == .invalid
+                let fault = (error as? DecodingError).map({ APIError($0) }) ?? error as? APIError,
+                fault.kind == .invalid
             {
                 try faults.add(fault)
             }

@@ -110,7 +110,9 @@ extension APIError {
 
     fileprivate static let malformedBody = APIError(.invalid, "malformed_body", "the body is not well-formed JSON")
 
-    /// A body with a syntax error at a byte offset. The message shows nothing of the body.
+    /// A body with a syntax error at a byte offset.
+    ///
+    /// The message shows nothing of the body.
     fileprivate static func malformedBody(at offset: Int, in bytes: UnsafeBufferPointer<UInt8>) -> APIError {
         let before = bytes[..<min(offset, bytes.count)]
         let line = before.count { $0 == UInt8(ascii: "\n") } + 1

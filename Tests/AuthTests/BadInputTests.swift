@@ -2,6 +2,7 @@ import AuthAPI
 import Foundation
 import HTTPTypes
 import Postgres
+import ServiceClient
 import TestSupport
 import Testing
 import Wire
@@ -102,6 +103,47 @@ import Wire
                 }
                 #expect(count == 0, "\(table)")
             }
+        }
+    }
+
+    @Test(
+        "A registration names every field that is wrong",
+        arguments: [
+            ("{}", ["password", "username"]),
+            (
+                #"{"username": "a@b", "email": "x", "fullName": "", "password": "short"}"#,
+                [
+                    "username", "email", "fullName", "password",
+                ]
+            ),
+            (#"{"username": 7, "email": [], "password": "correct horse"}"#, ["username", "email"]),
+            (#"{"username": "ada", "password": "short"}"#, []),
+        ]
+    )
+    func allFields(body: String, fields: [String]) async throws {
+        try await withAuth { auth in
+            let answer = try await auth.post("/auth/register", body)
+            #expect(answer.status == 400)
+            #expect(answer.problem?.errors?.map(\.field) ?? [] == fields)
+            if let first = fields.first { #expect(answer.problem?.field == first) }
+            let login = try await auth.post("/auth/login", "{}")
+            #expect(login.problem?.errors?.map(\.field) == ["username", "password"])
+        }
+    }
+
+    @Test("A body without a content type is a 415, and a missing body is not")
+    func noContentType() async throws {
+        try await withAuth { auth in
+            func send(_ path: String, _ body: String?) async throws -> TestAnswer {
+                let request = ServiceRequest(method: .post, path: path, body: body.map { Data($0.utf8) })
+                return TestAnswer(try await auth.service.transport.send(request))
+            }
+            let answer = try await send("/auth/register", #"{"username": "ada", "password": "correct horse"}"#)
+            #expect(answer.status == 415)
+            #expect(answer.problem?.code == "unsupported_media_type")
+            #expect(try await send("/auth/anonymous", #"{"deviceId": "phone"}"#).status == 415)
+            #expect(try await send("/auth/anonymous", nil).status == 200)
+            #expect(try await send("/auth/register", nil).problem?.code == "missing_body")
         }
     }
 

@@ -104,7 +104,8 @@ import Testing
         let expected = [
             "/auth/register", "/auth/anonymous", "/auth/login", "/auth/login/mfa", "/auth/login/passkey",
             "/auth/login/passkey/options", "/auth/refresh", "/auth/password/forgot", "/auth/password/reset",
-            "/auth/email/resend", "/auth/email/verify", "/auth/identities/{provider}", "/auth/identities/{provider}/authorizations",
+            "/auth/email/resend", "/auth/email/verify", "/auth/identities/{provider}",
+            "/auth/identities/{provider}/authorizations",
             "/auth/identities/{provider}/callback", "/oauth/revoke", "/1/auth/nonce", "/1/auth/login", "/health",
             "/ready", "/status", "/openapi.yaml", "/docs", "/media/conversations/{key}",
             "/socket.io/", "/push/vapid-key", "/media/{key}", "/networks/{network}/callback",

@@ -51,6 +51,123 @@ import Wire
         #expect(error(for: body)?.kind == .invalid)
     }
 
+    private enum Color: String, Decodable, CaseIterable { case red, green }
+    private enum Size: String, Decodable { case small, large }
+
+    private struct Order: Decodable {
+        struct Line: Decodable {
+            var article: String
+            var count: Int
+        }
+
+        var id: Int
+        var color: Color
+        var size: Size
+        var lines: [Line]
+        var at: Date
+        var note: String?
+        var meta: JSONValue
+    }
+
+    private struct Contact: Decodable {
+        var name: String
+        var phone: String
+
+        private enum CodingKeys: CodingKey { case name, phone }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            name = try container.decode(String.self, forKey: .name)
+            phone = try container.decode(String.self, forKey: .phone)
+            guard !name.isEmpty else {
+                throw APIError.invalid("name", "A name has 1 to 10 letters.", code: "name_length")
+            }
+        }
+    }
+
+    private func faults<Value: Decodable>(_ type: Value.Type, _ body: String) -> [String] {
+        do {
+            _ = try WireJSON.decode(type, from: Array(body.utf8))
+            return []
+        } catch {
+            guard let error = error as? APIError else { return ["\(error)"] }
+            let first = "\(error.code) \(error.field ?? "-")"
+            return [first] + error.errors.map { "\($0.code) \($0.field)" }
+        }
+    }
+
+    @Test("Every field that is missing or of the wrong kind is named, the first one twice")
+    func allFields() {
+        let line = #"{"article":"tea","count":1}"#
+        let rest = #""color":"red","size":"small","at":"2026-11-21T07:10:00.000Z","meta":1"#
+        #expect(
+            faults(Order.self, #"{"id":"x","lines":[{"article":7},\#(line),{"count":1.5}],\#(rest)}"#) == [
+                "mistyped_field id", "mistyped_field id", "mistyped_field lines[0].article",
+                "missing_field lines[0].count", "missing_field lines[2].article", "malformed_field lines[2].count",
+            ]
+        )
+        #expect(
+            faults(Order.self, #"{"lines":[\#(line)],"size":"small","note":7}"#) == [
+                "missing_field id", "missing_field id", "missing_field color", "missing_field at",
+                "mistyped_field note", "missing_field meta",
+            ]
+        )
+        #expect(faults(Order.self, #"{"id":1,"lines":[\#(line)],\#(rest)}"#).isEmpty)
+        #expect(faults(Order.self, #"{"id":1,"lines":7,\#(rest)}"#) == ["mistyped_field lines"])
+    }
+
+    @Test("A value without a placeholder ends the search, and what was found before it is named")
+    func noPlaceholder() {
+        let found = faults(Order.self, #"{"id":"x","color":"red","size":"huge"}"#)
+        #expect(found == ["mistyped_field id", "mistyped_field id", "malformed_field size"])
+    }
+
+    @Test("A placeholder causes no error of its own")
+    func placeholders() {
+        #expect(faults(Contact.self, "{}") == ["missing_field name", "missing_field name", "missing_field phone"])
+        #expect(faults(Contact.self, #"{"name":"","phone":"1"}"#) == ["name_length name"])
+        #expect(faults([Contact].self, #"[{"name":"a"},{"phone":7}]"#).count == 4)
+    }
+
+    @Test("At most 32 fields are named")
+    func manyFields() {
+        let elements = Array(repeating: "7", count: 5_000).joined(separator: ",")
+        let found = faults([String].self, "[\(elements)]")
+        #expect(found.count == 1 + APIError.maximumErrors)
+        let name = String(repeating: "x", count: 2_000)
+        let fields = (0..<100).map { #""\(name)\#($0)":7"# }.joined(separator: ",")
+        #expect(faults([String: String].self, "{\(fields)}").joined().utf8.count < 20_000)
+    }
+
+    @Test(
+        "The place of a syntax error is told, and nothing of the body",
+        arguments: [
+            (#"{"a": 1,}"#, "line 1, column 9"), ("{\n  \"ä\": x\n}", "line 2, column 8"),
+            ("[1, 2", "line 1, column 6"),
+            ("{\"a\": 1}\n\n true", "line 3, column 2"), ("{\"secret", "line 1, column 9"), ("nul", "line 1, column 4"),
+        ]
+    )
+    func place(body: String, place: String) {
+        let error = error(for: body)
+        #expect(error?.code == "malformed_body")
+        #expect(error?.message.contains("\(place).") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("secret") == false)
+    }
+
+    @Test("Errors of several checks are one error, which names each field once")
+    func collected() throws {
+        var faults = FieldErrors()
+        #expect(try faults.collect { 7 } == 7)
+        let missing: Int? = try faults.collect { throw APIError.missing("a") }
+        #expect(missing == nil)
+        faults.add(.missing("b"))
+        faults.add(.invalid("a", "again"))
+        let error = #expect(throws: APIError.self) { try faults.finish() }
+        #expect(error?.field == "a" && error?.errors.map(\.field) == ["a", "b"])
+        #expect(throws: APIError.internal) { _ = try faults.collect { () throws -> Int in throw APIError.internal } }
+        #expect(throws: Never.self) { try FieldErrors().finish() }
+    }
+
     @Test func bytesThatAreNotUTF8AreRefused() {
         let body = Array(#"{"name":""#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8)
 
@@ -112,7 +229,12 @@ import Wire
             let problem = try WireJSON.decoder().decode(Problem.self, from: Problem(error, requestID: "r").encoded())
 
             #expect(problem.error(retryAfter: 7) == error)
+            #expect(problem.errors == nil)
         }
+        let both = APIError.missing("a").listing([.missing("b")])
+        let problem = try WireJSON.decoder().decode(Problem.self, from: Problem(both, requestID: "r").encoded())
+        #expect(problem.error() == both)
+        #expect(problem.errors?.map(\.field) == ["a", "b"])
     }
 
     private struct Free: Decodable {

@@ -117,7 +117,9 @@ struct SignIns: Sendable {
                 try await self.throttle.check(buckets, at: self.now(), in: db)
                 let accounts = AccountStore(db: db)
                 guard try await accounts.hold(secret.id, passwordHash: hash) else { throw Self.wrong }
-                if let rehashed = match.rehashed { try await accounts.replacePasswordHash(of: secret.id, hash, with: rehashed) }
+                if let rehashed = match.rehashed {
+                    try await accounts.replacePasswordHash(of: secret.id, hash, with: rehashed)
+                }
                 try await self.throttle.forgive(buckets, in: db)
                 return try await self.step(
                     secret.id,
