@@ -135,7 +135,7 @@ import Wire
         let found = faults([String].self, "[\(elements)]")
         #expect(found.count == 1 + APIError.maximumErrors)
         let name = String(repeating: "x", count: 2_000)
-        let fields = (0..<100).map { #""\(name)\#($0)":7"# }.joined(separator: ",")
+        let fields = (0..<100).map { #""\#(name)\#($0)":7"# }.joined(separator: ",")
         #expect(faults([String: String].self, "{\(fields)}").joined().utf8.count < 20_000)
     }
 
