@@ -78,6 +78,24 @@ import Wire
         }
     }
 
+    @Test("Another instance recognises the token of an ended session that it never saw")
+    func endedElsewhere() async throws {
+        try await withCustomer { acme in
+            let token = try await acme.signIn("ada")
+            #expect(try await acme.ask(.post, "/auth/logout", session: token).status == 200)
+            let settings = ["TOKEN_ENCRYPTION_KEY": Auth.key]
+            let database = acme.auth.service.database
+            try await TestService.with(AuthService.self, over: database, settings: settings) { second in
+                let ended = try await second.send(.get, "/auth/sessions", headers: [.diuitSession: token])
+                #expect(ended.status == 403)
+                #expect(ended.problem?.code == "session_ended")
+                let unknown = HTTPFields([HTTPField(name: .diuitSession, value: SessionToken.random())])
+                let answer = try await second.send(.get, "/auth/sessions", headers: unknown)
+                #expect(answer.problem?.code == "invalid_token")
+            }
+        }
+    }
+
     /// Whoever reads the whole database has no session by it.
     @Test func aTokenIsKeptAsItsHash() async throws {
         try await withCustomer { acme in

@@ -34,6 +34,24 @@ import Wire
         }
     }
 
+    @Test("The code tells whether to refresh or to sign in again")
+    func codes() async throws {
+        let clock = TestClock()
+        try await withAuth(clock: clock) { auth in
+            let ada = try await auth.signUp("ada")
+            #expect(try await auth.me("x").problem?.code == "invalid_token")
+            clock.advance(seconds: 3_601)
+            #expect(try await auth.me(ada.jwt).problem?.code == "token_expired")
+
+            let next = try await auth.refresh(ada.refreshToken).decode(SignIn.self)
+            #expect(try await auth.me(next.jwt).status == 200)
+            #expect(try await auth.service.send(.post, "/auth/logout", token: next.jwt).status == 200)
+
+            #expect(try await auth.me(next.jwt).problem?.code == "session_ended")
+            #expect(try await auth.me(ada.jwt).problem?.code == "session_ended")
+        }
+    }
+
     @Test func aRefreshIsSeen() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in

@@ -153,7 +153,8 @@ import Wire
             _ = try await scene.verified("ada", "ada@example.org")
             let used = try await scene.token(to: "ada@example.org")
             let again = try await scene.auth.post("/auth/email/verify", json(["token": .string(used)]))
-            #expect(again.status == 400 && again.problem?.code == "invalid_mail_link" && again.problem?.field == "token")
+            #expect(again.status == 400 && again.problem?.field == "token")
+            #expect(again.problem?.code == "invalid_mail_link")
 
             try await scene.register("bo", "bo@example.org")
             let late = try await scene.token(to: "bo@example.org")
