@@ -23,19 +23,20 @@ struct CheckoutData: Sendable {
     /// The checkout that last used the folder.
     let checkout: String?
     let state: State
-    /// The space that the folder takes on disk.
+    /// The sizes of all files in the folder.
     let bytes: Int
 
     /// Returns nil where `name` is not the name of such a folder, or there is no such folder.
     init?(_ name: String, in root: String = root) {
         let isName = (1...16).contains(name.utf8.count) && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
-        var info = stat()
-        guard isName, lstat("\(root)/\(name)", &info) == 0, info.st_mode & S_IFMT == S_IFDIR else { return nil }
+        // The attributes are those of a link itself; a folder that cannot be read is not listed.
+        let attributes = try? FileManager.default.attributesOfItem(atPath: "\(root)/\(name)")
+        guard isName, attributes?[.type] as? FileAttributeType == .typeDirectory else { return nil }
         self.name = name
         path = "\(root)/\(name)"
         checkout = Self.recorded(in: path)
         state = Self.state(of: path, checkout: checkout)
-        bytes = Self.allocated(path)
+        bytes = Self.size(path)
     }
 
     /// Returns the folders in order of their names.
@@ -100,12 +101,16 @@ struct CheckoutData: Sendable {
         return workspace.holder == nil ? .exists : .running
     }
 
-    private static func allocated(_ folder: String) -> Int {
-        guard let names = FileManager.default.enumerator(atPath: folder) else { return 0 }
+    private static func size(_ folder: String) -> Int {
+        let files = FileManager.default
+        guard let names = files.enumerator(atPath: folder) else { return 0 }
         var bytes = 0
         for case let name as String in names {
-            var info = stat()
-            if lstat("\(folder)/\(name)", &info) == 0 { bytes += Int(info.st_blocks) * 512 }
+            // A running server removes files at any time.
+            guard let attributes = try? files.attributesOfItem(atPath: "\(folder)/\(name)"),
+                attributes[.type] as? FileAttributeType == .typeRegular
+            else { continue }
+            bytes += attributes[.size] as? Int ?? 0
         }
         return bytes
     }
