@@ -206,8 +206,9 @@ extension Request {
         return number
     }
 
+    /// Whether the body is bytes of an upload, by tus's own type or the general one that generated clients send.
+    ///
     /// Parameters of the type count for nothing.
-    /// Whether the body is bytes of an upload: tus's own type, or the general one that generated clients send.
     fileprivate var hasUploadType: Bool {
         let type = headers[.contentType]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
         return type == TusProtocol.mediaType || type == "application/octet-stream"
