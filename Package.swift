@@ -153,8 +153,8 @@ func gateway() -> [Target] {
             name: "GatewayServer",
             dependencies: dependencies,
             path: "Services/Gateway/Server",
-            // A link to docs/openapi.yaml, so that the executable has the description of what it serves with it.
-            resources: [.embedInCode("Document/openapi.yaml")],
+            // Links to files of docs/: the executable serves its own description.
+            resources: [.embedInCode("Document/openapi.yaml"), .embedInCode("Document/socket-events.md")],
             swiftSettings: settings
         ),
         .executableTarget(

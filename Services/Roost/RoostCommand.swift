@@ -9,8 +9,8 @@ struct RoostCommand: AsyncParsableCommand {
         abstract: "Runs Roost on this machine and looks after it.",
         subcommands: [
             UpCommand.self, DoctorCommand.self, MigrateCommand.self, AdminCommand.self, KeysCommand.self,
-            PushCommand.self, BackupCommand.self, RestoreCommand.self, ChatCommand.self, DemoCommand.self,
-            ReadyCommand.self, WithPostgresCommand.self,
+            PushCommand.self, BackupCommand.self, RestoreCommand.self, DataCommand.self, ChatCommand.self,
+            DemoCommand.self, ReadyCommand.self, WithPostgresCommand.self,
         ]
     )
 

@@ -107,6 +107,11 @@ package final class PostgresServer: Sendable {
         return true
     }
 
+    /// Whether a server runs in this folder, by any process.
+    package static func isRunning(in directory: String) -> Bool {
+        PostmasterNote(data: "\(directory)/data")?.process != nil
+    }
+
     /// Whether the server takes connections, by what it writes about itself (as `pg_ctl` asks).
     package var isReady: Bool {
         guard let child = process, let note = PostmasterNote(data: data) else {

@@ -88,7 +88,7 @@ public struct TusRoutes<Store: TusStore, Context: RequestContext>: Sendable {
     }
 
     private func append(_ request: Request, _ context: Context) async throws -> Response {
-        guard request.hasType(TusProtocol.mediaType) else { throw TusError.unsupportedMediaType }
+        guard request.hasUploadType else { throw TusError.unsupportedMediaType }
         guard let offset = try request.number(.uploadOffset) else {
             throw TusError.invalid(header: "Upload-Offset", "is missing")
         }
@@ -165,7 +165,7 @@ extension TusRoutes {
     private func hasPiece(_ request: Request, limit: Int64) throws -> Bool {
         let length = try request.number(.contentLength)
         guard request.headers[.contentType] != nil || length ?? 0 > 0 else { return false }
-        guard request.hasType(TusProtocol.mediaType) else {
+        guard request.hasUploadType else {
             // A type without a body is what many clients send.
             guard length ?? 0 == 0 else { throw TusError.unsupportedMediaType }
             return false
@@ -206,9 +206,12 @@ extension Request {
         return number
     }
 
+    /// Whether the body is bytes of an upload, by tus's own type or the general one that generated clients send.
+    ///
     /// Parameters of the type count for nothing.
-    fileprivate func hasType(_ type: String) -> Bool {
-        headers[.contentType].map { $0.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased() } == type
+    fileprivate var hasUploadType: Bool {
+        let type = headers[.contentType]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        return type == TusProtocol.mediaType || type == "application/octet-stream"
     }
 }
 

@@ -56,6 +56,7 @@ import Testing
             #expect(FieldValue.isTraceparent(child))
             #expect(child.prefix(36) == parent.prefix(36) && child.suffix(3) == "-01")
             #expect(child != parent)
+            #expect(kept["traceparent"] == [child])
             let long = String(repeating: "a", count: 129)
             for (id, trace) in [("a b", "00-x"), (long, parent + "0"), ("a\"", parent.uppercased()), ("", "")] {
                 let made = try await scene.get(
@@ -66,6 +67,23 @@ import Testing
                 let seen = try #require(scene.seen(made)["traceparent"].first)
                 #expect(seen != trace && FieldValue.isTraceparent(seen))
             }
+        }
+    }
+
+    @Test("A response of the gateway itself continues the trace of its request")
+    func ownTrace() async throws {
+        try await withGateway { scene in
+            let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+            let fields = "traceparent: 00-\(trace)-00f067aa0ba902b7-01\r\n"
+            for target in ["/nowhere", "/health", "/docs"] {
+                let response = try await scene.get(target, fields: fields)
+                #expect(response["traceparent"].count == 1)
+                #expect(response["traceparent"].first?.hasPrefix("00-\(trace)-") ?? false)
+            }
+            let lengths = "content-length: 5\r\ncontent-length: 6\r\n"
+            let malformed = try await scene.ask("POST /auth/login HTTP/1.1\r\nhost: a\r\n\(lengths)\r\nhello")
+            #expect(malformed.status == 400)
+            #expect(malformed["traceparent"].first.map(FieldValue.isTraceparent) ?? false)
         }
     }
 

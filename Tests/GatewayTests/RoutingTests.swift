@@ -107,8 +107,9 @@ import Testing
             "/auth/email/resend", "/auth/email/verify", "/auth/identities/{provider}",
             "/auth/identities/{provider}/authorizations",
             "/auth/identities/{provider}/callback", "/oauth/revoke", "/1/auth/nonce", "/1/auth/login", "/health",
-            "/ready", "/status", "/openapi.yaml", "/docs", "/media/conversations/{key}",
-            "/socket.io/", "/push/vapid-key", "/media/{key}", "/networks/{network}/callback",
+            "/ready", "/status", "/openapi.yaml", "/docs", "/docs/socket-events",
+            "/media/conversations/{key}", "/socket.io/", "/push/vapid-key", "/media/{key}",
+            "/networks/{network}/callback",
             "/networks/{network}/client-metadata.json", "/webhooks/{network}",
             // What tus is spoken here: asked by OPTIONS.
             "/photos/uploads/tus", "/photos/uploads/tus/{id}",

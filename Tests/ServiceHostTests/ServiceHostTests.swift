@@ -36,6 +36,7 @@ import Wire
                 #expect(answer.problem?.code == code)
                 #expect(answer.headers[.contentType] == Problem.mediaType)
                 #expect(answer.problem?.requestId == answer.headers[.requestID])
+                #expect(answer.headers[.traceparent]?.utf8.count == 55)
             }
             #expect(answers[3].0.headers[.allow] == "POST")
             #expect(answers[4].0.headers[.allow] == "GET, HEAD")

@@ -29,6 +29,7 @@ struct PrivateServer: Sendable {
         let result: Result<Value, any Error>
         do {
             try await server.start()
+            try workspace.recordCheckout()
             result = .success(try await body(server))
         } catch {
             result = .failure(error)

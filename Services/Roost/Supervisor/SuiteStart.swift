@@ -31,6 +31,8 @@ struct SuiteStart: Sendable {
         if geteuid() == 0 {
             console.say("roost: run as root, so the services run as root too; PostgreSQL runs as postgres")
         }
+        let database = settings.databaseURL == nil ? "\(workspace.postgres)" : "the server of DATABASE_URL"
+        console.say("roost: the data of this checkout is in \(database), files in \(settings.uploads(in: workspace))")
         let limit = Duration.seconds(settings.drainTimeout + 2)
         try await supervisor.notes.endLeftovers(within: limit) { console.say("roost: \($0)") }
         for port in try settings.neededPorts(for: instances) {
@@ -107,6 +109,7 @@ struct SuiteStart: Sendable {
         }
         let server = try PostgresServer(.init(directory: workspace.postgres), logger: logger)
         try await server.prepare()
+        try workspace.recordCheckout()
         let postgres = await supervisor.keep(
             Supervised.Charge(
                 name: ProcessNotes.postgresql,

@@ -1,6 +1,7 @@
 import Credentials
 import Crypto
 import Foundation
+import Glibc
 import Wire
 
 /// The suite's secrets on this machine: made on the first run, kept in `.roost/secrets.env`.
@@ -20,10 +21,13 @@ struct Secrets: Sendable {
         let hasData = FileManager.default.fileExists(atPath: "\(workspace.postgres)/data")
         let hasEncryptionKeys = (encryptionKeys + [sharedKey]).contains { known[$0] != nil || given[$0] != nil }
         if !hasEncryptionKeys, hasData {
+            let removal =
+                geteuid() == 0
+                ? "`roost data remove \(workspace.dataName) --yes --force`" : "removing \(workspace.postgres)"
             throw Workspace.Problem(
                 """
                 \(workspace.secretsFile) is gone, and what is encrypted in \(workspace.postgres) cannot be read without it.
-                Bring it back from a backup, or remove \(workspace.postgres) to start anew.
+                Restore it from a backup, or start with empty data after \(removal).
                 """
             )
         }

@@ -37,7 +37,15 @@ struct Workspace: Sendable {
     /// PostgreSQL does not run as root, and the user it runs as then cannot enter a checkout under /root: its data is
     /// under /var/lib/roost, by a name made of the checkout's path, and linked from here.
     var postgres: String {
-        geteuid() == 0 ? "/var/lib/roost/\(Self.fingerprint(root))" : "\(folder)/postgres"
+        geteuid() == 0 ? "\(CheckoutData.root)/\(dataName)" : "\(folder)/postgres"
+    }
+
+    /// The name of root's data folder for this checkout, as `roost data` shows it.
+    var dataName: String { Self.fingerprint(root) }
+
+    /// Records which checkout uses root's data folder, so that `roost data list` can tell.
+    func recordCheckout() throws {
+        if geteuid() == 0 { try CheckoutData.record(root, in: postgres) }
     }
 
     /// Makes the folder, readable to its owner alone.

@@ -36,6 +36,7 @@ package struct RequestWatch: RouterMiddleware {
             response = answer(error, to: request, context: context)
         }
         response.headers[.requestID] = trace.requestID
+        response.headers[.traceparent] = parent.text
         let isLast = notes.note(
             request.method.rawValue,
             context.endpointPath ?? "unknown",

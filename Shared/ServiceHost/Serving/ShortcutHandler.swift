@@ -73,27 +73,29 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let start = ContinuousClock.now
         guard let answer = shortcut.answer(to: head) else { return nil }
         let requestID = RequestWatch.requestID(head.headers.first(name: "x-request-id"))
+        let trace = TraceParent(head.headers.first(name: "traceparent"))
         let status = Int(answer.status.code)
         let isLast = notes.note(
             head.method.rawValue,
             shortcut.route,
             status,
             since: start,
-            logger(of: requestID, head.headers)
+            logger(of: requestID, trace)
         )
         var headers = answer.headers
         headers.add(name: "X-Request-Id", value: requestID)
+        headers.add(name: "traceparent", value: trace.text)
         headers.add(name: "Date", value: clock.now())
         if isLast { headers.add(name: "Connection", value: "close") }
         return (HTTPResponseHead(version: .http1_1, status: answer.status, headers: headers), answer.body, isLast)
     }
 
-    /// Who logs nothing of it need not know its trace, which may have to be made up.
-    private func logger(of requestID: String, _ headers: HTTPHeaders) -> Logger {
+    /// The logger of one request; without metadata where the request is not logged.
+    private func logger(of requestID: String, _ trace: TraceParent) -> Logger {
         guard logger.logLevel <= .info else { return logger }
         var logger = logger
         logger[metadataKey: "requestId"] = "\(requestID)"
-        logger[metadataKey: "traceId"] = "\(TraceParent(headers.first(name: "traceparent")).traceID)"
+        logger[metadataKey: "traceId"] = "\(trace.traceID)"
         return logger
     }
 

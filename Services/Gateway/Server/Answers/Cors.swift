@@ -4,8 +4,8 @@
 struct Cors: Sendable {
     /// Fields of an answer that scripts may read besides the safe ones.
     private static let exposed =
-        "x-request-id, retry-after, ratelimit, ratelimit-policy, location, etag, content-range, accept-ranges, "
-        + "content-disposition, tus-resumable, upload-offset, upload-length, upload-expires"
+        "x-request-id, traceparent, retry-after, ratelimit, ratelimit-policy, location, etag, content-range, "
+        + "accept-ranges, content-disposition, tus-resumable, upload-offset, upload-length, upload-expires"
 
     private let origins: Set<String>
     private let isOpenToAll: Bool

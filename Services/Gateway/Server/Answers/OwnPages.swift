@@ -19,6 +19,7 @@ struct OwnPages: Sendable {
     private var board: StatusBoard
     private let document: StaticPage
     private let docs: StaticPage
+    private let socketEvents: StaticPage
 
     init(
         document: OpenAPIDocument,
@@ -30,6 +31,8 @@ struct OwnPages: Sendable {
         board = StatusBoard(fleets: fleets)
         self.document = StaticPage(text: document.text, contentType: "application/yaml", isCompressed: isCompressed)
         docs = DocsPage(document: document, isCompressed: isCompressed).page
+        let events = String(decoding: PackageResources.socket_events_md, as: UTF8.self)
+        socketEvents = MarkdownPage(events, isCompressed: isCompressed).page
     }
 
     /// The same pages, with the state of other instances.
@@ -46,6 +49,7 @@ struct OwnPages: Sendable {
         case .status: .later { [board] in .json(.ok, await board.read()) }
         case .openAPI: .now(document.answer(to: head))
         case .docs: .now(docs.answer(to: head))
+        case .socketEvents: .now(socketEvents.answer(to: head))
         }
     }
 

@@ -10,9 +10,14 @@ struct DocsPage {
     let page: StaticPage
 
     init(document: OpenAPIDocument, isCompressed: Bool) {
-        let hash = Data(SHA256.hash(data: Data(Self.style.utf8))).base64EncodedString()
-        page = StaticPage(
-            text: Self.html(document),
+        page = Self.page(Self.html(document), isCompressed: isCompressed)
+    }
+
+    /// A page of HTML in the style of `/docs`, which may load nothing and run no script.
+    static func page(_ html: String, isCompressed: Bool) -> StaticPage {
+        let hash = Data(SHA256.hash(data: Data(style.utf8))).base64EncodedString()
+        return StaticPage(
+            text: html,
             contentType: "text/html; charset=utf-8",
             isCompressed: isCompressed,
             extra: [
@@ -40,7 +45,8 @@ struct DocsPage {
         html += "<div>\(contents(groups, schemas))</div></nav><main>"
         html += "<header><p class=\"lead\">\(Markup.inline(info?["summary"]?.string ?? ""))</p>"
         html += "\(Markup.blocks(info?["description"]?.string ?? ""))"
-        html += "<p>For programs: <a href=\"/openapi.yaml\">openapi.yaml</a></p></header>"
+        html += "<p>For programs: <a href=\"/openapi.yaml\">openapi.yaml</a>. "
+        html += "In real time: <a href=\"\(OwnPage.socketEvents.rawValue)\">events of Socket.IO</a></p></header>"
         for group in groups {
             html += "<section><h2 id=\"tag-\(Markup.escaped(group.tag))\">\(Markup.escaped(group.tag))</h2>"
             html += "<p>\(Markup.inline(group.description))</p>\(group.operations.map(\.html).joined())</section>"
@@ -95,7 +101,7 @@ struct DocsPage {
         }.joined() + "<h2><a href=\"#schemas\">schemas</a></h2>"
     }
 
-    private static let style = """
+    static let style = """
         :root{color-scheme:light dark;--ink:#1d2430;--soft:#5d6778;--line:#e3e7ee;--page:#fff;--tint:#f5f7fa;--link:#1a5fb4}
         @media(prefers-color-scheme:dark){:root{--ink:#e4e8ef;--soft:#98a2b3;--line:#2b3340;--page:#12161d;--tint:#1a202a;\
         --link:#7fb2f0}}
@@ -117,6 +123,7 @@ struct DocsPage {
         code,pre{font:.88em ui-monospace,monospace}p code,td code,li code{background:var(--tint);padding:.1em .3em;border-radius:.25em}
         pre{overflow:auto;padding:.8rem;background:var(--tint);border-radius:.4rem}
         table{width:100%;border-collapse:collapse;font-size:.88rem}
+        th{padding:.35rem .6rem .35rem 0;text-align:left;color:var(--soft);font-weight:600}
         td{padding:.35rem .6rem .35rem 0;border-top:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
         td:first-child{width:24%}td:nth-child(2){width:30%}tr.s4,tr.s5{color:var(--soft)}
         span{margin-left:.5em;font-size:.75rem;color:var(--soft)}

@@ -19,12 +19,12 @@ enum Markup {
         escaped(template).replacing("/", with: "/<wbr>")
     }
 
-    /// One line of text, with `code` and **strong** marked up.
+    /// One line of text, with `code`, **strong** and [links](https://www.rfc-editor.org) marked up.
     static func inline(_ text: String) -> String {
         escaped(text).components(between: "`").enumerated().map { number, part in
             guard number.isMultiple(of: 2) else { return "<code>\(part)</code>" }
             return part.components(between: "**").enumerated().map { number, part in
-                number.isMultiple(of: 2) ? part : "<strong>\(part)</strong>"
+                number.isMultiple(of: 2) ? linked(part) : "<strong>\(part)</strong>"
             }.joined()
         }.joined()
     }

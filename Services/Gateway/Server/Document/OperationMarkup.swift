@@ -48,7 +48,8 @@ struct OperationMarkup {
             let schema = media["schema"]
             let shape = schema.map(schemas.summary) ?? ""
             let inlineTable = schema.map { $0["$ref"] == nil ? schemas.table($0) : "" } ?? ""
-            return "<p><code>\(Markup.escaped(type.string ?? ""))</code> \(shape)</p>\(inlineTable)"
+            let example = schemas.example(media)
+            return "<p><code>\(Markup.escaped(type.string ?? ""))</code> \(shape)</p>\(inlineTable)\(example)"
         }.joined()
     }
 

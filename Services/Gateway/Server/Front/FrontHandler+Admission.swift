@@ -22,6 +22,7 @@ extension FrontHandler {
         exchange.facts = facts
         exchange.origin = peer.origin(claiming: facts.forwarding)
         exchange.requestID = facts.requestID ?? loop.ids.requestID()
+        exchange.traceparent = facts.traceparent.map { loop.ids.traceparent(within: $0) } ?? loop.ids.traceparent()
         if let excess {
             exchange.keepAlive = false
             throw excess
@@ -146,8 +147,6 @@ extension FrontHandler {
         switch route.owner {
         case .service(let service):
             exchange.service = service
-            exchange.traceparent =
-                exchange.facts?.traceparent.map { loop.ids.traceparent(within: $0) } ?? loop.ids.traceparent()
             forward(to: service)
         case .gateway(let page): show(page)
         case .nobody: refuse(Refusal.notFound)

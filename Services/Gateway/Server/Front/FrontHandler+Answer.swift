@@ -36,7 +36,8 @@ extension FrontHandler {
             isBodyless: exchange.method == .head,
             keepsCors: exchange.route?.answersCors ?? false,
             version: exchange.head.version,
-            requestID: exchange.requestID
+            requestID: exchange.requestID,
+            traceparent: exchange.traceparent
         )
         if framing == .close { exchange.keepAlive = false }
         exchange.framing = framing
@@ -113,7 +114,9 @@ extension FrontHandler {
             close()
             return
         }
+        // A request whose header fields could not be read has neither of them yet.
         if exchange.requestID.isEmpty { exchange.requestID = loop.ids.requestID() }
+        if exchange.traceparent.isEmpty { exchange.traceparent = loop.ids.traceparent() }
         // Who cannot be understood once is not listened to any further.
         if error.kind == .invalid || error.kind == .uriTooLong { exchange.keepAlive = false }
         var answer = Answer(problem: error, requestID: exchange.requestID)
@@ -129,10 +132,11 @@ extension FrontHandler {
         exchange.answerBegan = true
         exchange.status = answer.status.code
         var fields = answer.fields
-        fields.reserveCapacity(fields.count + 6)
+        fields.reserveCapacity(fields.count + 7)
         if answer.status.mayHaveLength { fields.append(("content-length", String(answer.body.readableBytes))) }
         fields.append(("date", loop.clock.now()))
         fields.append(("x-request-id", exchange.requestID))
+        fields.append(("traceparent", exchange.traceparent))
         exchange.quota?.stamp(&fields)
         if !isStamped { edge.cors.stamp(&fields, origin: exchange.facts?.origin) }
         addTransport(&fields)

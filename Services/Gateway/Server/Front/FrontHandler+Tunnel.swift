@@ -13,7 +13,8 @@ extension FrontHandler {
             of: head,
             isBodyless: true,
             version: .http1_1,
-            requestID: exchange.requestID
+            requestID: exchange.requestID,
+            traceparent: exchange.traceparent
         )
         fields.append(("connection", "Upgrade"))
         fields.append(("upgrade", "websocket"))

@@ -167,7 +167,7 @@ extension HTTPRequestHead {
 
 extension HPACKHeaders {
     /// Fields whose value is another one each time, which would only push others out of the client's table.
-    private static let unique: Set<String> = ["content-length", "date", "etag", "x-request-id"]
+    private static let unique: Set<String> = ["content-length", "date", "etag", "traceparent", "x-request-id"]
 
     fileprivate init(_ head: HTTPResponseHead) {
         self.init()

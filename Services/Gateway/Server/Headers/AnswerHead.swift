@@ -25,10 +25,11 @@ enum AnswerHead {
         isBodyless: Bool,
         keepsCors: Bool = false,
         version: HTTPVersion,
-        requestID: String
+        requestID: String,
+        traceparent: String
     ) -> (fields: [(String, String)], framing: Framing) {
         var fields: [(String, String)] = []
-        fields.reserveCapacity(head.headers.count + 6)
+        fields.reserveCapacity(head.headers.count + 7)
         var hasLength = false
         var named: [Substring] = []
         let dropsLength = head.status == .noContent || head.status == .notModified
@@ -39,7 +40,9 @@ enum AnswerHead {
                     named += FieldValue.tokens(of: value)
                 }
             case .accessControl where keepsCors: fields.append((name, value))
-            case .hopByHop, .transferEncoding, .upgrade, .requestID, .accessControl, .accessControlRequestMethod: break
+            case .hopByHop, .transferEncoding, .upgrade, .requestID, .traceparent, .accessControl,
+                .accessControlRequestMethod:
+                break
             case .contentLength:
                 guard !dropsLength, !hasLength else { break }
                 hasLength = true
@@ -55,6 +58,7 @@ enum AnswerHead {
             hasLength = false
         }
         fields.append(("x-request-id", requestID))
+        fields.append(("traceparent", traceparent))
         let framing: Framing =
             if isBodyless || dropsLength {
                 .none

@@ -50,6 +50,7 @@ enum OwnPage: String, CaseIterable, Sendable {
     case status = "/status"
     case openAPI = "/openapi.yaml"
     case docs = "/docs"
+    case socketEvents = "/docs/socket-events"
 }
 
 /// The methods that clients may use; all others are refused.
