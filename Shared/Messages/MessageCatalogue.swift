@@ -1,4 +1,4 @@
-package import Wire
+import Wire
 
 /// Why a message catalogue cannot be used.
 package struct MessageCatalogueError: Error, CustomStringConvertible {

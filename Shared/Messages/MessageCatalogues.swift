@@ -21,8 +21,8 @@ package struct MessageCatalogues: Sendable {
     ///
     /// - Parameters:
     ///   - embedded: the files of the service by language; one of them is English.
-    ///   - folder: the operator's files `<lang>.json` for this service; a folder that does not exist holds none.
-    ///   - service: the name of the service in errors.
+    ///   - folder: the operator's folder; the files `<lang>.json` for this service are in its folder `service`.
+    ///   - service: the name of the service.
     /// - Throws: `MessageCatalogueError` for the first file that is unreadable or malformed.
     package init(
         embedded: [String: [UInt8]],
@@ -182,8 +182,13 @@ package struct MessageCatalogues: Sendable {
         func failed(_ file: String, _ reason: String) -> MessageCatalogueError {
             MessageCatalogueError(file: file, key: nil, reason: reason)
         }
+        guard let root = folder else { return [] }
         var isFolder: ObjCBool = false
-        guard let folder else { return [] }
+        guard FileManager.default.fileExists(atPath: root, isDirectory: &isFolder), isFolder.boolValue else {
+            throw failed(root, "is not a folder")
+        }
+        let folder = "\(root)/\(service)"
+        // An operator may have texts for other services alone.
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else { return [] }
         guard isFolder.boolValue else { throw failed(folder, "is not a folder") }
         let names: [String]
