@@ -1,4 +1,4 @@
-package import Wire
+import Wire
 
 /// A text of push's message catalogues, which push renders in the language of each device.
 package struct NotificationText: Codable, Hashable, Sendable {
