@@ -3,6 +3,12 @@ import ServiceHost
 
 /// The texts of mails and pages in all languages.
 struct AuthTexts: Sendable {
+    /// The built-in catalogues by their languages.
+    static let embedded: [String: [UInt8]] = [
+        "de": PackageResources.de_json, "en": PackageResources.en_json, "es": PackageResources.es_json,
+        "fr": PackageResources.fr_json, "ja": PackageResources.ja_json, "pt": PackageResources.pt_json,
+    ]
+
     private let catalogues: MessageCatalogues
 
     /// Loads the embedded catalogues and those in `folder`/auth.
@@ -11,10 +17,7 @@ struct AuthTexts: Sendable {
     init(folder: String? = nil) throws {
         do {
             catalogues = try MessageCatalogues(
-                embedded: [
-                    "de": PackageResources.de_json, "en": PackageResources.en_json, "es": PackageResources.es_json,
-                    "fr": PackageResources.fr_json, "ja": PackageResources.ja_json, "pt": PackageResources.pt_json,
-                ],
+                embedded: Self.embedded,
                 folder: folder,
                 service: AuthService.name
             )

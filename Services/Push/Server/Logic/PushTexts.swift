@@ -7,6 +7,12 @@ import Wire
 
 /// The texts of notifications in all languages.
 struct PushTexts: Sendable {
+    /// The built-in catalogues by their languages.
+    static let embedded: [String: [UInt8]] = [
+        "de": PackageResources.de_json, "en": PackageResources.en_json, "es": PackageResources.es_json,
+        "fr": PackageResources.fr_json, "ja": PackageResources.ja_json, "pt": PackageResources.pt_json,
+    ]
+
     private let catalogues: MessageCatalogues
 
     /// Loads the embedded catalogues and those in `folder`/push.
@@ -15,10 +21,7 @@ struct PushTexts: Sendable {
     init(folder: String? = nil) throws {
         do {
             catalogues = try MessageCatalogues(
-                embedded: [
-                    "de": PackageResources.de_json, "en": PackageResources.en_json, "es": PackageResources.es_json,
-                    "fr": PackageResources.fr_json, "ja": PackageResources.ja_json, "pt": PackageResources.pt_json,
-                ],
+                embedded: Self.embedded,
                 folder: folder,
                 service: PushService.name
             )
