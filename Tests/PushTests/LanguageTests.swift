@@ -1,5 +1,6 @@
 import AuthAPI
 import Foundation
+import Postgres
 import PushAPI
 import PushProviders
 import TestSupport
