@@ -241,6 +241,7 @@ let package = Package(
         + system("CLibpq", pkgConfig: "libpq", apt: "libpq-dev")
         + shared("Locks", [])
         + shared("Wire", [])
+        + shared("Messages", ["Wire"])
         + shared("Blobs", [.asyncHTTPClient, .crypto, .nioCore, .nioHTTP1, .nioPosix, .nioSSL])
         + shared("Multipart", [.nioCore])
         + shared("OAuth1", [.crypto], excluding: ["README.md"])
@@ -303,6 +304,7 @@ let package = Package(
         ]
         + tests("LocksTests", ["Locks"])
         + tests("WireTests", ["TestSupport", "Wire"])
+        + tests("MessagesTests", ["Messages"])
         + tests("BlobsTests", ["Blobs", "ChildProcesses", "TestSupport", .nioCore])
         + tests("MultipartTests", ["Multipart", .nioCore])
         + tests("OAuth1Tests", ["OAuth1"])
@@ -389,10 +391,10 @@ let package = Package(
         + service(
             "Auth",
             adding: [
-                "CArgon2", "COSE", "SMTP", "WebAuthn", "Zip", .asyncHTTPClient, .crypto, .cryptoExtras, .jwtKit,
+                "CArgon2", "COSE", "Messages", "SMTP", "WebAuthn", "Zip", .asyncHTTPClient, .crypto, .cryptoExtras, .jwtKit,
                 .nioHTTP1, .nioPosix, .nioSSL,
             ],
-            embedding: ["Pages"],
+            embedding: ["Messages", "Pages"],
             testing: ["ChildProcesses", "SandboxServer"]
         )
         + service(
@@ -404,7 +406,8 @@ let package = Package(
         + service(
             "Push",
             calls: ["Auth"],
-            adding: ["ConversationsAPI", "NetworkGuard", "PushProviders", .crypto],
+            adding: ["ConversationsAPI", "Messages", "NetworkGuard", "PushProviders", .crypto],
+            embedding: ["Messages"],
             testing: ["SandboxServer"]
         )
         + service(

@@ -18,7 +18,10 @@ import Wire
             }
             #expect(
                 Set(fields.keys)
-                    == ["userId", "username", "fullName", "email", "emailVerified", "isAnonymous", "createdAt"]
+                    == [
+                        "userId", "username", "fullName", "email", "emailVerified", "isAnonymous", "createdAt",
+                        "language",
+                    ]
             )
             #expect(fields["createdAt"]?.string.flatMap { Timestamp.date(from: $0) } != nil)
         }

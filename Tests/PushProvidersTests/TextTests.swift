@@ -35,6 +35,19 @@ import Testing
         return try JSONDecoder().decode(Payload.self, from: Data(try #require(payload))).aps.alert
     }
 
+    @Test("Keys and arguments take the place of the text, unless the whole is too long")
+    func localized() throws {
+        var message = PushMessage.greeting
+        message.localizedTitle = PushMessage.Localization(key: "follow.title")
+        message.localizedBody = PushMessage.Localization(key: "like.two", arguments: ["Ana", "\"Bo\""])
+        let text = String(decoding: try #require(encoded(message)), as: UTF8.self)
+        let alert = #"{"alert":{"title-loc-key":"follow.title","loc-key":"like.two","loc-args":["Ana","\"Bo\""]}"#
+        #expect(text.contains(alert))
+
+        message.localizedBody?.arguments = [String(repeating: "x", count: 5_000)]
+        #expect(try self.alert(in: encoded(message))["body"] == message.body)
+    }
+
     @Test(arguments: ["x", "é", "👩‍👩‍👧", "\"", "\n", "\u{1}", "界"])
     func aLongTextFillsThePayloadAndNoMore(character: Character) throws {
         var message = PushMessage.greeting

@@ -30,7 +30,8 @@ package final class PushStandIn: Sendable {
     package var taken: [NotificationRequest] { state.withLock(\.taken) }
     /// What came, call by call.
     package var calls: [[NotificationRequest]] { state.withLock(\.calls) }
-    package var bodies: [String] { taken.compactMap(\.body) }
+    /// The text of each body; of one from the message catalogues, its key and the values of its arguments by their names.
+    package var bodies: [String] { taken.compactMap { $0.body ?? $0.bodyMessage?.summary } }
 
     package func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
     package func setHanging(_ isHanging: Bool) { state.withLock { $0.isHanging = isHanging } }
@@ -68,6 +69,20 @@ package final class PushStandIn: Sendable {
         guard !isLost else { throw TransportFailure.unanswered }
         let answer = NotificationsTaken(taken: fresh, known: body.notifications.count - fresh)
         return ServiceResponse(status: 202, body: try WireJSON.encoder().encode(answer))
+    }
+}
+
+extension NotificationText {
+    /// The key, then the arguments in the order of their names: `like.others count=4 name=fay`.
+    package var summary: String {
+        let values = arguments.sorted { $0.key < $1.key }.map { name, argument in
+            switch argument {
+            case .text(let text): "\(name)=\(text)"
+            case .number(let number): "\(name)=\(number)"
+            case .message(let key): "\(name)=<\(key)>"
+            }
+        }
+        return ([key] + values).joined(separator: " ")
     }
 }
 

@@ -12,6 +12,8 @@ package struct Account: Codable, Hashable, Sendable {
     /// Made by `POST /auth/anonymous`, and not registered since.
     package var isAnonymous: Bool
     package var createdAt: Date
+    /// The language of texts for the user (BCP 47); null where none is known, and texts are in English.
+    package var language: String?
 
     package init(
         userId: String,
@@ -20,7 +22,8 @@ package struct Account: Codable, Hashable, Sendable {
         email: String?,
         emailVerified: Bool,
         isAnonymous: Bool,
-        createdAt: Date
+        createdAt: Date,
+        language: String? = nil
     ) {
         self.userId = userId
         self.username = username
@@ -29,6 +32,7 @@ package struct Account: Codable, Hashable, Sendable {
         self.emailVerified = emailVerified
         self.isAnonymous = isAnonymous
         self.createdAt = createdAt
+        self.language = language
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -40,6 +44,7 @@ package struct Account: Codable, Hashable, Sendable {
         try container.encode(emailVerified, forKey: .emailVerified)
         try container.encode(isAnonymous, forKey: .isAnonymous)
         try container.encode(createdAt, forKey: .createdAt)
+        try container.encode(language, forKey: .language)
     }
 }
 
@@ -48,23 +53,32 @@ package struct AccountChanges: Codable, Hashable, Sendable {
     package var username: Change<String>
     /// Null takes it away.
     package var fullName: Change<String>
+    /// A language tag (BCP 47); null removes it.
+    package var language: Change<String>
 
-    package init(username: Change<String> = .unchanged, fullName: Change<String> = .unchanged) {
+    package init(
+        username: Change<String> = .unchanged,
+        fullName: Change<String> = .unchanged,
+        language: Change<String> = .unchanged
+    ) {
         self.username = username
         self.fullName = fullName
+        self.language = language
     }
 
-    private enum CodingKeys: String, CodingKey { case username, fullName }
+    private enum CodingKeys: String, CodingKey { case username, fullName, language }
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         username = try container.decodeChange(forKey: .username)
         fullName = try container.decodeChange(forKey: .fullName)
+        language = try container.decodeChange(forKey: .language)
     }
 
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(username, forKey: .username)
         try container.encode(fullName, forKey: .fullName)
+        try container.encode(language, forKey: .language)
     }
 }

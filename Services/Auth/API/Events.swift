@@ -61,7 +61,7 @@ package struct SessionEnded: EventContent, Hashable {
     package var key: String { User.ID(application: applicationId, user: userId).eventKey }
 }
 
-/// Somebody is called by another name, or is new and brings a picture along.
+/// A user has another name or language, or is new and brings a picture along.
 package struct UserChanged: EventContent, Hashable {
     package static let type = "user.changed"
 
@@ -73,19 +73,53 @@ package struct UserChanged: EventContent, Hashable {
     /// The address of a picture that an account elsewhere has of him, for who has none of him yet; anybody may have
     /// written it, so whoever fetches it goes to public places alone.
     package var pictureUrl: String?
+    /// The language that texts for the user are in (BCP 47); unchanged in events of a release before languages.
+    package var language: Change<String>
+    /// False where the event is about the language alone, and the names repeat what subscribers know.
+    package var changesNames: Bool
 
     package init(
         applicationId: String,
         userId: String,
         username: String?,
         fullName: String?,
-        pictureUrl: String? = nil
+        pictureUrl: String? = nil,
+        language: Change<String> = .unchanged,
+        changesNames: Bool = true
     ) {
         self.applicationId = applicationId
         self.userId = userId
         self.username = username
         self.fullName = fullName
         self.pictureUrl = pictureUrl
+        self.language = language
+        self.changesNames = changesNames
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case applicationId, userId, username, fullName, pictureUrl, language, changesNames
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        applicationId = try container.decode(String.self, forKey: .applicationId)
+        userId = try container.decode(String.self, forKey: .userId)
+        username = try container.decodeIfPresent(String.self, forKey: .username)
+        fullName = try container.decodeIfPresent(String.self, forKey: .fullName)
+        pictureUrl = try container.decodeIfPresent(String.self, forKey: .pictureUrl)
+        language = try container.decodeChange(forKey: .language)
+        changesNames = try container.decodeIfPresent(Bool.self, forKey: .changesNames) ?? true
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(applicationId, forKey: .applicationId)
+        try container.encode(userId, forKey: .userId)
+        try container.encodeIfPresent(username, forKey: .username)
+        try container.encodeIfPresent(fullName, forKey: .fullName)
+        try container.encodeIfPresent(pictureUrl, forKey: .pictureUrl)
+        try container.encode(language, forKey: .language)
+        try container.encode(changesNames, forKey: .changesNames)
     }
 
     package var key: String { User.ID(application: applicationId, user: userId).eventKey }

@@ -17,6 +17,7 @@ struct AccountOversight: Sendable {
     init(
         _ resources: ServiceResources,
         _ settings: AuthConfiguration,
+        callers: Callers,
         care: CredentialCare,
         identities: Identities,
         accounts: Accounts,
@@ -26,7 +27,6 @@ struct AccountOversight: Sendable {
         audit: Audit
     ) throws {
         let (database, logger, now) = (resources.database, resources.logger, resources.now)
-        let callers = Callers(gateway: settings.gatewayAddresses)
         let lists = AuditLists(database: database, cursors: resources.cursors)
         let erasure = AccountErasure(
             database: database,

@@ -24,6 +24,8 @@ struct AuthConfiguration: Sendable {
     var hashingQueue = 64
     /// A file of passwords that nobody may choose.
     var breachedPasswords: String?
+    /// The operator's folder of message catalogues.
+    var messagesPath: String?
     /// Exports of accounts that are made at once.
     var maximumExports = 4
     /// How long what happened to an account is kept, in days.
@@ -47,6 +49,7 @@ struct AuthConfiguration: Sendable {
     /// - `LOGINS_PER_MINUTE` (60): logins by one name, whether the password is right or not; 0 is off.
     /// - `HASHING_THREADS` (half the cores), `HASHING_QUEUE` (64): who hashes passwords, and how many may wait.
     /// - `BREACHED_PASSWORDS` (none): a file of passwords that nobody may choose, by their SHA-1.
+    /// - `MESSAGES_PATH` (none): a folder of message catalogues, `auth/<lang>.json`.
     /// - `DEPARTURE_SETTLE_SECONDS` (60): after which services are asked once more to wipe somebody who was deleted.
     /// - `EXPORTS_MAX` (4): exports of accounts that one process makes at once.
     /// - `AUDIT_DAYS` (365): how long security events are kept.
@@ -73,6 +76,7 @@ struct AuthConfiguration: Sendable {
         hashingThreads = try configuration.number("HASHING_THREADS", default: hashingThreads, in: 1...256)
         hashingQueue = try configuration.number("HASHING_QUEUE", default: hashingQueue, in: 0...10_000)
         breachedPasswords = configuration.text("BREACHED_PASSWORDS")
+        messagesPath = configuration.text("MESSAGES_PATH")
         maximumExports = try configuration.number("EXPORTS_MAX", default: maximumExports, in: 1...1_000)
         auditDays = try configuration.number("AUDIT_DAYS", default: auditDays, in: 1...3_650)
         departureSettling = try configuration.number(

@@ -32,6 +32,7 @@ package struct AuthService: SuiteService {
         Migration(name: "V0070_account_takeover", sql: PackageResources.V0070_account_takeover_sql),
         Migration(name: "V0088_revoked_token_hash", sql: PackageResources.V0088_revoked_token_hash_sql),
         Migration(name: "V0089_unverified_emails", sql: PackageResources.V0089_unverified_emails_sql),
+        Migration(name: "V0092_languages", sql: PackageResources.V0092_languages_sql),
     ]
     package static let events: Set = [
         DeviceRegistered.type, SessionEnded.type, UserChanged.type, UserDeleted.type, DeviceNoticed.type,
@@ -39,6 +40,7 @@ package struct AuthService: SuiteService {
     package static let setAsideKinds: [SetAsideKind] = [.mail, .departure]
 
     private let configuration: AuthConfiguration
+    private let callers: Callers
     private let resources: ServiceResources
     private let keys: SigningKeys
     private let feed: RevocationFeed
@@ -89,8 +91,11 @@ package struct AuthService: SuiteService {
             loginsPerMinute: settings.loginsPerMinute,
             window: settings.loginWindow
         )
+        let texts = try AuthTexts(folder: settings.messagesPath)
+        callers = Callers(gateway: settings.gatewayAddresses, texts: texts)
         let mailing = try Mailing(
             MailConfiguration(configuration, publicURL: resources.publicURL),
+            texts: texts,
             database: database,
             setAside: resources.setAside,
             logger: logger,
@@ -180,6 +185,7 @@ package struct AuthService: SuiteService {
             issuer: issuer,
             secondFactors: credentialCare.secondFactors,
             passkeys: credentialCare.passkeys,
+            events: resources.events,
             now: now
         )
         sessions = Sessions(
@@ -211,6 +217,7 @@ package struct AuthService: SuiteService {
         oversight = try AccountOversight(
             resources,
             settings,
+            callers: callers,
             care: credentialCare,
             identities: identityParts.identities,
             accounts: accounts,
@@ -224,7 +231,6 @@ package struct AuthService: SuiteService {
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
-        let callers = Callers(gateway: configuration.gatewayAddresses)
         AccountRoutes(accounts: accounts, credentials: resources.credentials, callers: callers).add(to: routes)
         SignInRoutes(signIns: signIns, sessions: sessions, callers: callers).add(to: routes)
         identityParts.routes(callers).add(to: routes)

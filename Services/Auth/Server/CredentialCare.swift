@@ -73,7 +73,7 @@ struct CredentialCare: Sendable {
     }
 
     func add(to routes: SuiteRoutes, _ signIns: SignIns, _ callers: Callers) {
-        let page = LinkPage()
+        let page = LinkPage(texts: mailing.texts)
         EmailRoutes(addresses: addresses, callers: callers, page: page).add(to: routes)
         PasswordRoutes(changes: passwordChanges, callers: callers, page: page).add(to: routes)
         SecondFactorRoutes(factors: secondFactors, signIns: signIns, callers: callers).add(to: routes)

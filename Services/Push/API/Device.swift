@@ -18,6 +18,10 @@ package struct Device: Codable, Hashable, Sendable, Listed {
     package var disabledReason: String?
     /// Whether it was registered in the session that asks.
     package var current: Bool
+    /// The language of its notifications (BCP 47), in place of its user's; absent where it has none of its own.
+    package var language: String?
+    /// Whether APNs sends keys and arguments in place of texts from the message catalogues.
+    package var locKeys: Bool
 
     package init(
         id: String,
@@ -27,7 +31,9 @@ package struct Device: Codable, Hashable, Sendable, Listed {
         registeredAt: Date,
         seenAt: Date,
         disabledReason: String?,
-        current: Bool
+        current: Bool,
+        language: String? = nil,
+        locKeys: Bool = false
     ) {
         self.id = id
         self.deviceId = deviceId
@@ -37,6 +43,8 @@ package struct Device: Codable, Hashable, Sendable, Listed {
         self.seenAt = seenAt
         self.disabledReason = disabledReason
         self.current = current
+        self.language = language
+        self.locKeys = locKeys
     }
 }
 
@@ -50,17 +58,25 @@ package struct DeviceDraft: Codable, Sendable {
     package var subscription: WebSubscription?
     /// 1–255 characters; where it is left out, the device that the session was opened on, or the session.
     package var deviceId: String?
+    /// The language of its notifications (BCP 47); without it, the user's.
+    package var language: String?
+    /// Whether APNs sends keys and arguments in place of texts from the message catalogues; without it, it does not.
+    package var locKeys: Bool?
 
     package init(
         platform: String,
         token: String? = nil,
         subscription: WebSubscription? = nil,
-        deviceId: String? = nil
+        deviceId: String? = nil,
+        language: String? = nil,
+        locKeys: Bool? = nil
     ) {
         self.platform = platform
         self.token = token
         self.subscription = subscription
         self.deviceId = deviceId
+        self.language = language
+        self.locKeys = locKeys
     }
 }
 

@@ -12,6 +12,9 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
     package var recipients: [Recipient]
     package var title: String?
     package var body: String?
+    /// Texts of the message catalogues, in place of `title` and `body`, which are sent where push does not know the key.
+    package var titleMessage: NotificationText?
+    package var bodyMessage: NotificationText?
     /// A JSON object, which the app gets as it is.
     package var data: JSONValue?
     /// One of `NotificationSound.names`.
@@ -44,7 +47,9 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         ttl: Int? = nil,
         priority: NotificationPriority? = nil,
         about: String? = nil,
-        mentions: [String]? = nil
+        mentions: [String]? = nil,
+        titleMessage: NotificationText? = nil,
+        bodyMessage: NotificationText? = nil
     ) {
         self.id = id
         self.applicationId = applicationId
@@ -61,6 +66,8 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         self.priority = priority
         self.about = about
         self.mentions = mentions
+        self.titleMessage = titleMessage
+        self.bodyMessage = bodyMessage
     }
 
     /// Somebody who is to be told, on all of his devices but some.

@@ -47,6 +47,8 @@ struct PushConfiguration: Sendable {
     /// `ALLOWED_PRIVATE_HOSTS`: where else than at public addresses browsers' push services may be.
     var outsideHosts = AddressGuard()
 
+    // `MESSAGES_PATH` (none) is read by `PushService`: the operator's folder of message catalogues.
+
     /// `DEVICES_MAX_USER` (50): how many devices of one user are known; one more, and the one seen longest ago goes.
     var maximumDevicesOfUser = 50
     /// `DEVICE_DAYS` (270): how long an Android device is known that is not heard of, as Google forgets it then.

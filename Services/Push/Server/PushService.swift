@@ -17,6 +17,7 @@ package struct PushService: SuiteService {
         EventOutbox.migration("V0040_event_outbox"),
         Erasures.migration("V0041_erasures"),
         Migration(name: "V0042_mentions", sql: PackageResources.V0042_mentions_sql),
+        Migration(name: "V0092_languages", sql: PackageResources.V0092_languages_sql),
     ]
     package static let events: Set = [UserErased.type]
     package static let setAsideKinds: [SetAsideKind] = [.fanout, .held, .queued, .erasure]
@@ -65,6 +66,7 @@ package struct PushService: SuiteService {
         pipeline = Pipeline(
             database: database,
             providers: providers,
+            texts: try PushTexts(folder: configuration.text("MESSAGES_PATH")),
             settings: try PipelineConfiguration(configuration),
             cursors: resources.cursors,
             setAside: resources.setAside,

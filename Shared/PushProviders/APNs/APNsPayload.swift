@@ -8,7 +8,16 @@ struct APNsPayload: Sendable {
 
     /// Nil where it is too long without any text.
     func encode(_ message: PushMessage) -> [UInt8]? {
-        TextFit.encode(message, into: message.kind == .voip ? Self.callLimit : Self.limit, whole)
+        let limit = message.kind == .voip ? Self.callLimit : Self.limit
+        guard message.localizedTitle != nil || message.localizedBody != nil else {
+            return TextFit.encode(message, into: limit, whole)
+        }
+        let localized = whole(message)
+        guard localized.count > limit else { return localized }
+        // Arguments cannot be cut as a text can.
+        var plain = message
+        (plain.localizedTitle, plain.localizedBody) = (nil, nil)
+        return TextFit.encode(plain, into: limit, whole)
     }
 
     private func whole(_ message: PushMessage) -> [UInt8] {
@@ -30,8 +39,18 @@ enum APNsDictionary {
         }
         if withText {
             var alert = JSONObject()
-            alert.add("title", message.title)
-            alert.add("body", message.body)
+            if let title = message.localizedTitle {
+                alert.add("title-loc-key", title.key)
+                alert.add("title-loc-args", title.arguments)
+            } else {
+                alert.add("title", message.title)
+            }
+            if let body = message.localizedBody {
+                alert.add("loc-key", body.key)
+                alert.add("loc-args", body.arguments)
+            } else {
+                alert.add("body", message.body)
+            }
             aps.add("alert", alert)
         }
         aps.add("badge", message.badge)

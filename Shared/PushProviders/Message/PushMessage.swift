@@ -22,6 +22,18 @@ public struct PushMessage: Hashable, Sendable {
         case low
     }
 
+    /// A text that the app on the device translates itself.
+    public struct Localization: Hashable, Sendable {
+        /// A key of the app's `Localizable.strings`.
+        public var key: String
+        public var arguments: [String]
+
+        public init(key: String, arguments: [String] = []) {
+            self.key = key
+            self.arguments = arguments
+        }
+    }
+
     /// Names this notification to this device: the same each time it is sent again, so that it is recognised.
     ///
     /// It is `apns-id` at Apple, and `id` in what FCM and browsers hand to the app.
@@ -42,6 +54,10 @@ public struct PushMessage: Hashable, Sendable {
     public var expires: Date?
     public var priority: Priority
     public var kind: Kind
+    /// Sent to APNs in place of `title`, unless the whole would be too long; other providers send `title`.
+    public var localizedTitle: Localization?
+    /// The same in place of `body`.
+    public var localizedBody: Localization?
 
     public init(
         id: UUID,
@@ -54,7 +70,9 @@ public struct PushMessage: Hashable, Sendable {
         collapseKey: String? = nil,
         expires: Date? = nil,
         priority: Priority = .high,
-        kind: Kind = .alert
+        kind: Kind = .alert,
+        localizedTitle: Localization? = nil,
+        localizedBody: Localization? = nil
     ) {
         self.id = id
         self.title = title
@@ -67,5 +85,7 @@ public struct PushMessage: Hashable, Sendable {
         self.expires = expires
         self.priority = priority
         self.kind = kind
+        self.localizedTitle = localizedTitle
+        self.localizedBody = localizedBody
     }
 }

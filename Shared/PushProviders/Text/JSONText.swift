@@ -62,6 +62,18 @@ struct JSONObject {
         bytes.append(contentsOf: value.text.utf8)
     }
 
+    /// Adds an array of strings, unless it is empty.
+    mutating func add(_ name: String, _ texts: [String]) {
+        guard !texts.isEmpty else { return }
+        addName(name)
+        bytes.append(UInt8(ascii: "["))
+        for (index, text) in texts.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            JSONText.append(text, to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "]"))
+    }
+
     /// Adds an object, unless it is empty.
     mutating func add(_ name: String, _ object: JSONObject) {
         guard !object.isEmpty else { return }

@@ -213,7 +213,7 @@ import Wire
             try await scene.settle()
 
             let mails = try await scene.mails(to: "ada@example.org", count: 2)
-            #expect(mails.map(\.subject).dropFirst() == ["Somebody signed in to Roost on a new device"])
+            #expect(mails.map(\.subject).dropFirst() == ["New sign-in to Roost"])
             #expect(mails.last?.text.contains("evil") == false)
             #expect(try await scene.mails(to: "bo@example.org").count == 1)
         }

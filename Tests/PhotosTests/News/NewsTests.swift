@@ -12,13 +12,13 @@ import Wire
             let post = try await scene.post("Look!", by: scene.ann)
             try await scene.bob.photos.like(post.postId)
             try await push.has(1)
-            #expect(push.bodies == ["bob liked your photo"])
+            #expect(push.bodies == ["like.one name=bob"])
 
             // While push is away they gather.
             push.setAway(true)
             for name in ["cat", "dan", "eva", "fay"] { try await scene.player(name).photos.like(post.postId) }
             push.setAway(false)
-            try await eventually { push.bodies.last == "fay and 4 others liked your photo" }
+            try await eventually { push.bodies.last == "like.others count=4 name=fay" }
             let told = push.taken
             #expect(told.allSatisfy { $0.kind == .like && $0.applicationId == Scene.application })
             #expect(told.allSatisfy { $0.recipients.map(\.userId) == ["ann"] })
@@ -40,9 +40,11 @@ import Wire
             _ = try await scene.bob.photos.comment("Nice!", on: post.postId)
             try await push.has(2)
             let told = try #require(push.taken.last)
-            #expect(told.kind == .comment && told.title == "bob commented on your photo" && told.body == "Nice!")
+            #expect(
+                told.kind == .comment && told.titleMessage?.summary == "comment.one name=bob" && told.body == "Nice!"
+            )
             try await eventually(within: .seconds(60)) { try await scene.nothingWaits() }
-            #expect(push.bodies == ["bob liked your photo", "Nice!"])
+            #expect(push.bodies == ["like.one name=bob", "Nice!"])
         }
     }
 
@@ -61,7 +63,7 @@ import Wire
             try await scene.eve.photos.like(post.postId)
             try await push.has(1)
             try await eventually { try await scene.nothingWaits() }
-            #expect(push.bodies == ["eve liked your photo"])
+            #expect(push.bodies == ["like.one name=eve"])
         }
     }
 
@@ -103,7 +105,7 @@ import Wire
             try await scene.bob.photos.unlike(post.postId)
             try await scene.bob.photos.like(post.postId)
             try await eventually { try await scene.nothingWaits() }
-            #expect(push.bodies == ["bob liked your photo"])
+            #expect(push.bodies == ["like.one name=bob"])
         }
     }
 
@@ -118,7 +120,7 @@ import Wire
             try await push.has(2)
             let ids = push.calls.joined().map(\.id)
             #expect(Set(ids).count == 2 && push.bodies.count == 2)
-            #expect(push.bodies.first == "bob liked your photo")
+            #expect(push.bodies.first == "like.one name=bob")
         }
     }
 

@@ -27,7 +27,7 @@ import TestSupport
 
             try await push.has(2)
 
-            #expect(Set(push.bodies) == ["bob liked your photo", "Nice!"])
+            #expect(Set(push.bodies) == ["like.one name=bob", "Nice!"])
             try await PoisonTest(.news, in: scene.service.database).check()
         }
     }

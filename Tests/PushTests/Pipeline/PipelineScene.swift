@@ -18,6 +18,7 @@ struct PipelineScene: Sendable {
     let clock: TestClock
     let provider: ScriptedProvider
     let pipeline: Pipeline
+    let texts: PushTexts
 
     static let application = "acme"
     /// A Saturday noon.
@@ -33,6 +34,7 @@ struct PipelineScene: Sendable {
         over database: TestDatabase,
         _ provider: ScriptedProvider,
         _ clock: TestClock,
+        _ texts: PushTexts,
         _ change: (inout PipelineConfiguration) -> Void = { _ in }
     ) -> Pipeline {
         var settings = PipelineConfiguration()
@@ -40,6 +42,7 @@ struct PipelineScene: Sendable {
         return Pipeline(
             database: database.pool,
             providers: provider,
+            texts: texts,
             settings: settings,
             cursors: CursorSigner(secrets: ["cursors"]),
             setAside: database.setAside(PushService.setAsideKinds, now: clock.read),
@@ -53,7 +56,7 @@ struct PipelineScene: Sendable {
         _ provider: ScriptedProvider? = nil,
         _ change: (inout PipelineConfiguration) -> Void = { _ in }
     ) -> Pipeline {
-        Self.pipeline(over: database, provider ?? self.provider, clock, change)
+        Self.pipeline(over: database, provider ?? self.provider, clock, texts, change)
     }
 
     /// Registers a device, whose token is the name of its user and its own unless told otherwise.
@@ -170,7 +173,7 @@ struct PipelineScene: Sendable {
 
     /// The newest first.
     func log(of name: String) async throws -> [NotificationRecord] {
-        try await LogStore(db: pool).page(of: Self.user(name), before: nil, limit: 100)
+        try await LogStore(db: pool).page(of: Self.user(name), before: nil, limit: 100, texts: texts)
     }
 
     /// What became of everything for somebody, the oldest first.
@@ -194,11 +197,13 @@ func withPipeline(
         let clock = TestClock()
         clock.set(moment)
         let provider = ScriptedProvider()
+        let texts = try PushTexts()
         let scene = PipelineScene(
             database: database,
             clock: clock,
             provider: provider,
-            pipeline: PipelineScene.pipeline(over: database, provider, clock, change)
+            pipeline: PipelineScene.pipeline(over: database, provider, clock, texts, change),
+            texts: texts
         )
         try await body(scene)
     }

@@ -1,5 +1,6 @@
 import AuthAPI
 import Foundation
+import Messages
 import Postgres
 import ServiceHost
 import Wire
@@ -42,12 +43,18 @@ struct Accounts: Sendable {
             username: username,
             email: email,
             fullName: fullName,
-            passwordHash: try await passwords.hash(draft.password, for: share)
+            passwordHash: try await passwords.hash(draft.password, for: share),
+            language: caller.language
         )
         guard let account, account.isAnonymous, let id = UUID(uuidString: account.userId) else {
             let id = UUID()
             try await database.transaction { db in
-                try await AccountStore(db: db).insert(registration, id: id, at: now())
+                let store = AccountStore(db: db)
+                try await store.insert(registration, id: id, at: now())
+                // Subscribers ask for the names of a user that they do not know, but not for the language.
+                if registration.language != nil, let account = try await store.find(id) {
+                    try await events.write(UserChanged(account), in: db)
+                }
                 try await verify(email, of: id, from: caller, in: db)
             }
             mails.ring()
@@ -58,7 +65,7 @@ struct Accounts: Sendable {
             guard try await store.register(registration, anonymous: id), let named = try await store.find(id) else {
                 throw APIError(.conflict, "already_registered", "this account is registered already")
             }
-            try await tell(named, in: db)
+            try await events.write(UserChanged(named), in: db)
             try await verify(email, of: id, from: caller, in: db)
         }
         mails.ring()
@@ -96,6 +103,7 @@ struct Accounts: Sendable {
         if changes.username == .cleared { faults.add(.missing("username")) }
         let username = try faults.collect { try changes.username.value.map { try Username($0) } } ?? nil
         let fullName = try faults.collect { try changes.fullName.value.map { try FullName($0) } } ?? nil
+        let language = try faults.collect { try changes.language.value.map(Self.languageTag) } ?? nil
         try faults.finish()
         guard let id = user.accountID else { throw Self.noAccount }
         return try await database.transaction { db in
@@ -114,21 +122,14 @@ struct Accounts: Sendable {
                 try await store.remember(username, of: id)
             }
             if changes.fullName != .unchanged { _ = try await store.setFullName(of: id, to: fullName) }
+            if changes.language.isNamed { try await store.setLanguage(of: id, to: language?.description) }
             guard let account = try await store.find(id) else { throw Self.noAccount }
-            if username != nil || changes.fullName != .unchanged { try await tell(account, in: db) }
+            let changesNames = username != nil || changes.fullName.isNamed
+            if changesNames || changes.language.isNamed {
+                try await events.write(UserChanged(account, changesNames: changesNames), in: db)
+            }
             return account
         }
-    }
-
-    /// Has others hear what somebody is called from now on.
-    private func tell(_ account: Account, in db: PostgresTransaction) async throws {
-        let changed = UserChanged(
-            applicationId: RoostApplication.id,
-            userId: account.userId,
-            username: account.username,
-            fullName: account.fullName
-        )
-        try await events.write(changed, in: db)
     }
 
     /// The accounts of exactly these names, in the order asked for; a name that is nobody's is left out.
@@ -172,8 +173,32 @@ struct Accounts: Sendable {
         "The field \"username\" is missing. It may be left out only if there is an \"email\".",
         field: "username"
     )
+    private static func languageTag(_ text: String) throws -> LanguageTag {
+        guard let tag = LanguageTag(text) else { throw malformedLanguage }
+        return tag
+    }
+    private static let malformedLanguage = APIError.invalid(
+        "language",
+        "\"language\" must be a language tag (BCP 47) of at most 35 characters, for example pt-BR",
+        code: "malformed_language"
+    )
     static let notOurs = APIError(.forbidden, "foreign_account", "this account is kept by another application")
     static let noAccount = APIError(.notFound, "account_not_found", "there is no such account")
+}
+
+extension UserChanged {
+    /// What an account has now.
+    init(_ account: Account, pictureUrl: String? = nil, changesNames: Bool = true) {
+        self.init(
+            applicationId: RoostApplication.id,
+            userId: account.userId,
+            username: account.username,
+            fullName: account.fullName,
+            pictureUrl: pictureUrl,
+            language: account.language.map { .set($0) } ?? .cleared,
+            changesNames: changesNames
+        )
+    }
 }
 
 extension User.ID {

@@ -4,4 +4,6 @@ import ServiceHost
 struct Caller: Sendable {
     var address: IPAddress?
     var userAgent: String?
+    /// The language that a new user has, by the header `Accept-Language`: a BCP 47 tag in canonical case.
+    var language: String?
 }

@@ -2,6 +2,7 @@ import AuthAPI
 import Foundation
 import Metrics
 import Postgres
+import ServiceHost
 import WebAuthn
 import Wire
 
@@ -27,6 +28,7 @@ struct SignIns: Sendable {
     let issuer: TokenIssuer
     let secondFactors: SecondFactors
     let passkeys: Passkeys
+    let events: EventOutbox
     let now: @Sendable () -> Date
 
     static let wrong = APIError(.unauthenticated, "invalid_credentials", "the username or password is wrong")
@@ -49,7 +51,12 @@ struct SignIns: Sendable {
         }
         let id = UUID()
         return try await database.transaction { db in
-            try await AccountStore(db: db).insertAnonymous(id: id, at: self.now())
+            let store = AccountStore(db: db)
+            let language = caller.language
+            try await store.insertAnonymous(id: id, language: language, at: self.now())
+            if language != nil, let account = try await store.find(id) {
+                try await self.events.write(UserChanged(account), in: db)
+            }
             return try await self.issuer.signIn(id, on: device, from: caller, in: db)
         }
     }

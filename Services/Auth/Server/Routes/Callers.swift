@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import Messages
 import NIOCore
 import ServiceHost
 import Wire
@@ -8,6 +9,7 @@ import Wire
 struct Callers: Sendable {
     /// Whose `X-Forwarded-For` is believed.
     let gateway: AddressRanges
+    let texts: AuthTexts
 
     func caller(of request: Request, _ context: SuiteContext) -> Caller {
         caller(of: request, at: context.remoteAddress)
@@ -20,7 +22,8 @@ struct Callers: Sendable {
         }
         return Caller(
             address: gateway.client(of: peer, forwardedFor: request.headers[values: .forwardedFor]),
-            userAgent: userAgent.flatMap { $0.isEmpty ? nil : $0 }
+            userAgent: userAgent.flatMap { $0.isEmpty ? nil : $0 },
+            language: texts.preferred(accepting: request.headers[.acceptLanguage])?.description
         )
     }
 }

@@ -35,5 +35,7 @@ struct EmailRoutes {
         return Reply(Done())
     }
 
-    func show(request: Request, context: SuiteContext) async throws -> Response { page.response() }
+    func show(request: Request, context: SuiteContext) async throws -> Response {
+        page.response(to: request)
+    }
 }

@@ -35,5 +35,7 @@ struct PasswordRoutes {
         return Reply(Done())
     }
 
-    func show(request: Request, context: SuiteContext) async throws -> Response { page.response() }
+    func show(request: Request, context: SuiteContext) async throws -> Response {
+        page.response(to: request)
+    }
 }

@@ -23,7 +23,7 @@ struct AccountSecretStore {
             """
             UPDATE accounts SET password_hash = \(new)
             WHERE user_id = \(id) AND NOT is_anonymous
-            RETURNING user_id, username, full_name, email, email_verified, is_anonymous, created_at
+            RETURNING user_id, username, full_name, email, email_verified, is_anonymous, created_at, language
             """,
             as: Account.init(row:)
         )
@@ -40,7 +40,7 @@ struct AccountSecretStore {
     func lock(_ id: UUID) async throws -> Account? {
         try await db.first(
             """
-            SELECT user_id, username, full_name, email, email_verified, is_anonymous, created_at
+            SELECT user_id, username, full_name, email, email_verified, is_anonymous, created_at, language
             FROM accounts
             WHERE user_id = \(id)
             FOR NO KEY UPDATE

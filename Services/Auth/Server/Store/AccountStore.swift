@@ -13,6 +13,8 @@ struct AccountStore {
         var email: EmailAddress?
         var fullName: FullName?
         var passwordHash: String
+        /// A BCP 47 tag in canonical case.
+        var language: String?
     }
 
     /// What a login needs to know of an account.
@@ -29,10 +31,13 @@ struct AccountStore {
             try await db.run(
                 """
                 WITH account AS (
-                    INSERT INTO accounts (user_id, username, full_name, email, password_hash, is_anonymous, created_at)
+                    INSERT INTO accounts (
+                        user_id, username, full_name, email, password_hash, is_anonymous, created_at, language
+                    )
                     VALUES (
                         \(id), \(registration.username?.text), \(registration.fullName?.text),
-                        \(registration.email?.text), \(registration.passwordHash), false, \(now)
+                        \(registration.email?.text), \(registration.passwordHash), false, \(now),
+                        \(registration.language)
                     )
                     RETURNING user_id
                 )
@@ -45,11 +50,11 @@ struct AccountStore {
         }
     }
 
-    func insertAnonymous(id: UUID, at now: Date) async throws {
+    func insertAnonymous(id: UUID, language: String?, at now: Date) async throws {
         try await db.run(
             """
-            INSERT INTO accounts (user_id, is_anonymous, created_at)
-            VALUES (\(id), true, \(now))
+            INSERT INTO accounts (user_id, is_anonymous, created_at, language)
+            VALUES (\(id), true, \(now), \(language))
             """
         )
     }
@@ -65,7 +70,8 @@ struct AccountStore {
                     UPDATE accounts
                     SET username = \(registration.username?.text), email = \(registration.email?.text),
                         full_name = COALESCE(\(registration.fullName?.text), full_name),
-                        password_hash = \(registration.passwordHash), is_anonymous = false
+                        password_hash = \(registration.passwordHash), is_anonymous = false,
+                        language = COALESCE(language, \(registration.language))
                     WHERE user_id = \(id) AND is_anonymous
                     RETURNING user_id
                 ), name AS (
@@ -83,7 +89,7 @@ struct AccountStore {
     func find(_ id: UUID) async throws -> Account? {
         try await db.first(
             """
-            SELECT user_id, username, full_name, email, email_verified, is_anonymous, created_at
+            SELECT user_id, username, full_name, email, email_verified, is_anonymous, created_at, language
             FROM accounts
             WHERE user_id = \(id)
             """,
@@ -171,10 +177,14 @@ struct AccountStore {
             UPDATE accounts
             SET full_name = \(fullName?.text)
             WHERE user_id = \(id)
-            RETURNING user_id, username, full_name, email, email_verified, is_anonymous, created_at
+            RETURNING user_id, username, full_name, email, email_verified, is_anonymous, created_at, language
             """,
             as: Account.init(row:)
         )
+    }
+
+    func setLanguage(of id: UUID, to language: String?) async throws {
+        try await db.run("UPDATE accounts SET language = \(language) WHERE user_id = \(id)")
     }
 
     /// - Returns: the account as it is now; nil if there is none that is registered.
@@ -184,7 +194,7 @@ struct AccountStore {
             UPDATE accounts
             SET username = \(username.text)
             WHERE user_id = \(id) AND NOT is_anonymous
-            RETURNING user_id, username, full_name, email, email_verified, is_anonymous, created_at
+            RETURNING user_id, username, full_name, email, email_verified, is_anonymous, created_at, language
             """,
             as: Account.init(row:)
         )
@@ -240,7 +250,8 @@ extension Account {
             email: try row.optionalString("email"),
             emailVerified: try row.bool("email_verified"),
             isAnonymous: try row.bool("is_anonymous"),
-            createdAt: try row.date("created_at")
+            createdAt: try row.date("created_at"),
+            language: try row.optionalString("language")
         )
     }
 }

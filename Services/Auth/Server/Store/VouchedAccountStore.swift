@@ -16,21 +16,33 @@ struct VouchedAccountStore {
     }
 
     /// An account without a username or a password.
-    func insert(_ id: UUID, email: EmailAddress?, fullName: FullName?, at now: Date) async throws {
+    func insert(
+        _ id: UUID,
+        email: EmailAddress?,
+        fullName: FullName?,
+        language: String?,
+        at now: Date
+    ) async throws {
         try await db.run(
             """
-            INSERT INTO accounts (user_id, full_name, email, is_anonymous, created_at)
-            VALUES (\(id), \(fullName?.text), \(email?.text), false, \(now))
+            INSERT INTO accounts (user_id, full_name, email, is_anonymous, created_at, language)
+            VALUES (\(id), \(fullName?.text), \(email?.text), false, \(now), \(language))
             """
         )
     }
 
     /// Names an anonymous account, which keeps all it has; false if it is none any more.
-    func name(_ id: UUID, email: EmailAddress?, fullName: FullName?) async throws -> Bool {
+    func name(
+        _ id: UUID,
+        email: EmailAddress?,
+        fullName: FullName?,
+        language: String?
+    ) async throws -> Bool {
         try await db.run(
             """
             UPDATE accounts
-            SET is_anonymous = false, email = \(email?.text), full_name = COALESCE(\(fullName?.text), full_name)
+            SET is_anonymous = false, email = \(email?.text), full_name = COALESCE(\(fullName?.text), full_name),
+                language = COALESCE(language, \(language))
             WHERE user_id = \(id) AND is_anonymous
             """
         ) == 1

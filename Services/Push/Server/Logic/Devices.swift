@@ -4,6 +4,7 @@ import struct ConversationsAPI.DeviceBadge
 import Credentials
 import Foundation
 import Logging
+import Messages
 import Postgres
 import PushAPI
 import ServiceHost
@@ -29,7 +30,8 @@ struct Devices: Sendable {
             user: identity.user,
             deviceID: named ?? identity.device ?? identity.session,
             session: identity.session,
-            address: try DeviceAddress(draft, hosts: hosts)
+            address: try DeviceAddress(draft, hosts: hosts),
+            texts: DeviceTexts(language: try draft.language.map(Self.language), locKeys: draft.locKeys ?? false)
         )
         let record = try await database.transaction { db in try await add(registration, in: db) }
         guard let record else { throw APIError(.forbidden, "session_ended", "the session has ended") }
@@ -76,6 +78,23 @@ struct Devices: Sendable {
         _ = try await add(registration, in: db)
     }
 
+    /// The language that a user has chosen; an event of an earlier release says nothing about it.
+    func take(_ changed: UserChanged, in db: PostgresTransaction) async throws {
+        let languages = UserLanguageStore(db: db)
+        let user = User.ID(application: changed.applicationId, user: changed.userId)
+        switch changed.language {
+        case .unchanged: break
+        case .cleared: try await languages.delete(of: user)
+        case .set(let text):
+            // An event that failed would be repeated, and hold up all later events of the user.
+            guard let tag = LanguageTag(text) else {
+                logger.notice("language of an event is malformed", metadata: ["user": "\(changed.userId)"])
+                return
+            }
+            try await languages.set(tag.description, of: user)
+        }
+    }
+
     /// The number on the app's icon; a device that is not known has none.
     func take(_ change: DeviceBadge, in db: PostgresTransaction) async throws {
         let user = User.ID(application: change.applicationId, user: change.userId)
@@ -106,6 +125,14 @@ struct Devices: Sendable {
         return record
     }
 
+    private static func language(_ text: String) throws -> String {
+        guard let tag = LanguageTag(text) else {
+            let message = "\"language\" must be a language tag (BCP 47) of at most 35 characters, for example pt-BR"
+            throw APIError.invalid("language", message, code: "malformed_language")
+        }
+        return tag.description
+    }
+
     private static func deviceID(_ text: String) throws -> String {
         guard !text.isEmpty else { throw APIError.missing("deviceId") }
         guard deviceIDLength.contains(text.unicodeScalars.count), !text.unicodeScalars.contains(where: \.isControl)
@@ -127,7 +154,9 @@ extension DeviceRecord {
             registeredAt: registeredAt,
             seenAt: seenAt,
             disabledReason: disabledReason,
-            current: self.session == session
+            current: self.session == session,
+            language: texts.language,
+            locKeys: texts.locKeys
         )
     }
 

@@ -21,6 +21,7 @@ struct PeopleNews: Sendable {
             }
             .on(DeviceBadge.self, from: [.conversations]) { change, _, db in try await devices.take(change, in: db) }
             .on(SessionEnded.self, from: [.auth]) { ended, _, db in try await devices.take(ended, in: db) }
+            .on(UserChanged.self, from: [.auth]) { changed, _, db in try await devices.take(changed, in: db) }
             .on(DeviceNoticed.self, from: [.auth]) { noticed, _, db in try await signIns.take(noticed, in: db) }
             .on(BroadcastLive.self, from: [.social]) { live, _, db in try await broadcasts.take(live, in: db) }
             .on(NotificationRecalled.self, from: [.conversations, .photos]) { recalled, _, db in
@@ -35,6 +36,7 @@ struct PeopleNews: Sendable {
     /// Everything that push keeps of somebody.
     private static func forget(_ user: User.ID, in db: PostgresTransaction) async throws {
         try await DeviceStore(db: db).delete(of: user)
+        try await UserLanguageStore(db: db).delete(of: user)
         try await SettingsStore(db: db).delete(of: user)
         try await SubscriptionStore(db: db).delete(of: user)
         try await TopicSubscriptionStore(db: db).delete(of: user)

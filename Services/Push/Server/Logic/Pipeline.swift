@@ -21,6 +21,7 @@ struct Pipeline: Sendable {
     init(
         database: PostgresPool,
         providers: any ProviderDirectory,
+        texts: PushTexts,
         settings: PipelineConfiguration,
         cursors: CursorSigner,
         setAside: SetAside,
@@ -31,6 +32,7 @@ struct Pipeline: Sendable {
         sending = Sending(
             database: database,
             providers: providers,
+            texts: texts,
             settings: settings,
             setAside: setAside,
             logger: logger,
@@ -44,10 +46,10 @@ struct Pipeline: Sendable {
             logger: logger,
             now: now
         )
-        intake = Intake(database: database, bell: fanOut.bell, now: now)
+        intake = Intake(database: database, bell: fanOut.bell, texts: texts, now: now)
         broadcasts = Broadcasts(intake: intake, lifetime: settings.broadcastLifetime, now: now)
         notifications = Notifications(database: database, intake: intake, now: now)
-        log = NotificationLog(database: database, cursors: cursors)
+        log = NotificationLog(database: database, cursors: cursors, texts: texts)
         oversight = Oversight(database: database, bell: sending.bell, now: now)
         upkeep = Upkeep(database: database, settings: settings, now: now)
     }

@@ -9,6 +9,16 @@ struct DeviceRegistration: Sendable {
     let deviceID: String
     let session: String
     let address: DeviceAddress
+    /// Nil where the registration says nothing about texts, and those of the device stay as they are.
+    var texts: DeviceTexts?
+}
+
+/// How a device shows texts from the message catalogues.
+struct DeviceTexts: Sendable {
+    /// A BCP 47 tag in canonical case, in place of its user's language.
+    var language: String?
+    /// Whether the app translates keys and arguments itself.
+    var locKeys = false
 }
 
 /// A row of `devices`, as its owner sees it.
@@ -21,12 +31,15 @@ struct DeviceRecord: Sendable {
     let registeredAt: Date
     let seenAt: Date
     let disabledReason: String?
+    let texts: DeviceTexts
 }
 
 /// The table `devices`.
 struct DeviceStore<Executor: PostgresExecutor> {
     private static var columns: String {
-        "device_key, device_id, session_id, platform, token, registered_at, seen_at, disabled_reason"
+        """
+        device_key, device_id, session_id, platform, token, registered_at, seen_at, disabled_reason, language, loc_keys
+        """
     }
 
     let db: Executor
@@ -54,17 +67,20 @@ struct DeviceStore<Executor: PostgresExecutor> {
 
     func upsert(_ registration: DeviceRegistration, at now: Date) async throws -> DeviceRecord {
         let (user, address) = (registration.user, registration.address)
+        let (hasTexts, texts) = (registration.texts != nil, registration.texts ?? DeviceTexts())
         return try await db.one(
             """
             INSERT INTO devices (application_id, user_id, device_id, session_id, platform, token, token_hash,
-                                 p256dh, auth, registered_at, seen_at)
+                                 p256dh, auth, registered_at, seen_at, language, loc_keys)
             VALUES (\(user.application), \(user.user), \(registration.deviceID), \(registration.session),
                     \(address.platform.rawValue), \(address.token), \(address.hash),
-                    \(address.keys?.p256dh), \(address.keys?.auth), \(now), \(now))
+                    \(address.keys?.p256dh), \(address.keys?.auth), \(now), \(now), \(texts.language), \(texts.locKeys))
             ON CONFLICT ON CONSTRAINT devices_device_id_key DO UPDATE
             SET session_id = excluded.session_id, platform = excluded.platform, token = excluded.token,
                 token_hash = excluded.token_hash, p256dh = excluded.p256dh, auth = excluded.auth,
-                registered_at = excluded.registered_at, seen_at = excluded.seen_at, disabled_reason = NULL
+                registered_at = excluded.registered_at, seen_at = excluded.seen_at, disabled_reason = NULL,
+                language = CASE WHEN \(hasTexts) THEN excluded.language ELSE devices.language END,
+                loc_keys = CASE WHEN \(hasTexts) THEN excluded.loc_keys ELSE devices.loc_keys END
             RETURNING \(unsafe: Self.columns)
             """,
             as: DeviceRecord.init(row:)
@@ -155,7 +171,11 @@ extension DeviceRecord {
             token: try row.string("token"),
             registeredAt: try row.date("registered_at"),
             seenAt: try row.date("seen_at"),
-            disabledReason: try row.optionalString("disabled_reason")
+            disabledReason: try row.optionalString("disabled_reason"),
+            texts: DeviceTexts(
+                language: try row.optionalString("language"),
+                locKeys: try row.bool("loc_keys")
+            )
         )
     }
 }

@@ -12,7 +12,7 @@ struct ExportStore<Executor: PostgresExecutor> {
         try await ExportPages.all(
             """
             SELECT json_build_object(
-                'deviceId', device_id, 'platform', platform, 'badge', badge,
+                'deviceId', device_id, 'platform', platform, 'badge', badge, 'language', language, 'locKeys', loc_keys,
                 'registeredAt', \(unsafe: ExportPages.time("registered_at")),
                 'seenAt', \(unsafe: ExportPages.time("seen_at")), 'disabledReason', disabled_reason
             )::text AS row

@@ -28,7 +28,8 @@ struct ForgettingStore<Executor: PostgresExecutor> {
                 WHERE notification_key > \(key) ORDER BY notification_key LIMIT \(limit)
             ), forgotten AS (
                 UPDATE notifications
-                SET title = NULL, body = NULL, data = NULL, image_url = NULL, mentions = NULL,
+                SET title = NULL, body = NULL, title_message = NULL, body_message = NULL, data = NULL,
+                    image_url = NULL, mentions = NULL,
                     cancelled_at = coalesce(notifications.cancelled_at, \(now))
                 FROM looked_at
                 WHERE notifications.notification_key = looked_at.notification_key

@@ -115,12 +115,25 @@ struct IdentityLinking: Sendable {
         }
         let fullName = Self.fullName(of: vouched)
         if asker != nil, let id = asking?.user.accountID {
-            guard try await accounts.name(id, email: email, fullName: fullName) else { throw Self.taken }
+            guard
+                try await accounts.name(
+                    id,
+                    email: email,
+                    fullName: fullName,
+                    language: caller.language
+                )
+            else { throw Self.taken }
             try await settle(id, vouched, verified, in: db)
             return .named(id)
         }
         let id = UUID()
-        try await accounts.insert(id, email: email, fullName: fullName, at: now())
+        try await accounts.insert(
+            id,
+            email: email,
+            fullName: fullName,
+            language: caller.language,
+            at: now()
+        )
         try await settle(id, vouched, verified, in: db)
         return .new(id)
     }
@@ -137,14 +150,7 @@ struct IdentityLinking: Sendable {
             _ = try await AccountSecretStore(db: db).verify(verified, of: id, isProven: true)
         }
         guard let account = try await AccountStore(db: db).find(id) else { return }
-        let changed = UserChanged(
-            applicationId: RoostApplication.id,
-            userId: account.userId,
-            username: account.username,
-            fullName: account.fullName,
-            pictureUrl: Self.picture(of: vouched)
-        )
-        try await events.write(changed, in: db)
+        try await events.write(UserChanged(account, pictureUrl: Self.picture(of: vouched)), in: db)
     }
 
     /// Nil for what is no address here, whatever it is there.

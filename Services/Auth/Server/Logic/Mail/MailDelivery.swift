@@ -21,6 +21,7 @@ struct MailDelivery: Sendable {
     let client: SMTPClient
     let from: MailAddress
     let settings: MailConfiguration
+    let texts: AuthTexts
     let setAside: SetAside
     let logger: Logger
     let now: @Sendable () -> Date
@@ -83,7 +84,7 @@ struct MailDelivery: Sendable {
         guard let (receiver, occasion) = try await self.occasion(of: mail),
             let address = try? MailAddress(receiver)
         else { return nil }
-        let letters = Letters(appName: settings.appName)
+        let letters = Letters(appName: settings.appName, texts: texts)
         return MailMessage(
             from: from,
             to: address,
@@ -104,11 +105,23 @@ struct MailDelivery: Sendable {
         case .recover:
             guard let owner, let id = UUID(uuidString: owner.userId), let address = owner.email else { return nil }
             let link = try await self.link(.reset, in: mail, of: id, to: address, at: settings.resetURL)
-            return (address, Letters.Occasion(kind: .recover, username: owner.username, link: link))
+            let occasion = Letters.Occasion(
+                kind: .recover,
+                username: owner.username,
+                link: link,
+                language: owner.language
+            )
+            return (address, occasion)
         case .verify:
             if let owner {
                 guard owner.userId != mail.account?.wire, let address = owner.email else { return nil }
-                return (address, Letters.Occasion(kind: .verify, username: owner.username, isTaken: true))
+                let occasion = Letters.Occasion(
+                    kind: .verify,
+                    username: owner.username,
+                    isTaken: true,
+                    language: owner.language
+                )
+                return (address, occasion)
             }
             var (id, address) = (mail.account, mail.address)
             if id == nil, let newest = try await store.newestUnverified(address) {
@@ -118,11 +131,22 @@ struct MailDelivery: Sendable {
             guard let id, let asking = try await store.find(id) else { return nil }
             let link = try await self.link(.verify, in: mail, of: id, to: address, at: settings.verifyURL)
             // The greeting has no name, because the reader may not own the account.
-            return (address, Letters.Occasion(kind: .verify, unverifiedUsername: asking.username, link: link))
+            let occasion = Letters.Occasion(
+                kind: .verify,
+                unverifiedUsername: asking.username,
+                link: link,
+                language: asking.language
+            )
+            return (address, occasion)
         case .passwordChanged, .emailChanged, .secondFactorOn, .secondFactorOff, .passkeyAdded, .identityLinked,
             .deviceNoticed:
             guard let id = mail.account, let account = try await store.find(id) else { return nil }
-            return (mail.address, Letters.Occasion(kind: mail.kind, username: account.username))
+            let occasion = Letters.Occasion(
+                kind: mail.kind,
+                username: account.username,
+                language: account.language
+            )
+            return (mail.address, occasion)
         }
     }
 

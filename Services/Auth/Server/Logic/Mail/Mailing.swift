@@ -12,17 +12,20 @@ struct Mailing: Sendable {
 
     let mails: Mails
     let settings: MailConfiguration
+    let texts: AuthTexts
     private let handOvers: HandOvers?
 
     /// - Throws: `SettingError` where certificates cannot be read.
     init(
         _ settings: MailConfiguration,
+        texts: AuthTexts,
         database: PostgresPool,
         setAside: SetAside,
         logger: Logger,
         now: @escaping @Sendable () -> Date
     ) throws {
         self.settings = settings
+        self.texts = texts
         guard let server = settings.server, let from = settings.from else {
             mails = Mails(isOn: false, now: now, ring: {})
             handOvers = nil
@@ -39,6 +42,7 @@ struct Mailing: Sendable {
             client: client,
             from: from,
             settings: settings,
+            texts: texts,
             setAside: setAside,
             logger: logger,
             now: now

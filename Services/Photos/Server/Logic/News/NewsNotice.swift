@@ -25,44 +25,45 @@ struct NewsNotice: Sendable {
             "names": .array(facts.names.map { .string($0) }), "count": .integer(Int64(count(kind))),
         ]
         if kind != .follow { data["postId"] = .string(post) }
-        let (title, body) = words(kind)
         return NotificationRequest(
             id: Self.id(kind, of: key, round: facts.round.round),
             applicationId: facts.recipient.application,
             kind: kind.notification,
             recipients: [NotificationRequest.Recipient(userId: facts.recipient.user)],
-            title: title,
-            body: body,
+            body: text(kind),
             data: .object(data),
             image: facts.thumbnail.map(links.url).flatMap { $0.hasPrefix("https:") ? $0 : nil },
             collapseKey: about,
             about: about,
-            mentions: facts.users
+            mentions: facts.users,
+            titleMessage: titleMessage(kind),
+            bodyMessage: text(kind) == nil ? summary(kind) : nil
         )
     }
 
-    private func words(_ kind: PhotoNews.Kind) -> (title: String?, body: String) {
-        switch kind {
-        case .like: (nil, "\(who(kind)) liked your photo")
-        case .follow: ("You have a new follower", "\(who(kind)) \(facts.count > 1 ? "are" : "is") now following you")
-        case .comment:
-            if facts.count == 1, let comment = facts.comment {
-                ("\(who(kind)) commented on your photo", Self.beginning(of: comment))
-            } else {
-                (nil, "\(who(kind)) commented on your photo")
-            }
-        }
+    /// The beginning of a single comment, which is shown below what happened.
+    private func text(_ kind: PhotoNews.Kind) -> String? {
+        kind == .comment && facts.count == 1 ? facts.comment.map { Self.beginning(of: $0) } : nil
     }
 
-    /// "Ana", "Ana and Bo", "Ana and 4 others".
-    private func who(_ kind: PhotoNews.Kind) -> String {
-        let names = facts.names.map { $0.isEmpty ? "Somebody" : $0 }
+    private func titleMessage(_ kind: PhotoNews.Kind) -> NotificationText? {
+        if kind == .follow { return NotificationText("follow.title") }
+        return text(kind) == nil ? nil : summary(kind)
+    }
+
+    /// What happened: "Ana …", "Ana and Bo …", "Ana and 4 others …".
+    private func summary(_ kind: PhotoNews.Kind) -> NotificationText {
+        let names: [NotificationText.Argument] = facts.names.map { $0.isEmpty ? Self.unknown : .text($0) }
         let count = count(kind)
-        guard let first = names.first, count > 1 else { return names.first ?? "Somebody" }
-        return count == 2 && names.count > 1 ? "\(first) and \(names[1])" : "\(first) and \(others(count - 1))"
+        let first = names.first ?? Self.unknown
+        if count <= 1 { return NotificationText("\(kind.rawValue).one", ["name": first]) }
+        if count == 2, names.count > 1 {
+            return NotificationText("\(kind.rawValue).two", ["name": first, "other": names[1]])
+        }
+        return NotificationText("\(kind.rawValue).others", ["name": first, "count": .number(Int64(count - 1))])
     }
 
-    private func others(_ count: Int) -> String { count == 1 ? "1 other" : "\(count) others" }
+    private static let unknown = NotificationText.Argument.message("person.unknown")
 
     /// Of likes all there are, since what is told takes the place of what was told before.
     private func count(_ kind: PhotoNews.Kind) -> Int { kind == .like ? max(facts.count, facts.likes) : facts.count }

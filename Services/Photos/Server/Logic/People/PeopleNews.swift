@@ -17,7 +17,10 @@ struct PeopleNews: Sendable {
         consumer
             .on(UserChanged.self, from: [.auth]) { changed, _, db in
                 let user = User.ID(application: changed.applicationId, user: changed.userId)
-                try await people.rename(user, to: changed.fullName ?? changed.username ?? "", in: db)
+                // A change of the language alone must not undo a name that the user chose in photos.
+                if changed.changesNames {
+                    try await people.rename(user, to: changed.fullName ?? changed.username ?? "", in: db)
+                }
                 if let picture = changed.pictureUrl { try await pictures.note(picture, of: user, in: db) }
             }
             .on(UserBlocked.self, from: [.conversations]) { block, _, db in

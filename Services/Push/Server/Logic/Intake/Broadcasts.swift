@@ -25,13 +25,17 @@ struct Broadcasts: Sendable {
         let data: [String: JSONValue] = [
             "url": .string(live.url), "broadcaster": .string(live.broadcaster), "streamId": .string(live.streamId),
         ]
-        let place = live.community.map { " in r/\($0)" } ?? ""
+        var title = NotificationText("broadcast.title", ["broadcaster": .text(live.broadcaster)])
+        if let community = live.community {
+            title.key = "broadcast.titleIn"
+            title.arguments["community"] = .text(community)
+        }
         let collapseKey = "live:\(broadcaster)"
         return NewNotification(
             application: "",
             id: "broadcast:\(live.streamId)",
             kind: .broadcast,
-            title: "u/\(live.broadcaster) is live\(place)",
+            title: intake.texts.text(title),
             body: live.title.isEmpty ? nil : live.title,
             data: String(decoding: try JSONValue.object(data).compact(), as: UTF8.self),
             sound: nil,
@@ -44,7 +48,8 @@ struct Broadcasts: Sendable {
             audience: .favourites(of: broadcaster),
             createdAt: now,
             dueAt: now,
-            expiresAt: now.addingTimeInterval(lifetime)
+            expiresAt: now.addingTimeInterval(lifetime),
+            titleMessage: title
         )
     }
 }

@@ -8,10 +8,13 @@ import Wire
 struct Intake: Sendable {
     /// A request's id, in bytes.
     private static let maximumID = 200
+    /// Bytes of a message's key and arguments, encoded.
+    private static let maximumMessage = 4_096
 
     let database: PostgresPool
     /// Rung when something was written.
     let bell: Bell
+    let texts: PushTexts
     let now: @Sendable () -> Date
     private let counters = Dictionary(
         uniqueKeysWithValues: NotificationKind.allCases.map { kind in
@@ -19,9 +22,10 @@ struct Intake: Sendable {
         }
     )
 
-    init(database: PostgresPool, bell: Bell, now: @escaping @Sendable () -> Date) {
+    init(database: PostgresPool, bell: Bell, texts: PushTexts, now: @escaping @Sendable () -> Date) {
         self.database = database
         self.bell = bell
+        self.texts = texts
         self.now = now
     }
 
@@ -40,7 +44,7 @@ struct Intake: Sendable {
         for (index, request) in requests.enumerated() {
             try Self.check(request, at: "notifications[\(index)]")
             let key = Array(request.applicationId.utf8) + [0] + Array(request.id.utf8)
-            if known.insert(key).inserted { new.append(try NewNotification(request, at: now)) }
+            if known.insert(key).inserted { new.append(try NewNotification(request, texts, at: now)) }
         }
         let taken = try await write(new)
         return NotificationsTaken(taken: taken, known: requests.count - taken)
@@ -70,6 +74,11 @@ struct Intake: Sendable {
                 code: "too_many"
             )
         }
+        for (field, message) in [("titleMessage", request.titleMessage), ("bodyMessage", request.bodyMessage)] {
+            guard let message, try message.encoded.utf8.count > maximumMessage else { continue }
+            let limit = "a message may have \(maximumMessage) bytes with its arguments"
+            throw APIError.invalid("\(path).\(field)", limit, code: "too_long")
+        }
         switch request.data {
         case nil, .null, .object: break
         default:
@@ -79,7 +88,7 @@ struct Intake: Sendable {
 }
 
 extension NewNotification {
-    fileprivate init(_ request: NotificationRequest, at now: Date) throws {
+    fileprivate init(_ request: NotificationRequest, _ texts: PushTexts, at now: Date) throws {
         var named: Set<[UInt8]> = []
         let lifetime = request.ttl.map { min(max($0, 1), ContentRules.lifetimes.upperBound) }
         var data: String?
@@ -106,5 +115,10 @@ extension NewNotification {
             expiresAt: now.addingTimeInterval(TimeInterval(lifetime ?? ContentRules.lifetimes.upperBound)),
             mentions: Array((request.mentions ?? []).prefix(NotificationRequest.maximumRecipients))
         )
+        // A newer release of the sender may use a key that this one does not know.
+        if let message = request.titleMessage, let text = texts.text(message) {
+            (title, titleMessage) = (text, message)
+        }
+        if let message = request.bodyMessage, let text = texts.text(message) { (body, bodyMessage) = (text, message) }
     }
 }

@@ -23,7 +23,10 @@ struct SignInNotices: Sendable {
 
     private func notification(_ noticed: DeviceNoticed, at now: Date) throws -> NewNotification {
         let data: [String: JSONValue] = ["type": .string("device"), "sessionId": .string(noticed.sessionId)]
-        let agent = noticed.userAgent.map { " (\($0.prefix(80)))" } ?? ""
+        let title = NotificationText("device.title")
+        let body =
+            noticed.userAgent.map { NotificationText("device.bodyNamed", ["agent": .text(String($0.prefix(80)))]) }
+            ?? NotificationText("device.body")
         let recipient = NotificationRequest.Recipient(
             userId: noticed.userId,
             // Known by the one or the other, where it has registered by now.
@@ -33,8 +36,8 @@ struct SignInNotices: Sendable {
             application: noticed.applicationId,
             id: "device:\(noticed.sessionId)",
             kind: .server,
-            title: "New sign-in",
-            body: "Your account was signed in to on a new device\(agent). If that was not you, change your password.",
+            title: intake.texts.text(title),
+            body: intake.texts.text(body),
             data: String(decoding: try JSONValue.object(data).compact(), as: UTF8.self),
             sound: nil,
             image: nil,
@@ -46,7 +49,9 @@ struct SignInNotices: Sendable {
             audience: .people([recipient]),
             createdAt: now,
             dueAt: now,
-            expiresAt: noticed.at.addingTimeInterval(Self.lifetime)
+            expiresAt: noticed.at.addingTimeInterval(Self.lifetime),
+            titleMessage: title,
+            bodyMessage: body
         )
     }
 }

@@ -38,6 +38,7 @@ final class Sending: Service {
     init(
         database: PostgresPool,
         providers: any ProviderDirectory,
+        texts: PushTexts,
         settings: PipelineConfiguration,
         setAside: SetAside,
         logger: Logger,
@@ -53,7 +54,7 @@ final class Sending: Service {
         self.now = now
         self.random = random
         meters = SendingMeters()
-        claims = ClaimStore(database: database)
+        claims = ClaimStore(database: database, texts: texts)
     }
 
     /// Until it is told to stop; then what is under way is still answered and written down.

@@ -30,14 +30,21 @@ struct LogStore<Executor: PostgresExecutor> {
 
     /// Somebody's entries, the newest first; those before `entry`.
     ///
+    /// Titles from the message catalogues are in the user's language.
+    ///
     /// An entry keeps its number on its way from the queue to the log, so that it is on one page, once.
-    func page(of user: User.ID, before entry: Int64?, limit: Int) async throws -> [NotificationRecord] {
+    func page(
+        of user: User.ID,
+        before entry: Int64?,
+        limit: Int,
+        texts: PushTexts
+    ) async throws -> [NotificationRecord] {
         let entry = entry ?? Int64.max
         return try await db.all(
             """
             SELECT entries.entry_id, notifications.id, notifications.kind, notifications.title, notifications.about,
                    entries.outcome, entries.reason, entries.logged_at, entries.held_until, entries.device_id,
-                   entries.platform, entries.attempts
+                   entries.platform, entries.attempts, notifications.title_message, user_languages.language
             FROM (
                 (
                     SELECT entry_id, notification_key, outcome, reason, logged_at, held_until, device_id, platform,
@@ -57,9 +64,11 @@ struct LogStore<Executor: PostgresExecutor> {
                 )
             ) AS entries
             JOIN notifications ON notifications.notification_key = entries.notification_key
+            LEFT JOIN user_languages
+                ON user_languages.application_id = \(user.application) AND user_languages.user_id = \(user.user)
             ORDER BY entries.entry_id DESC LIMIT \(limit)
             """,
-            as: NotificationRecord.init(row:)
+            as: { try NotificationRecord(row: $0, texts) }
         )
     }
 
@@ -78,7 +87,12 @@ struct LogStore<Executor: PostgresExecutor> {
 }
 
 extension NotificationRecord {
-    fileprivate init(row: PostgresRow) throws {
+    fileprivate init(row: PostgresRow, _ texts: PushTexts) throws {
+        var title = try row.optionalString("title")
+        if title != nil, let message = try NotificationText(encoded: row.optionalString("title_message")) {
+            let language = texts.language(device: nil, user: try row.optionalString("language"))
+            title = texts.text(message, in: language) ?? title
+        }
         let attempts = try row.optionalInt("attempts") ?? 0
         // Both are what the tables' own constraints allow.
         guard let kind = NotificationKind(rawValue: try row.string("kind")) else {
@@ -91,7 +105,7 @@ extension NotificationRecord {
             id: try row.int64("entry_id"),
             notificationId: try row.string("id"),
             kind: kind,
-            title: try row.optionalString("title"),
+            title: title,
             about: try row.optionalString("about"),
             outcome: outcome,
             reason: try row.optionalString("reason"),

@@ -27,6 +27,9 @@ struct NewNotification: Sendable {
     var expiresAt: Date
     /// Whom its words name.
     var mentions: [String] = []
+    /// The messages that title and body were rendered from in English, for rendering in the language of each device.
+    var titleMessage: NotificationText?
+    var bodyMessage: NotificationText?
 }
 
 /// The table `notifications`, and what is told to whom of it.
@@ -36,7 +39,7 @@ struct NotificationStore<Executor: PostgresExecutor> {
     private static var columns: String {
         """
         application_id, id, kind, title, body, data, sound, image_url, badge, badge_increment, collapse_key, about,
-        community, priority, created_at, due_at, expires_at, mentions
+        community, priority, created_at, due_at, expires_at, mentions, title_message, body_message
         """
     }
 
@@ -44,6 +47,8 @@ struct NotificationStore<Executor: PostgresExecutor> {
     func insert(_ notifications: [NewNotification]) async throws -> Int {
         let audiences = try notifications.map { try $0.audience.encoded() }
         let mentions = try notifications.map { try $0.mentionsText }
+        let titles = try notifications.map { try $0.titleMessage?.encoded }
+        let bodies = try notifications.map { try $0.bodyMessage?.encoded }
         return try await db.run(
             """
             WITH drafts AS (
@@ -55,8 +60,8 @@ struct NotificationStore<Executor: PostgresExecutor> {
                     \(notifications.map(\.collapseKey)), \(notifications.map(\.about)),
                     \(notifications.map(\.community)), \(notifications.map(\.priority.rank)),
                     \(notifications.map(\.createdAt)), \(notifications.map(\.dueAt)),
-                    \(notifications.map(\.expiresAt)), \(mentions), \(notifications.map(\.audience.word)),
-                    \(audiences), \(notifications.map(\.lane))
+                    \(notifications.map(\.expiresAt)), \(mentions), \(titles), \(bodies),
+                    \(notifications.map(\.audience.word)), \(audiences), \(notifications.map(\.lane))
                 ) WITH ORDINALITY AS drafts (\(unsafe: Self.columns), audience, named, lane, place)
             ),
             written AS (
@@ -116,8 +121,9 @@ struct NotificationStore<Executor: PostgresExecutor> {
             """
             WITH recalled AS (
                 UPDATE notifications
-                SET body = NULL, image_url = NULL,
+                SET body = NULL, body_message = NULL, image_url = NULL,
                     title = CASE WHEN \(isDeleted) THEN NULL ELSE title END,
+                    title_message = CASE WHEN \(isDeleted) THEN NULL ELSE title_message END,
                     data = CASE WHEN \(isDeleted) THEN NULL ELSE data END,
                     mentions = CASE WHEN \(isDeleted) THEN NULL ELSE mentions END,
                     cancelled_at = CASE WHEN \(isDeleted) OR title IS NULL

@@ -11,8 +11,10 @@ struct ClaimStore: Sendable {
     private static let end = Lane(application: "\u{10FFFF}", service: "")
 
     private let lane: PostgresLane
+    private let texts: PushTexts
 
-    init(database: PostgresPool) {
+    init(database: PostgresPool, texts: PushTexts) {
+        self.texts = texts
         lane = database.lane(settings: BatchPlans.settings)
     }
 
@@ -98,12 +100,16 @@ struct ClaimStore: Sendable {
                    claimed.collapse_key, claimed.sound, claimed.badge, claimed.expires_at, claimed.attempts,
                    claimed.other_environment, claimed.was_leased, notifications.kind, notifications.about,
                    notifications.title, notifications.body, notifications.data, notifications.image_url,
+                   notifications.title_message, notifications.body_message, devices.language AS device_language,
+                   devices.loc_keys, user_languages.language AS user_language,
                    notifications.cancelled_at IS NOT NULL AS is_cancelled, devices.device_id, devices.platform,
                    devices.token, devices.p256dh, devices.auth, devices.registered_at,
                    cooldowns.accepted_at IS NOT NULL AS is_too_soon
             FROM claimed
             JOIN notifications ON notifications.notification_key = claimed.notification_key
             LEFT JOIN devices ON devices.device_key = claimed.device_key AND devices.disabled_reason IS NULL
+            LEFT JOIN user_languages
+                ON user_languages.application_id = claimed.application_id AND user_languages.user_id = claimed.user_id
             LEFT JOIN cooldowns
                 ON cooldowns.application_id = claimed.application_id AND cooldowns.user_id = claimed.user_id
                     AND cooldowns.broadcaster = claimed.cooldown_broadcaster
@@ -111,13 +117,13 @@ struct ClaimStore: Sendable {
                     AND cooldowns.accepted_at > \(now.addingTimeInterval(-cooldown))
             ORDER BY claimed.priority, claimed.due_at, claimed.entry_id
             """
-        // A notification for many is in many rows, and its data is taken apart once.
-        var data: [Int64: [String: EncodedJSON]] = [:]
+        // A notification for many is in many rows, and its data and texts are decoded once.
+        var contents: [Int64: ClaimedContent] = [:]
         return try await lane.segment([claim])[0].decoded(
             key: { row in
                 [try row.string("application_id"), try row.string("user_id"), "\(try row.int64("entry_id"))"]
             },
-            as: { try Claimed(row: $0, &data) }
+            as: { try Claimed(row: $0, texts, &contents) }
         )
     }
 }
@@ -152,7 +158,7 @@ extension SetAsideKind {
 }
 
 extension Claimed {
-    fileprivate init(row: PostgresRow, _ data: inout [Int64: [String: EncodedJSON]]) throws {
+    fileprivate init(row: PostgresRow, _ texts: PushTexts, _ contents: inout [Int64: ClaimedContent]) throws {
         let user = User.ID(application: try row.string("application_id"), user: try row.string("user_id"))
         guard let kind = NotificationKind(rawValue: try row.string("kind")) else {
             throw try row.cell("kind").error("holds no kind that is known")
@@ -160,9 +166,12 @@ extension Claimed {
         let otherEnvironment = try row.bool("other_environment")
         let about = try row.optionalString("about")
         let notification = try row.int64("notification_key")
-        if data[notification] == nil {
-            let text = try row.optionalString("data")
-            data[notification] = try text.map { try EncodedJSON.members(of: Data($0.utf8)) } ?? [:]
+        let content: ClaimedContent
+        if let known = contents[notification] {
+            content = known
+        } else {
+            content = try ClaimedContent(row: row)
+            contents[notification] = content
         }
         self.init(
             entry: Lane.Entry(user: user, id: try row.int64("entry_id")),
@@ -170,7 +179,7 @@ extension Claimed {
             notification: notification,
             kind: kind,
             broadcaster: kind == .broadcast ? about : nil,
-            message: try PushMessage(row: row, data[notification] ?? [:]),
+            message: try PushMessage(row: row, content, texts),
             device: try Device(row: row, otherEnvironment: otherEnvironment),
             attempts: try row.int("attempts"),
             isRepeated: try row.bool("was_leased"),
@@ -181,10 +190,34 @@ extension Claimed {
     }
 }
 
+/// What all rows of a notification have in common.
+private struct ClaimedContent {
+    let data: [String: EncodedJSON]
+    let titleMessage: NotificationText?
+    let bodyMessage: NotificationText?
+
+    init(row: PostgresRow) throws {
+        data = try row.optionalString("data").map { try EncodedJSON.members(of: Data($0.utf8)) } ?? [:]
+        titleMessage = try NotificationText(encoded: row.optionalString("title_message"))
+        bodyMessage = try NotificationText(encoded: row.optionalString("body_message"))
+    }
+}
+
 extension PushMessage {
-    fileprivate init(row: PostgresRow, _ data: [String: EncodedJSON]) throws {
-        let title = try row.optionalString("title")
-        let body = try row.optionalString("body")
+    fileprivate init(row: PostgresRow, _ content: ClaimedContent, _ texts: PushTexts) throws {
+        // The previous release withdraws a text by its column alone, so a message counts only beside its text.
+        var title = try row.optionalString("title")
+        let titleMessage = title == nil ? nil : content.titleMessage
+        var body = try row.optionalString("body")
+        let bodyMessage = body == nil ? nil : content.bodyMessage
+        let language = texts.language(
+            device: try row.optionalString("device_language"),
+            user: try row.optionalString("user_language")
+        )
+        if let titleMessage { title = texts.text(titleMessage, in: language) ?? title }
+        if let bodyMessage { body = texts.text(bodyMessage, in: language) ?? body }
+        // Null where the device is gone.
+        let usesKeys = try row.decodeIfPresent("loc_keys", as: Bool.self) ?? false
         let priority: Priority =
             switch try row.int("priority") {
             case NotificationPriority.high.rank: .high
@@ -195,14 +228,16 @@ extension PushMessage {
             id: try row.uuid("message_id"),
             title: title,
             body: body,
-            data: data,
+            data: content.data,
             badge: try row.optionalInt("badge"),
             sound: try row.optionalString("sound"),
             imageURL: try row.optionalString("image_url"),
             collapseKey: try row.optionalString("collapse_key"),
             expires: try row.date("expires_at"),
             priority: priority,
-            kind: title == nil && body == nil ? .background : .alert
+            kind: title == nil && body == nil ? .background : .alert,
+            localizedTitle: usesKeys ? titleMessage.flatMap { texts.localization(of: $0, in: language) } : nil,
+            localizedBody: usesKeys ? bodyMessage.flatMap { texts.localization(of: $0, in: language) } : nil
         )
     }
 }

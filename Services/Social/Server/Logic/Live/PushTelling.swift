@@ -71,13 +71,14 @@ struct PushTelling: Sendable {
             kind: .social,
             recipients: [NotificationRequest.Recipient(userId: placed.user.user)],
             title: [item.flatMap(Self.name), network].compactMap { $0 }.joined(separator: " · "),
-            body: body.isEmpty ? "Something new on \(network)" : body,
+            body: body.isEmpty ? nil : body,
             data: .object([
                 "type": .string("social"), "network": .string(network), "list": .string(change.list.rawValue),
                 "id": .string(change.id.description),
             ]),
             collapseKey: change.list == .feed ? "social-\(network)-feed" : nil,
-            priority: change.list == .feed ? .low : .normal
+            priority: change.list == .feed ? .low : .normal,
+            bodyMessage: body.isEmpty ? NotificationText("social.new.body", ["network": .text(network)]) : nil
         )
     }
 

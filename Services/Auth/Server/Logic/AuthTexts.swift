@@ -1,0 +1,49 @@
+import Messages
+import ServiceHost
+
+/// The texts of mails and pages in all languages.
+struct AuthTexts: Sendable {
+    /// The built-in catalogues by their languages.
+    static let embedded: [String: [UInt8]] = [
+        "de": PackageResources.de_json, "en": PackageResources.en_json, "es": PackageResources.es_json,
+        "fr": PackageResources.fr_json, "ja": PackageResources.ja_json, "pt": PackageResources.pt_json,
+    ]
+
+    private let catalogues: MessageCatalogues
+
+    /// Loads the embedded catalogues and those in `folder`/auth.
+    ///
+    /// - Throws: `SettingError` for `MESSAGES_PATH` where a file cannot be used.
+    init(folder: String? = nil) throws {
+        do {
+            catalogues = try MessageCatalogues(
+                embedded: Self.embedded,
+                folder: folder,
+                service: AuthService.name
+            )
+        } catch {
+            throw SettingError("MESSAGES_PATH", "holds a file that cannot be used: \(error)")
+        }
+    }
+
+    var languages: [LanguageTag] { catalogues.languages }
+
+    /// Returns the language that a new user has, by the client's header `Accept-Language`.
+    func preferred(accepting header: String?) -> LanguageTag? {
+        header.flatMap { catalogues.preferred(among: AcceptLanguage.languages(in: $0)) }
+    }
+
+    /// Returns the language of a page, by the browser's header `Accept-Language`.
+    func language(accepting header: String?) -> LanguageTag {
+        catalogues.match(header.map { AcceptLanguage.languages(in: $0) } ?? [])
+    }
+
+    /// Returns the language of a mail to a user.
+    func language(of user: String?) -> LanguageTag {
+        catalogues.match(user.flatMap { LanguageTag($0) }.map { [$0] } ?? [])
+    }
+
+    func text(_ key: String, _ arguments: [String: String] = [:], in language: LanguageTag) -> String {
+        catalogues.text(key, arguments.mapValues { .text($0) }, in: language)
+    }
+}
