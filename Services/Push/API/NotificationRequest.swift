@@ -28,6 +28,8 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
     package var about: String?
     /// Whom its words name, by userId: where one of them is deleted, the words go.
     package var mentions: [String]?
+    /// Users who are not notified, for the log alone.
+    package var withheld: [Withheld]?
 
     package init(
         id: String,
@@ -44,7 +46,8 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         ttl: Int? = nil,
         priority: NotificationPriority? = nil,
         about: String? = nil,
-        mentions: [String]? = nil
+        mentions: [String]? = nil,
+        withheld: [Withheld]? = nil
     ) {
         self.id = id
         self.applicationId = applicationId
@@ -61,6 +64,23 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         self.priority = priority
         self.about = about
         self.mentions = mentions
+        self.withheld = withheld
+    }
+
+    /// Users whom the sender of the request leaves out for one reason.
+    ///
+    /// They are no recipients, so that a release of push without this field does not notify them.
+    package struct Withheld: Codable, Hashable, Sendable {
+        /// The reason of users who turned the notifications of a conversation off.
+        package static let conversationMuted = "conversation_muted"
+
+        package var reason: String
+        package var userIds: [String]
+
+        package init(reason: String, userIds: [String]) {
+            self.reason = reason
+            self.userIds = userIds
+        }
     }
 
     /// Somebody who is to be told, on all of his devices but some.

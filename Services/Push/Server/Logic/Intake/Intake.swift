@@ -8,6 +8,8 @@ import Wire
 struct Intake: Sendable {
     /// A request's id, in bytes.
     private static let maximumID = 200
+    /// The reason of a `withheld`, in bytes.
+    private static let maximumReason = 64
 
     let database: PostgresPool
     /// Rung when something was written.
@@ -70,6 +72,17 @@ struct Intake: Sendable {
                 code: "too_many"
             )
         }
+        let withheld = request.withheld ?? []
+        guard withheld.reduce(0, { $0 + $1.userIds.count }) <= NotificationRequest.maximumRecipients else {
+            throw APIError.invalid(
+                "\(path).withheld",
+                "\"withheld\" may have \(NotificationRequest.maximumRecipients) users",
+                code: "too_many"
+            )
+        }
+        guard withheld.allSatisfy({ 1...maximumReason ~= $0.reason.utf8.count }) else {
+            throw APIError.invalid("\(path).withheld", "a reason must have 1 to \(maximumReason) bytes")
+        }
         switch request.data {
         case nil, .null, .object: break
         default:
@@ -104,7 +117,8 @@ extension NewNotification {
             createdAt: now,
             dueAt: now,
             expiresAt: now.addingTimeInterval(TimeInterval(lifetime ?? ContentRules.lifetimes.upperBound)),
-            mentions: Array((request.mentions ?? []).prefix(NotificationRequest.maximumRecipients))
+            mentions: Array((request.mentions ?? []).prefix(NotificationRequest.maximumRecipients)),
+            withheld: request.withheld ?? []
         )
     }
 }
