@@ -1,4 +1,4 @@
-package import Wire
+import Wire
 
 /// The name or the picture of a user that other services show changed.
 package struct ProfileChanged: EventContent, Hashable {

@@ -1,4 +1,5 @@
 import ConversationsAPI
+import Foundation
 import Postgres
 import Wire
 

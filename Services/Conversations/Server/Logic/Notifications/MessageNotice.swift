@@ -39,6 +39,7 @@ struct MessageNotice: Sendable {
     /// - Parameters:
     ///   - members: the members of the page.
     ///   - logsMuted: whether push writes members who turned notifications off into its log.
+    /// - Returns: the request, with its recipients and the muted members.
     func request(to members: NotablePage, logsMuted: Bool = false) -> NotificationRequest? {
         let others = members.all.filter { member in
             !member.user.isExactly(message.sender) && !members.areApart(message.sender, member.user)

@@ -47,6 +47,7 @@ struct Rules: Sendable {
     ///   - hasDevice: whether a device is left to send it to.
     ///   - isConnected: whether the only devices are ones that the sender of the notification excepted.
     ///   - clock: says when quiet hours end.
+    /// - Returns: what is done about the notification.
     func decide(
         _ notification: PendingNotification,
         for person: PersonFacts,
