@@ -44,9 +44,11 @@ extension Delivery {
     }
 
     /// The socket is closed; any number of times.
-    func detach(_ connection: Connection) {
+    ///
+    /// With `successor`, a newer connection over the same socket, the socket stays in the conversations that both are in.
+    func detach(_ connection: Connection, succeededBy successor: Connection? = nil) {
         guard let rooms = connections.remove(connection) else { return }
-        for room in rooms { room.leave(connection, connections) }
+        for room in rooms { room.leave(connection, connections, succeededBy: successor) }
         devices.note(connection)
     }
 

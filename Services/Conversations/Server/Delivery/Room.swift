@@ -159,8 +159,11 @@ final class Room: Sendable {
         }
     }
 
-    func leave(_ connection: Connection, _ connections: Connections) {
-        update { expel(connection, &$0, connections) }
+    func leave(_ connection: Connection, _ connections: Connections, succeededBy successor: Connection? = nil) {
+        update { state in
+            let keepsSocket = successor.map(state.connections.contains) ?? false
+            expel(connection, &state, connections, keepsSocket: keepsSocket)
+        }
     }
 
     /// Everybody out: the conversation is gone.
@@ -222,10 +225,15 @@ final class Room: Sendable {
     }
 
     /// Under the room's lock; the last one closes the room.
-    func expel(_ connection: Connection, _ state: inout State, _ connections: Connections) {
+    func expel(
+        _ connection: Connection,
+        _ state: inout State,
+        _ connections: Connections,
+        keepsSocket: Bool = false
+    ) {
         guard state.connections.remove(connection) != nil else { return }
         connections.note(connection, notIn: conversation)
-        state.effects.append(.leave(connection))
+        if !keepsSocket { state.effects.append(.leave(connection)) }
         state.origins = state.origins.filter { $0.value !== connection }
         if state.connections.isEmpty { finish(&state, connections) }
     }

@@ -46,7 +46,7 @@ struct SocketSignIns: Sendable {
             if former == nil { slots.give(arrival.user) }
             throw error
         }
-        if let former { delivery.detach(former.connection) }
+        if let former { delivery.detach(former.connection, succeededBy: connection) }
         socket.connection.setMaxPayload(payloadLimit)
         socket.connection.admit()
         let life = arrival.ends?.timeIntervalSince(now())
