@@ -400,7 +400,8 @@ let package = Package(
         + service(
             "Conversations",
             calls: ["Auth", "Push"],
-            adding: ["Blobs", "EventBus", "Multipart", "SocketIO", .collections, .nioHTTP1]
+            // It copies names and pictures from the events of photos, and calls no route of photos.
+            adding: ["Blobs", "EventBus", "Multipart", "PhotosAPI", "SocketIO", .collections, .nioHTTP1]
         )
         // It hears of badges from conversations and calls nobody there; conversations calls it.
         + service(

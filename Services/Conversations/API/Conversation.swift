@@ -23,6 +23,10 @@ package struct Conversation: Hashable, Sendable, Listed {
     package var members: [String]?
     /// As `members`.
     package var admins: [String]?
+    /// What the members are called and where their pictures are, by userId: of the first 100 members shown.
+    ///
+    /// Left out in answers that are repeated for an `Idempotency-Key`, and while the names cannot be read.
+    package var profiles: [String: Profile]?
     /// Who may join; null admits everybody, `[]` nobody.
     package var whiteList: [String]?
     package var joinByToken: Bool
@@ -48,7 +52,8 @@ package struct Conversation: Hashable, Sendable, Listed {
         pushEnabled: Bool,
         unreadCount: Int,
         lastMessage: Message?,
-        isBlockedByMe: Bool
+        isBlockedByMe: Bool,
+        profiles: [String: Profile]? = nil
     ) {
         self.id = id
         self.token = token
@@ -63,6 +68,20 @@ package struct Conversation: Hashable, Sendable, Listed {
         self.unreadCount = unreadCount
         self.lastMessage = lastMessage
         self.isBlockedByMe = isBlockedByMe
+        self.profiles = profiles
+    }
+
+    /// The name and the picture of a member.
+    package struct Profile: Codable, Hashable, Sendable {
+        /// Empty for a user without a name.
+        package var fullName: String
+        /// The address of the picture; absent for a user without one.
+        package var avatarUrl: String?
+
+        package init(fullName: String, avatarUrl: String? = nil) {
+            self.fullName = fullName
+            self.avatarUrl = avatarUrl
+        }
     }
 }
 
@@ -83,5 +102,6 @@ extension Conversation: Codable {
         try container.encode(unreadCount, forKey: .unreadCount)
         try container.encode(lastMessage, forKey: .lastMessage)
         try container.encode(isBlockedByMe, forKey: .isBlockedByMe)
+        try container.encodeIfPresent(profiles, forKey: .profiles)
     }
 }

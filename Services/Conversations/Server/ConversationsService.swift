@@ -37,6 +37,7 @@ package struct ConversationsService: SuiteService {
         Migration(name: "V0065_search_failures", sql: PackageResources.V0065_search_failures_sql),
         Migration(name: "V0066_leaves", sql: PackageResources.V0066_leaves_sql),
         Migration(name: "V0067_storage_quota", sql: PackageResources.V0067_storage_quota_sql),
+        Migration(name: "V0086_profiles", sql: PackageResources.V0086_profiles_sql),
     ]
 
     package static let events: Set = [
@@ -72,6 +73,12 @@ package struct ConversationsService: SuiteService {
             events: resources.events
         )
         let links = FileLinks(signer: resources.links, publicURL: resources.publicURL, now: resources.now)
+        let profiles = MemberProfiles(
+            database: resources.database,
+            auth: auth,
+            publicURL: resources.publicURL,
+            logger: resources.logger
+        )
         sockets = SocketIOServer(settings)
         let namespace = sockets.namespace("/")
         let delivery = Delivery(
@@ -79,6 +86,7 @@ package struct ConversationsService: SuiteService {
             bus: try await settings.bus(over: resources.database, logger: resources.logger),
             rooms: SocketRooms(namespace: namespace),
             links: links,
+            profiles: profiles,
             setAside: resources.setAside,
             logger: resources.logger,
             hasEnded: resources.credentials.hasEnded
@@ -89,6 +97,7 @@ package struct ConversationsService: SuiteService {
             users: users,
             cursors: resources.cursors,
             links: links,
+            profiles: profiles,
             events: resources.events,
             maximumMembers: settings.maximumMembers,
             doorbell: delivery.doorbell
@@ -161,7 +170,8 @@ package struct ConversationsService: SuiteService {
             now: resources.now,
             isGone: departures.isGone
         )
-        news = EventConsumer(database: resources.database, logger: resources.logger, now: resources.now)
+        let consumer = EventConsumer(database: resources.database, logger: resources.logger, now: resources.now)
+        news = MemberProfiles.heard(by: consumer)
             .on(UserDeleted.self, from: [.auth]) { deleted, event, db in
                 try await departures.begin(deleted, event, in: db)
                 try await erasures.begin(deleted.user, deleted.departure, at: event.at, in: db)

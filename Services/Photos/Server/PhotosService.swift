@@ -1,5 +1,6 @@
 import AuthAPI
 package import Configuration
+import PhotosAPI
 package import Postgres
 import PushAPI
 package import ServiceHost
@@ -25,8 +26,9 @@ package struct PhotosService: SuiteService {
         EventOutbox.migration("V0040_event_outbox"),
         Erasures.migration("V0041_erasures"),
         Migration(name: "V0065_storage_quota", sql: PackageResources.V0065_storage_quota_sql),
+        Migration(name: "V0086_publish_profiles", sql: PackageResources.V0086_publish_profiles_sql),
     ]
-    package static let events: Set = [UserErased.type, NotificationRecalled.type]
+    package static let events: Set = [UserErased.type, NotificationRecalled.type, ProfileChanged.type]
     package static let setAsideKinds: [SetAsideKind] = [.news, .deletedPost, .departure, .erasure]
 
     /// Every read finds its rows by the beginning of an index, whatever the values: a plan made once is as good as one

@@ -31,6 +31,8 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
     package var about: String?
     /// Whom its words name, by userId: where one of them is deleted, the words go.
     package var mentions: [String]?
+    /// Users who are not notified, for the log alone.
+    package var withheld: [Withheld]?
 
     package init(
         id: String,
@@ -49,7 +51,8 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         about: String? = nil,
         mentions: [String]? = nil,
         titleMessage: NotificationText? = nil,
-        bodyMessage: NotificationText? = nil
+        bodyMessage: NotificationText? = nil,
+        withheld: [Withheld]? = nil
     ) {
         self.id = id
         self.applicationId = applicationId
@@ -68,6 +71,23 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         self.mentions = mentions
         self.titleMessage = titleMessage
         self.bodyMessage = bodyMessage
+        self.withheld = withheld
+    }
+
+    /// Users whom the sender of the request leaves out for one reason.
+    ///
+    /// They are no recipients, so that a release of push without this field does not notify them.
+    package struct Withheld: Codable, Hashable, Sendable {
+        /// The reason of users who turned the notifications of a conversation off.
+        package static let conversationMuted = "conversation_muted"
+
+        package var reason: String
+        package var userIds: [String]
+
+        package init(reason: String, userIds: [String]) {
+            self.reason = reason
+            self.userIds = userIds
+        }
     }
 
     /// Somebody who is to be told, on all of his devices but some.

@@ -159,7 +159,8 @@ struct SuiteSettings: Sendable {
         "device.registered=push", "device.badge=push", "session.ended=push",
         "user.deleted=push+conversations+photos+social", "user.erased=auth",
         "device.noticed=push",
-        "user.changed=photos+push", "user.blocked=photos", "user.unblocked=photos", "broadcast.live=push",
+        "user.changed=photos+push+conversations", "profile.changed=conversations",
+        "user.blocked=photos", "user.unblocked=photos", "broadcast.live=push",
         "notification.recalled=push",
     ].joined(separator: ",")
 

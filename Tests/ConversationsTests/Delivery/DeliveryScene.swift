@@ -76,7 +76,7 @@ struct Instance: Sendable {
         _ name: String,
         device: String? = nil,
         session: String? = nil,
-        last: [Conversation.ID: Int64] = [:]
+        last: [Conversation.ID: Int64]? = nil
     ) async throws -> Client {
         let socket = RecordingSocket(rooms)
         let connection = try await delivery.attach(

@@ -118,7 +118,8 @@ import Wire
                 #expect(dan.socket.texts().first?.contains("user.joined") == true)
                 #expect(bob.socket.heard.isEmpty)
                 try await two.delivery.sweepArrivals()
-                #expect(dan.socket.heard.count == 1)
+                #expect(dan.socket.heard(.message).count == 1)
+                #expect(dan.socket.heard(.joined).count == 2)
             }
         }
     }

@@ -92,6 +92,35 @@ import Wire
         }
     }
 
+    @Test("Members who muted the conversation are handed over for the log, once a minute")
+    func muted() async throws {
+        let draft = ConversationDraft(label: "Walks", members: ["bob", "cat"])
+        try await withConversation(push: push, draft) { scene in
+            try await scene.bob.conversations.setPush(false, in: scene.token)
+            try await scene.ann.say("one", in: scene.token)
+            try await push.has(1)
+            try await scene.ann.say("two", in: scene.token)
+            try await push.has(2)
+
+            #expect(push.taken[0].recipients.map(\.userId) == ["cat"])
+            #expect(push.taken[0].withheld == [.init(reason: "conversation_muted", userIds: ["bob"])])
+            #expect(push.taken[1].recipients.map(\.userId) == ["cat"])
+            #expect(push.taken[1].withheld == nil)
+        }
+    }
+
+    @Test("A conversation that every other member muted is handed over for the log")
+    func allMuted() async throws {
+        try await withConversation(push: push) { scene in
+            try await scene.bob.conversations.setPush(false, in: scene.token)
+            try await scene.ann.say("one", in: scene.token)
+            try await push.has(1)
+
+            #expect(push.taken[0].recipients.isEmpty)
+            #expect(push.taken[0].withheld == [.init(reason: "conversation_muted", userIds: ["bob"])])
+        }
+    }
+
     @Test func aDeviceThatHearsOfItByItsSocketIsLeftOut() async throws {
         try await withConversation(push: push) { scene in
             let store = ConnectedDeviceStore(db: scene.service.database.pool)

@@ -179,6 +179,17 @@ import Wire
         }
     }
 
+    @Test("A socket that shows a newer credential goes on receiving events")
+    func newerCredential() async throws {
+        try await withSockets { scene in
+            let socket = try await scene.socket(of: scene.bob)
+            let again = try await socket.ask("authenticate", #"{"authToken":"\#(scene.bob.token)"}"#)
+            #expect(again.code == 200)
+            try await scene.ann.say("hello", in: scene.scene.token)
+            #expect(try await socket.event("message")["data"].string == "hello")
+        }
+    }
+
     @Test func nobodyHasMoreSocketsThanHeMay() async throws {
         try await withSockets(settings: ["SOCKETS_MAX_USER": "2"]) { scene in
             let first = try await scene.socket(of: scene.ann)

@@ -3,6 +3,7 @@ import ChildProcesses
 import Foundation
 import HTTPTypes
 import PhotosAPI
+import Postgres
 import TestSupport
 import Testing
 import Wire
@@ -29,6 +30,35 @@ import Wire
             try await Self.tell(of: scene.ann, at: place, in: scene)
             #expect(try await scene.count("pictures_to_bring") == 0)
             #expect(try await Self.picture(of: scene.ann) == own.thumbnailUrl)
+        }
+    }
+
+    @Test("A changed name or picture is published with the whole profile")
+    func published() async throws {
+        let settings = ["EVENT_SUBSCRIBERS": "profile.changed=conversations"]
+        try await Self.withPlace(settings: settings) { scene, place in
+            let own = try await scene.ann.uploaded(SampleImage.png(seed: 9))
+            try await scene.ann.photos.change(ProfileChanges(fullName: "Ann Lee"))
+            try await scene.ann.photos.change(ProfileChanges(bio: .set("Paints.")))
+            try await scene.ann.photos.change(ProfileChanges(profilePicture: .set(own.uploadId)))
+            try await scene.ann.photos.change(ProfileChanges(profilePicture: .cleared))
+            try await Self.tell(of: scene.bob, at: place, in: scene)
+            try await eventually { try await Self.picture(of: scene.bob) != nil }
+
+            let published = try await scene.scene.service.database.pool.all(
+                """
+                SELECT content FROM event_outbox
+                WHERE type = 'profile.changed' AND subscriber = 'conversations' ORDER BY outbox_id
+                """,
+                as: { JSONValue(compact: try $0.string("content")) }
+            )
+            #expect(published.map { $0["userId"].string } == ["ann", "ann", "ann", "bob"])
+            #expect(published.map { $0["fullName"].string } == ["Ann Lee", "Ann Lee", "Ann Lee", "Ana"])
+            let paths = published.map { $0["avatarPath"].string }
+            #expect(paths[0] == nil && paths[2] == nil)
+            let path = try #require(paths[1])
+            #expect(own.thumbnailUrl.hasSuffix(path))
+            #expect(paths[3]?.hasPrefix("/media/") == true)
         }
     }
 
@@ -82,10 +112,12 @@ import Wire
 
     /// Somewhere that a picture is to be had: the service's own, served at a port that the operator allows.
     private static func withPlace(
+        settings: [String: String] = [:],
         _ body: @Sendable @escaping (UploadScene, _ place: String) async throws -> Void
     ) async throws {
         let port = try LoopbackPort.free().number
-        try await withUploads(settings: ["ALLOWED_PRIVATE_HOSTS": "127.0.0.1:\(port)"]) { scene in
+        let allowed = ["ALLOWED_PRIVATE_HOSTS": "127.0.0.1:\(port)"]
+        try await withUploads(settings: settings.merging(allowed) { $1 }) { scene in
             let image = try await scene.bob.uploaded(SampleImage.png(seed: 7))
             let path = URLComponents(string: image.url)?.path ?? ""
             try await scene.scene.service.served(on: port) { _ in

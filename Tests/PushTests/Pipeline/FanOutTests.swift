@@ -136,7 +136,62 @@ import Wire
             try await scene.run()
 
             #expect(scene.provider.sent.map(\.token) == ["ann-watch"])
-            #expect(try await scene.outcomes(of: "ann") == ["sent", "withheld no_device"])
+            #expect(try await scene.outcomes(of: "ann") == ["sent", "withheld connected"])
+        }
+    }
+
+    @Test("Each device of a user is notified once of each message, also when the request is repeated")
+    func onceForEachDevice() async throws {
+        try await withPipeline { scene in
+            try await scene.device("phone", of: "ann")
+            try await scene.device("tablet", of: "ann")
+
+            for _ in 0..<3 {
+                for id in ["message:1:1", "message:1:2"] { try await scene.notify(["ann", "ann"], id: id) }
+                try await scene.run()
+            }
+
+            let tokens = scene.provider.sent.map(\.token).sorted()
+            #expect(tokens == ["ann-phone", "ann-phone", "ann-tablet", "ann-tablet"])
+            #expect(try await scene.outcomes(of: "ann") == ["sent", "sent", "sent", "sent"])
+        }
+    }
+
+    @Test("Users whom the sender of a request left out are in the log, once")
+    func withheld() async throws {
+        try await withPipeline { scene in
+            try await scene.device("phone", of: "ann")
+            try await scene.device("phone", of: "bob")
+
+            for _ in 0..<2 {
+                try await scene.notify(["ann"], id: "message:1:1") { request in
+                    request.withheld = [.init(reason: "conversation_muted", userIds: ["bob", "cat"])]
+                }
+            }
+            try await scene.notify([], id: "message:1:2") { request in
+                request.withheld = [.init(reason: "conversation_muted", userIds: ["bob"])]
+            }
+            try await scene.run()
+
+            #expect(scene.provider.sent.map(\.token) == ["ann-phone"])
+            #expect(try await scene.outcomes(of: "ann") == ["sent"])
+            let muted = try await scene.outcomes(of: "bob")
+            #expect(muted == ["withheld conversation_muted", "withheld conversation_muted"])
+            #expect(try await scene.outcomes(of: "cat") == ["withheld conversation_muted"])
+            #expect(try await scene.count("fanouts") == 0)
+        }
+    }
+
+    @Test("A request with too many users who are only logged is refused")
+    func tooManyWithheld() async throws {
+        try await withPipeline { scene in
+            let error = await #expect(throws: APIError.self) {
+                try await scene.notify([]) { request in
+                    request.withheld = [.init(reason: "conversation_muted", userIds: (0...1_000).map { "\($0)" })]
+                }
+            }
+            #expect(error?.field == "notifications[0].withheld")
+            #expect(try await scene.count("log") == 0)
         }
     }
 

@@ -1,4 +1,5 @@
 import ConversationsAPI
+import Foundation
 import NIOCore
 import Wire
 
@@ -39,9 +40,14 @@ final class ComingBack: @unchecked Sendable {
         }
 
         mutating func spend(_ bytes: Int) {
-            self.bytes -= bytes
+            take(bytes)
             page += 1
         }
+
+        /// Counts bytes that are no page.
+        mutating func take(_ bytes: Int) { self.bytes -= bytes }
+
+        var isLeft: Bool { bytes > 0 }
     }
 
     static func event(_ missed: Changes.Missed, in conversation: Conversation.ID) throws -> DeliveryEvent {
@@ -76,6 +82,33 @@ final class ComingBack: @unchecked Sendable {
             writer.raw(missed.more ? ",\"more\":true}" : ",\"more\":false}")
         }
         return writer.buffer
+    }
+}
+
+/// The conversations of a user that a client does not know: the ones with the latest activity, which may be new.
+struct UnknownPlaces {
+    /// How many are announced to a client that reconnects.
+    static let limit = 100
+
+    private(set) var places: [Place] = []
+    private(set) var isComplete = true
+
+    /// Adds one; returns those that are certainly not among the latest.
+    mutating func add(_ place: Place) -> [Place] {
+        places.append(place)
+        return places.count < 2 * Self.limit ? [] : cut()
+    }
+
+    /// Keeps the latest, in the order of their activity; returns the others.
+    mutating func cut() -> [Place] {
+        places.sort { one, other in
+            let (left, right) = (one.lastAt ?? .distantPast, other.lastAt ?? .distantPast)
+            return left == right ? one.conversation > other.conversation : left > right
+        }
+        let others = Array(places.dropFirst(Self.limit))
+        places.removeLast(others.count)
+        if !others.isEmpty { isComplete = false }
+        return others
     }
 }
 

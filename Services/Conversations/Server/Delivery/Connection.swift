@@ -17,6 +17,7 @@ final class Connection: Sendable {
     private static let earlyCapacity = 16
     /// What its user came into while it was being attached; nil: it is.
     private let putOff = Lock<[Arrival]?>([])
+    private let announcedAll = Lock<Bool?>(nil)
 
     init(
         user: User.ID,
@@ -75,6 +76,13 @@ extension Connection {
 extension Connection {
     /// True: it is being attached, and is told of it once it is, where that did not find it.
     func putsOff(_ arrival: Arrival) -> Bool { putOff.withLock { $0?.append(arrival) != nil } }
+
+    var isBeingAttached: Bool { putOff.withLock { $0 != nil } }
+
+    /// Whether the client received every conversation that it did not know; nil where it did not say what it knows.
+    var knowsAll: Bool? { announcedAll.withLock { $0 } }
+
+    func note(knowsAll: Bool) { announcedAll.withLock { $0 = knowsAll } }
 
     /// What was put off; nil: nothing was, and from now on nothing is.
     func takePutOff() -> [Arrival]? {

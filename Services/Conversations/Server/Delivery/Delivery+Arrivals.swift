@@ -81,17 +81,34 @@ extension Delivery {
         }
     }
 
-    /// Those who came together, and so hear the same from then on.
+    /// Members who joined at the same change: each receives the conversation, and then what happens from there on.
     private func welcome(_ arriving: [Connection], _ place: Place) async throws {
         guard !arriving.isEmpty else { return }
-        let isFromBeginning = place.change == 0
-        // A room that is open lets them in by itself, at the message that says they came.
-        if isFromBeginning || connections.room(place.conversation) == nil, !join(arriving, place), isFromBeginning {
+        guard !isLeftToRoom(arriving, place) else { return doorbell.hear([place.conversation: Room.look]) }
+        let announcements = try await announcer.announcements(to: arriving.map(\.user), in: place.conversation)
+        // Whoever is not among them is no member any more.
+        let members = arriving.filter { announcements[$0.user] != nil }
+        if !members.isEmpty, !join(members, place, announcing: announcements) {
             var budget = ComingBack.Budget()
-            for connection in arriving {
-                try await comeBack(connection, to: place.conversation, knowing: 0, &budget)
+            for connection in members where !connections.isIn(place.conversation, connection) {
+                try await comeBack(
+                    connection,
+                    to: place.conversation,
+                    knowing: place.change,
+                    announcing: announcements[connection.user] ?? nil,
+                    &budget
+                )
             }
         }
         doorbell.hear([place.conversation: Room.look])
+    }
+
+    /// Whether an open room lets the connections in by itself, at the message that says that the user joined.
+    ///
+    /// It does so for connections that are attached. A room that is past that message may have left out a connection that
+    /// was being attached then.
+    private func isLeftToRoom(_ arriving: [Connection], _ place: Place) -> Bool {
+        guard place.change > 0, let room = connections.room(place.conversation) else { return false }
+        return room.change <= place.change && arriving.allSatisfy { !$0.isBeingAttached }
     }
 }

@@ -10,7 +10,8 @@ extension Delivery {
     ///
     /// Call it once the user is known and the socket may be sent to; when it returns, nothing that is committed from then
     /// on is missed. With `last` (the newest change that the client knows, by conversation) it is first told what it
-    /// missed, as `messages/sync` events, and after these what happens, in order.
+    /// missed, as `messages/sync` events, and after these what happens, in order. Conversations that `last` does not name
+    /// are new to the client: the event `chats/joined` comes before what happened in them.
     ///
     /// - Throws: `session_ended` where the session has ended meanwhile, `unavailable` while the database is away; then the
     ///   socket is not attached.
@@ -19,7 +20,7 @@ extension Delivery {
         user: User.ID,
         device: String,
         session: String,
-        last: [Conversation.ID: Int64] = [:]
+        last: [Conversation.ID: Int64]? = nil
     ) async throws -> Connection {
         let connection = Connection(
             user: user,
@@ -44,9 +45,11 @@ extension Delivery {
     }
 
     /// The socket is closed; any number of times.
-    func detach(_ connection: Connection) {
+    ///
+    /// With `successor`, a newer connection over the same socket, the socket stays in the conversations that both are in.
+    func detach(_ connection: Connection, succeededBy successor: Connection? = nil) {
         guard let rooms = connections.remove(connection) else { return }
-        for room in rooms { room.leave(connection, connections) }
+        for room in rooms { room.leave(connection, connections, succeededBy: successor) }
         devices.note(connection)
     }
 
@@ -80,9 +83,12 @@ extension Delivery {
 // How a connection comes into its rooms.
 extension Delivery {
     private static let page = 1_000
+    /// Conversations that are announced at once.
+    private static let announced = 25
 
-    private func enterAll(_ connection: Connection, knowing last: [Conversation.ID: Int64]) async throws {
-        var unmet = Set(last.keys)
+    private func enterAll(_ connection: Connection, knowing last: [Conversation.ID: Int64]?) async throws {
+        var unmet = Set((last ?? [:]).keys)
+        var unknown = UnknownPlaces()
         var budget = ComingBack.Budget()
         var behind = Conversation.ID(0)
         while true {
@@ -90,8 +96,9 @@ extension Delivery {
                 .places(of: connection.user, after: behind, limit: Self.page)
             for place in places {
                 unmet.remove(place.conversation)
-                guard let known = last[place.conversation] else {
-                    try await enter(connection, place)
+                guard let known = last?[place.conversation] else {
+                    let silent = last == nil ? [place] : unknown.add(place)
+                    for place in silent { try await enter(connection, place) }
                     continue
                 }
                 // Who knows all comes in as he is; but not behind a room that is further by now.
@@ -104,6 +111,49 @@ extension Delivery {
         }
         // Where he is no longer, there is nothing to go on from.
         for conversation in unmet.sorted() { connection.socket.emit(ComingBack.resync(conversation)) }
+        guard last != nil else { return }
+        for place in unknown.cut() { try await enter(connection, place) }
+        let announced = try await announce(unknown.places, to: connection, &budget)
+        connection.note(knowsAll: announced && unknown.isComplete)
+    }
+
+    /// Announces conversations that the client does not know, and what happened in each since its user is a member.
+    ///
+    /// - Returns: whether there was room for all of them; the rest is entered without a word.
+    private func announce(
+        _ places: [Place],
+        to connection: Connection,
+        _ budget: inout ComingBack.Budget
+    ) async throws -> Bool {
+        var isComplete = true
+        for start in stride(from: 0, to: places.count, by: Self.announced) {
+            let part = places[start..<min(start + Self.announced, places.count)]
+            guard budget.isLeft else {
+                isComplete = false
+                for place in part { try await enter(connection, place) }
+                continue
+            }
+            let ids = part.map(\.conversation)
+            let events = try await announcer.announcements(to: connection.user, in: ids)
+            let beginnings = try await PlaceStore(db: database.reads).beginnings(of: connection.user, in: ids)
+            for place in part {
+                // Without them the user is no member any more.
+                guard let event = events[place.conversation], let before = beginnings[place.conversation] else {
+                    continue
+                }
+                let announcements: Announcements = [connection.user: event]
+                if before.change != place.change || !join([connection], place, announcing: announcements) {
+                    try await comeBack(
+                        connection,
+                        to: place.conversation,
+                        knowing: before.change,
+                        announcing: event,
+                        &budget
+                    )
+                }
+            }
+        }
+        return isComplete
     }
 
     /// As a member who knows the conversation up to a place, or reads it for himself.
@@ -115,12 +165,12 @@ extension Delivery {
     }
 
     /// False: the room is ahead of what they know.
-    func join(_ arriving: [Connection], _ place: Place) -> Bool {
+    func join(_ arriving: [Connection], _ place: Place, announcing announcements: Announcements = [:]) -> Bool {
         while let first = arriving.first {
             let (room, heard) = connections.open(place.conversation) {
                 Room(place.conversation, of: first.user.application, change: place.change, seq: place.seq)
             }
-            switch room.join(arriving, knowing: place.change, connections) {
+            switch room.join(arriving, knowing: place.change, connections, announcing: announcements) {
             case .isClosed: continue
             case .isAhead: return false
             case .joined:
@@ -136,8 +186,13 @@ extension Delivery {
         _ connection: Connection,
         to conversation: Conversation.ID,
         knowing known: Int64,
+        announcing announcement: DeliveryEvent? = nil,
         _ budget: inout ComingBack.Budget
     ) async throws {
+        if let announcement {
+            connection.socket.emit(announcement)
+            budget.take(announcement.json.readableBytes)
+        }
         let back = ComingBack(connection: connection, conversation: conversation, known: known)
         let isThere = try await catchUp(back, &budget, leaving: ComingBack.pagesWhileHeld)
         switch (isThere, connections.room(conversation)) {

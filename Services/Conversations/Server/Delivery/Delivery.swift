@@ -25,6 +25,7 @@ final class Delivery: Service {
     let devices: ConnectedDevices
     let presences: Presences
     let sync: Sync
+    let announcer: ChatAnnouncer
     let logger: Logger
     let hasEnded: @Sendable (_ session: String) -> Bool
     let typing = Throttle<Typing>(pause: .seconds(3))
@@ -38,6 +39,7 @@ final class Delivery: Service {
     ///   - bus: the doorbell, between instances of this service.
     ///   - rooms: the sockets.
     ///   - links: signs the links of files that are told of.
+    ///   - profiles: the names of members of new conversations; nil leaves them out.
     ///   - setAside: notes messages that cannot be read.
     ///   - logger: hears what goes wrong.
     ///   - hasEnded: whether a session is over, of which `end(session:)` is told after that.
@@ -47,6 +49,7 @@ final class Delivery: Service {
         bus: any EventBus,
         rooms: any DeliveryRooms,
         links: FileLinks,
+        profiles: MemberProfiles? = nil,
         setAside: SetAside,
         logger: Logger,
         hasEnded: @escaping @Sendable (_ session: String) -> Bool,
@@ -59,9 +62,12 @@ final class Delivery: Service {
         self.hasEnded = hasEnded
         let connections = Connections()
         self.connections = connections
+        let announcer = ChatAnnouncer(database: database, links: links, profiles: profiles, logger: logger)
+        self.announcer = announcer
         queue = DeliveryQueue(
             store: DeliveryStore(database: database),
             tellings: Tellings(links: links, logger: logger),
+            announcer: announcer,
             rooms: rooms,
             connections: connections,
             setAside: setAside,

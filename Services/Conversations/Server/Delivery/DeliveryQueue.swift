@@ -26,6 +26,7 @@ final class DeliveryQueue: Sendable {
 
     private let store: DeliveryStore
     private let tellings: Tellings
+    private let announcer: ChatAnnouncer
     private let rooms: any DeliveryRooms
     private let connections: Connections
     private let setAside: SetAside
@@ -39,6 +40,7 @@ final class DeliveryQueue: Sendable {
     init(
         store: DeliveryStore,
         tellings: Tellings,
+        announcer: ChatAnnouncer,
         rooms: any DeliveryRooms,
         connections: Connections,
         setAside: SetAside,
@@ -46,6 +48,7 @@ final class DeliveryQueue: Sendable {
     ) {
         self.store = store
         self.tellings = tellings
+        self.announcer = announcer
         self.rooms = rooms
         self.connections = connections
         self.setAside = setAside
@@ -135,7 +138,7 @@ final class DeliveryQueue: Sendable {
                 if let error = found.failures[room.conversation] {
                     delay(room, error)
                 } else {
-                    tell(found.news[room.conversation], in: room)
+                    tell(found.news[room.conversation], in: room, found.announcements[room.conversation] ?? [:])
                 }
             }
             // Without the note the messages are left out all the same.
@@ -224,17 +227,36 @@ final class DeliveryQueue: Sendable {
             found.news[room.conversation]?.messages += more.values
             found.unreadable += more.unreadable
         }
+        for (room, place) in zip(rooms, places) {
+            let users = found.news[room.conversation].map { joining(by: $0, after: place.seq, in: room) } ?? []
+            guard !users.isEmpty else { continue }
+            found.announcements[room.conversation] = try await announcer.announcements(
+                to: users,
+                in: room.conversation
+            )
+        }
         return found
     }
 
-    private func tell(_ news: RoomNews?, in room: Room) {
+    /// Users with a connection here who become members by messages after `seq`.
+    private func joining(by news: RoomNews, after seq: Int64, in room: Room) -> [User.ID] {
+        news.messages.compactMap { entry in
+            guard entry.message.seq > seq, case .comes(let name)? = SystemEvent.Membership(entry.message) else {
+                return nil
+            }
+            let user = User.ID(application: room.application, user: name)
+            return connections.isConnected(user) ? user : nil
+        }
+    }
+
+    private func tell(_ news: RoomNews?, in room: Room, _ announcements: Announcements) {
         guard let news else {
             room.close(connections)
             // Who came meanwhile is told so.
             return rest(room, hasMore: false)
         }
         let encoded = news.tellings(after: room.told.seq).map { tellings.encode($0, in: room) }
-        room.tell(encoded, upTo: news.change, to: rooms, connections)
+        room.tell(encoded, upTo: news.change, announcing: announcements, to: rooms, connections)
         told.increment(by: encoded.count)
         rest(room, hasMore: news.hasMore)
     }

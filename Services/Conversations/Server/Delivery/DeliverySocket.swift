@@ -35,6 +35,8 @@ struct DeliveryEvent: Sendable {
         case messageRead = "message/read"
         case typing
         case presence
+        /// The chat, to a user who is a member from now on.
+        case joined = "chats/joined"
         /// What was missed, to a socket that comes back with what it knew: as the answer to `messages/sync`.
         case sync = "messages/sync"
     }

@@ -43,13 +43,14 @@ extension Room {
     func tell(
         _ tellings: [EncodedTelling],
         upTo change: Int64,
+        announcing announcements: Announcements = [:],
         to rooms: any DeliveryRooms,
         _ connections: Connections
     ) {
         update { state in
             for telling in tellings {
                 guard !state.isClosed else { return }
-                tell(telling, &state, to: rooms, connections)
+                tell(telling, &state, announcements, to: rooms, connections)
             }
             state.change = max(state.change, change)
         }
@@ -58,12 +59,18 @@ extension Room {
     private func tell(
         _ telling: EncodedTelling,
         _ state: inout State,
+        _ announcements: Announcements,
         to rooms: any DeliveryRooms,
         _ connections: Connections
     ) {
         if case .comes(let user) = telling.membership {
-            for connection in connections.of(User.ID(application: application, user: user)) {
-                admit(connection, &state, connections)
+            let user = User.ID(application: application, user: user)
+            // A connection that is being attached finds the conversation itself, and so does one that was registered
+            // after the announcements were read.
+            if let announcement = announcements[user] {
+                for connection in connections.of(user) where !connection.isBeingAttached {
+                    admit(connection, &state, connections, announcing: announcement)
+                }
             }
         }
         let origin = telling.draft.flatMap { state.origins.removeValue(forKey: $0) }

@@ -58,6 +58,8 @@ final class Room: Sendable {
     enum Effect: Sendable {
         case join(Connection)
         case leave(Connection)
+        /// To one connection, before it joins.
+        case announce(DeliveryEvent, Connection)
         case emit(DeliveryEvent, to: any DeliveryRooms, except: Connection?)
     }
 
@@ -136,19 +138,32 @@ final class Room: Sendable {
     // MARK: Who is in it
 
     /// Lets connections in that know all up to `change`, as members at that moment; all of them between two events.
-    func join(_ arriving: [Connection], knowing change: Int64, _ connections: Connections) -> Joining {
+    ///
+    /// A connection that is not in yet receives the announcement for its user first, where there is one.
+    func join(
+        _ arriving: [Connection],
+        knowing change: Int64,
+        _ connections: Connections,
+        announcing announcements: Announcements = [:]
+    ) -> Joining {
         update { state in
             guard !state.isClosed else { return .isClosed }
+            if !arriving.isEmpty, arriving.allSatisfy(state.connections.contains) { return .joined }
             guard state.change <= change else { return .isAhead }
-            for connection in arriving { admit(connection, &state, connections) }
+            for connection in arriving {
+                admit(connection, &state, connections, announcing: announcements[connection.user] ?? nil)
+            }
             // They may all have gone meanwhile.
             if state.connections.isEmpty { finish(&state, connections) }
             return .joined
         }
     }
 
-    func leave(_ connection: Connection, _ connections: Connections) {
-        update { expel(connection, &$0, connections) }
+    func leave(_ connection: Connection, _ connections: Connections, succeededBy successor: Connection? = nil) {
+        update { state in
+            let keepsSocket = successor.map(state.connections.contains) ?? false
+            expel(connection, &state, connections, keepsSocket: keepsSocket)
+        }
     }
 
     /// Everybody out: the conversation is gone.
@@ -188,6 +203,7 @@ final class Room: Sendable {
             switch effect {
             case .join(let connection): connection.socket.join(conversation)
             case .leave(let connection): connection.socket.leave(conversation)
+            case .announce(let event, let connection): connection.socket.emit(event)
             case .emit(let event, let rooms, let origin):
                 rooms.emit(event, to: conversation, except: origin.map { [$0.socket] } ?? [])
             }
@@ -195,18 +211,29 @@ final class Room: Sendable {
     }
 
     /// Under the room's lock; a connection that has gone meanwhile is not let in.
-    func admit(_ connection: Connection, _ state: inout State, _ connections: Connections) {
+    func admit(
+        _ connection: Connection,
+        _ state: inout State,
+        _ connections: Connections,
+        announcing announcement: DeliveryEvent? = nil
+    ) {
         guard !state.connections.contains(connection), connections.note(connection, in: conversation) else { return }
         state.connections.insert(connection)
         for draft in connection.takeEarly(conversation) { state.origins[draft] = connection }
+        if let announcement { state.effects.append(.announce(announcement, connection)) }
         state.effects.append(.join(connection))
     }
 
     /// Under the room's lock; the last one closes the room.
-    func expel(_ connection: Connection, _ state: inout State, _ connections: Connections) {
+    func expel(
+        _ connection: Connection,
+        _ state: inout State,
+        _ connections: Connections,
+        keepsSocket: Bool = false
+    ) {
         guard state.connections.remove(connection) != nil else { return }
         connections.note(connection, notIn: conversation)
-        state.effects.append(.leave(connection))
+        if !keepsSocket { state.effects.append(.leave(connection)) }
         state.origins = state.origins.filter { $0.value !== connection }
         if state.connections.isEmpty { finish(&state, connections) }
     }

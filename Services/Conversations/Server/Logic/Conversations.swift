@@ -10,6 +10,8 @@ struct Conversations: Sendable {
     let users: KnownUsers
     let cursors: CursorSigner
     let links: FileLinks
+    /// Nil: conversations are shown without profiles.
+    var profiles: MemberProfiles?
     var events = EventOutbox.none
     let maximumMembers: Int
     /// Tells the instances what changed; nil where nobody is to be told.
@@ -23,7 +25,7 @@ struct Conversations: Sendable {
     ) async throws -> Conversation {
         switch draft.type.map(Conversation.Kind.init) {
         case nil, .some(.group): break
-        case .some(.direct): return try await openDirect(draft, by: creator)
+        case .some(.direct): return await withProfiles(try await openDirect(draft, by: creator), for: creator)
         case .some(nil): throw APIError.invalid("type", "\"type\" must be group or direct")
         }
         let label = try mayBeUnnamed ? DraftRules.optionalLabel(draft.label) : DraftRules.label(draft.label ?? "")
@@ -51,7 +53,7 @@ struct Conversations: Sendable {
             return try await IdempotentRequest.keep(seen(store.view(token, for: creator)), in: db)
         }
         doorbell?.arrived(in: made.id)
-        return made
+        return await withProfiles(made, for: creator)
     }
 
     func list(
@@ -69,11 +71,13 @@ struct Conversations: Sendable {
         if found.count > limit, let last = page.last {
             next = try cursors.sign(ConversationCursor(after: page, last: last, of: position), of: list, for: user)
         }
-        return Page(page.map { links.signed($0.conversation) }, next: next)
+        let conversations = page.map { links.signed($0.conversation) }
+        return Page(await profiles?.adding(to: conversations, of: user.application) ?? conversations, next: next)
     }
 
     func show(_ token: ConversationToken, to user: User.ID) async throws -> Conversation {
-        try await seen(ConversationStore(db: database.reads).view(token, for: user))
+        let conversation = try await seen(ConversationStore(db: database.reads).view(token, for: user))
+        return await withProfiles(conversation, for: user)
     }
 
     func rename(_ token: ConversationToken, to label: String, by user: User.ID) async throws -> Conversation {
@@ -124,6 +128,11 @@ struct Conversations: Sendable {
     static let notFound = APIError(.notFound, "conversation_not_found", "there is no such conversation")
     static let full = APIError(.unprocessable, "too_many_members", "the conversation has no room for more members")
 
+    /// Adds the names and pictures of the members; never in a transaction, since auth may be asked.
+    func withProfiles(_ conversation: Conversation, for user: User.ID) async -> Conversation {
+        await profiles?.adding(to: conversation, of: user.application) ?? conversation
+    }
+
     /// As it goes out; not found for who does not see it.
     func seen(_ conversation: Conversation?) throws -> Conversation {
         guard let conversation else { throw Self.notFound }
@@ -155,7 +164,7 @@ extension Conversations {
             return try await seen(store.view(renewed ?? token, for: user, evenAsNonMember: true))
         }
         doorbell?.changed(token.id)
-        return changed
+        return await withProfiles(changed, for: user)
     }
 
     /// Takes the conversation's lock, then reads what decides; it stays true until the transaction ends.

@@ -20,15 +20,16 @@ struct KnownUsers: Sendable {
     func require(_ users: [String], of application: String, field: String) async throws -> [String] {
         var seen: Set<User.ID> = []
         var spelled: [String] = []
-        for user in users {
-            let user = try Self.spelling(DraftRules.userID(user, field: field), in: application)
-            guard let user else { throw Self.unknown(field) }
+        for spelledByCaller in users {
+            let user = try Self.spelling(DraftRules.userID(spelledByCaller, field: field), in: application)
+            guard let user else { throw Self.unknown([spelledByCaller], field) }
             if seen.insert(User.ID(application: application, user: user)).inserted { spelled.append(user) }
         }
         guard application == RoostApplication.id else { return spelled }
         let new = cache.missing(among: spelled)
         if !new.isEmpty {
-            guard try await auth.unknown(among: new).isEmpty else { throw Self.unknown(field) }
+            let unknown = try await auth.unknown(among: new)
+            guard unknown.isEmpty else { throw Self.unknown(new.filter(unknown.contains), field) }
             cache.insert(new)
         }
         return spelled
@@ -40,8 +41,14 @@ struct KnownUsers: Sendable {
         return UUID(uuidString: user)?.uuidString.lowercased()
     }
 
-    private static func unknown(_ field: String) -> APIError {
-        .invalid(field, "\"\(field)\" names a user who does not exist", code: "unknown_user")
+    /// So many unknown users are named in an error.
+    private static let named = 5
+
+    private static func unknown(_ users: [String], _ field: String) -> APIError {
+        let list = users.prefix(named).map { "\"\($0)\"" }.joined(separator: ", ")
+        let more = users.count > named ? " and \(users.count - named) more" : ""
+        let noun = users.count == 1 ? "a user that does not exist" : "users that do not exist"
+        return .invalid(field, "\"\(field)\" has \(noun): \(list)\(more)", code: "unknown_user")
     }
 }
 

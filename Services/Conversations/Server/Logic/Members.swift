@@ -24,7 +24,7 @@ struct Members: Sendable {
             return try conversations.seen(await ConversationStore(db: db).view(token, for: user))
         }
         conversations.doorbell?.arrived(in: token.id)
-        return joined
+        return await conversations.withProfiles(joined, for: user)
     }
 
     func leave(_ token: ConversationToken, _ user: User.ID) async throws -> Conversation {

@@ -9,8 +9,8 @@ import Wire
 /// What somebody signs in with as he connects: a credential, and what he knows already.
 struct SocketCredential: Sendable {
     let token: String
-    /// The newest change that he knows, by conversation.
-    var last: [Conversation.ID: Int64] = [:]
+    /// The newest change that the client knows, by conversation; nil where the client does not say what it knows.
+    var last: [Conversation.ID: Int64]?
 }
 
 extension SocketCredential {
@@ -41,9 +41,16 @@ private struct ConnectPayload: Decodable {
     let token: String?
     let last: [String: Int64]?
 
-    func places() throws -> [Conversation.ID: Int64] {
+    func places() throws -> [Conversation.ID: Int64]? { try last.map(SocketCredential.places) }
+}
+
+extension SocketCredential {
+    /// What a client knows, from the `last` that it sent.
+    ///
+    /// - Throws: `invalid` for a key that is no chat's id, or a value that is no change.
+    fileprivate static func places(_ last: [String: Int64]) throws -> [Conversation.ID: Int64] {
         var places: [Conversation.ID: Int64] = [:]
-        for (chat, change) in last ?? [:] {
+        for (chat, change) in last {
             guard let id = Int64(chat), HistoryQuery.counters.contains(id), HistoryQuery.counters.contains(change)
             else {
                 throw APIError.invalid("last", "\"last\" must have the change that is known of each chat, by its id")
@@ -56,10 +63,15 @@ private struct ConnectPayload: Decodable {
 
 extension JSONLimits {
     /// The handshake is decoded on the event loop: as many conversations as 64 kB can name, in an object in an object.
-    fileprivate static let handshake = JSONLimits(bytes: 65_536, values: 10_000, depth: 4)
+    static let handshake = JSONLimits(bytes: 65_536, values: 10_000, depth: 4)
 }
 
 /// The payload of `authenticate`.
 struct Authentication: Decodable, Sendable {
     let authToken: String
+    private let last: [String: Int64]?
+
+    func credential() throws -> SocketCredential {
+        SocketCredential(token: authToken, last: try last.map(SocketCredential.places))
+    }
 }

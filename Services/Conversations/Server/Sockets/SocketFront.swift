@@ -61,8 +61,9 @@ struct SocketFront: Sendable {
     /// Lets in who has signed in by his handshake, and tells him so as if he had asked.
     private func welcome(_ arrival: SocketArrival, _ socket: Socket, _ seat: SocketSeat) async {
         do {
-            try await signIns.enter(arrival, socket, seat)
-            socket.emit(SocketEvents.authenticate, try SocketAnswer(arrival.device).arguments)
+            let complete = try await signIns.enter(arrival, socket, seat)
+            let answer = try SocketAnswer(SignedInDevice(device: arrival.device, complete: complete))
+            socket.emit(SocketEvents.authenticate, answer.arguments)
         } catch {
             socket.emit(SocketEvents.authenticate, SocketAnswer(told(error, SocketEvents.authenticate)).arguments)
             socket.disconnect(close: true)
@@ -106,10 +107,10 @@ struct SocketFront: Sendable {
     }
 
     private func authenticate(_ event: SocketEvent, _ socket: Socket, _ seat: SocketSeat) async throws -> SocketAnswer {
-        let token = try SocketCall.decode(Authentication.self, from: event.arguments[0], limits: .open).authToken
-        let arrival = try await recognise(SocketCredential(token: token), seat)
-        try await signIns.enter(arrival, socket, seat)
-        return try SocketAnswer(arrival.device)
+        let payload = try SocketCall.decode(Authentication.self, from: event.arguments[0], limits: .handshake)
+        let arrival = try await recognise(payload.credential(), seat)
+        let complete = try await signIns.enter(arrival, socket, seat)
+        return try SocketAnswer(SignedInDevice(device: arrival.device, complete: complete))
     }
 
     /// Verifies a credential, and counts one that is refused.

@@ -33,24 +33,32 @@ struct SocketSignIns: Sendable {
     /// Lets him in: from then on he hears what happens, may send more at once, and is asked for nothing else.
     ///
     /// Who sits there already may show a newer credential of his.
-    func enter(_ arrival: SocketArrival, _ socket: Socket, _ seat: SocketSeat) async throws {
+    ///
+    /// - Returns: whether the client received every chat that it did not know; nil where it did not say what it knows.
+    func enter(_ arrival: SocketArrival, _ socket: Socket, _ seat: SocketSeat) async throws -> Bool? {
         let former = seat.caller
         guard former.map({ $0.user == arrival.user }) ?? true else { throw Self.taken }
         if former == nil { try slots.take(arrival.user) }
+        let connection: Connection
         do {
-            try await seatHim(arrival, socket, seat)
+            connection = try await seatHim(arrival, socket, seat)
         } catch {
             if former == nil { slots.give(arrival.user) }
             throw error
         }
-        if let former { delivery.detach(former.connection) }
+        if let former { delivery.detach(former.connection, succeededBy: connection) }
         socket.connection.setMaxPayload(payloadLimit)
         socket.connection.admit()
         let life = arrival.ends?.timeIntervalSince(now())
         seat.end(socket, in: life.map { .milliseconds(Int64(max(0, min($0, 1e9)) * 1_000)) })
+        return connection.knowsAll
     }
 
-    private func seatHim(_ arrival: SocketArrival, _ socket: Socket, _ seat: SocketSeat) async throws {
+    private func seatHim(
+        _ arrival: SocketArrival,
+        _ socket: Socket,
+        _ seat: SocketSeat
+    ) async throws -> Connection {
         let connection = try await delivery.attach(
             socket,
             user: arrival.user,
@@ -63,6 +71,7 @@ struct SocketSignIns: Sendable {
             delivery.detach(connection)
             throw Self.gone
         }
+        return connection
     }
 
     /// The socket is gone.
@@ -87,6 +96,21 @@ struct SocketArrival: Sendable {
     let device: Device
     /// Nil: when auth says so.
     let ends: Date?
-    /// What he knows already: the newest change, by conversation.
-    let last: [Conversation.ID: Int64]
+    /// The newest change that the client knows, by conversation; nil where the client does not say what it knows.
+    let last: [Conversation.ID: Int64]?
+}
+
+/// The answer to `authenticate`: the device, and whether every new chat was announced.
+struct SignedInDevice: Encodable, Sendable {
+    private enum CodingKeys: CodingKey { case complete }
+
+    let device: Device
+    /// Nil where the client did not say what it knows.
+    let complete: Bool?
+
+    func encode(to encoder: any Encoder) throws {
+        try device.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(complete, forKey: .complete)
+    }
 }

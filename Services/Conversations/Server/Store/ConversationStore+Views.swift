@@ -30,6 +30,28 @@ extension ConversationStore {
         )
     }
 
+    /// Conversations as some of their members see them, for many members at once; what a user is no member of is left out.
+    ///
+    /// The members of conversations with more than 100 are left out, as in `page`.
+    func views(
+        _ asked: [(conversation: Conversation.ID, user: String)],
+        of application: String
+    ) async throws -> [(user: String, conversation: Conversation)] {
+        try await db.all(
+            """
+            SELECT \(unsafe: Self.columns), mine.user_id AS viewer_id
+            FROM unnest(\(asked.map(\.conversation.rawValue)), \(asked.map(\.user)))
+                AS asked (conversation_id, user_id)
+            JOIN conversations ON conversations.conversation_id = asked.conversation_id
+                AND conversations.application_id = \(application)
+            JOIN heads ON heads.conversation_id = asked.conversation_id
+            JOIN members AS mine ON mine.conversation_id = asked.conversation_id AND mine.user_id = asked.user_id
+            \(unsafe: Self.lastMessageAndMembers(of: "conversations.member_count <= \(Self.readsLimit)"))
+            """,
+            as: { (try $0.string("viewer_id"), try Conversation(row: $0)) }
+        )
+    }
+
     /// The user's conversations, latest activity first, as they were ordered when the first page was read.
     ///
     /// Who walks on sees the order of that moment: a conversation that has moved up since keeps its place, so it is

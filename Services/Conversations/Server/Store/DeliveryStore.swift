@@ -6,6 +6,8 @@ import Wire
 /// The news of some conversations.
 struct ReadNews: Sendable {
     var news: [Conversation.ID: RoomNews] = [:]
+    /// What users who join by these news receive first.
+    var announcements: [Conversation.ID: Announcements] = [:]
     /// Conversations whose news cannot be read.
     var failures: [Conversation.ID: any Error] = [:]
     /// Messages that cannot be read, which are left out of the news.

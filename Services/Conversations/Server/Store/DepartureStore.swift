@@ -44,6 +44,7 @@ struct DepartureStore<Executor: PostgresExecutor> {
             WHERE application_id = \(user.application) AND blocked_id = \(user.user) AND blocked_at <= \(moment)
             """
         )
+        try await ProfileStore(db: db).delete(of: user, publishedBy: moment)
         // Nobody has to be told any more that he came.
         try await db.run(
             """
@@ -120,6 +121,8 @@ struct DepartureStore<Executor: PostgresExecutor> {
     func delete(_ departure: Departure) async throws {
         try await db.run("DELETE FROM departures WHERE departure_id = \(departure.id)")
         let user = departure.user
+        // An event of photos may have arrived after the one that began the departure.
+        try await ProfileStore(db: db).delete(of: user, publishedBy: departure.departedAt)
         try await db.run(
             """
             DELETE FROM users WHERE application_id = \(user.application) AND user_id = \(user.user)

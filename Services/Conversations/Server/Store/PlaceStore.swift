@@ -1,4 +1,5 @@
 import ConversationsAPI
+import Foundation
 import Postgres
 import Wire
 
@@ -7,6 +8,8 @@ struct Place: Hashable, Sendable {
     let conversation: Conversation.ID
     let change: Int64
     let seq: Int64
+    /// When the conversation was last active; nil where it was not asked for.
+    var lastAt: Date?
 }
 
 /// Who is where, as delivery asks it.
@@ -17,13 +20,17 @@ struct PlaceStore<Executor: PostgresExecutor> {
     func places(of user: User.ID, after conversation: Conversation.ID, limit: Int) async throws -> [Place] {
         try await db.all(
             """
-            SELECT heads.conversation_id, heads.last_change, heads.last_seq
+            SELECT heads.conversation_id, heads.last_change, heads.last_seq, heads.last_at
             FROM members JOIN heads ON heads.conversation_id = members.conversation_id
             WHERE members.application_id = \(user.application) AND members.user_id = \(user.user)
                 AND members.conversation_id > \(conversation)
             ORDER BY members.conversation_id LIMIT \(limit)
             """,
-            as: Place.init(row:)
+            as: { row in
+                var place = try Place(row: row)
+                place.lastAt = try row.date("last_at")
+                return place
+            }
         )
     }
 
@@ -60,6 +67,26 @@ struct PlaceStore<Executor: PostgresExecutor> {
             """,
             as: { (try $0.string("user_id"), try Place(row: $0)) }
         )
+    }
+
+    /// What was in some conversations right before the user became a member, by conversation; as `arrivals`.
+    func beginnings(
+        of user: User.ID,
+        in conversations: [Conversation.ID]
+    ) async throws -> [Conversation.ID: Place] {
+        let places = try await db.all(
+            """
+            SELECT heads.conversation_id, coalesce(messages.change - 1, 0) AS last_change,
+                   greatest(members.place - 1, 0) AS last_seq
+            FROM members
+            JOIN heads ON heads.conversation_id = members.conversation_id
+            LEFT JOIN messages ON messages.conversation_id = members.conversation_id AND messages.seq = members.place
+            WHERE members.conversation_id = ANY (\(conversations.map(\.rawValue)))
+                AND members.application_id = \(user.application) AND members.user_id = \(user.user)
+            """,
+            as: Place.init(row:)
+        )
+        return Dictionary(places.map { ($0.conversation, $0) }) { first, _ in first }
     }
 
     /// Of these conversations those in which more has happened than is known, with the newest change; nil: it is gone.

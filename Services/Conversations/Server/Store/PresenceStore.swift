@@ -39,6 +39,51 @@ struct PresenceStore<Executor: PostgresExecutor> {
         )
     }
 
+    /// The presences that each viewer may see in a conversation, for many of them at once; as `Presences.presences`.
+    func presences(
+        seen: [(conversation: Conversation.ID, viewer: String)],
+        of application: String
+    ) async throws -> [(conversation: Conversation.ID, viewer: String, presence: Presence)] {
+        try await db.all(
+            """
+            SELECT asked.conversation_id, asked.viewer_id, users.application_id, users.user_id, users.last_seen_at,
+                   EXISTS (
+                       SELECT FROM connected_devices AS devices
+                       JOIN instances ON instances.instance_id = devices.instance_id
+                       WHERE devices.application_id = users.application_id AND devices.user_id = users.user_id
+                           AND instances.lease_until > clock_timestamp()
+                   ) AS is_online
+            FROM unnest(\(seen.map(\.conversation.rawValue)), \(seen.map(\.viewer)))
+                AS asked (conversation_id, viewer_id)
+            JOIN members AS mine ON mine.conversation_id = asked.conversation_id AND mine.user_id = asked.viewer_id
+                AND mine.application_id = \(application)
+            JOIN conversations ON conversations.conversation_id = asked.conversation_id
+                AND conversations.member_count <= \(ConversationStore<Executor>.readsLimit)
+            JOIN members AS people ON people.conversation_id = asked.conversation_id
+                AND people.user_id <> asked.viewer_id
+            JOIN users ON users.application_id = people.application_id AND users.user_id = people.user_id
+            WHERE NOT EXISTS (
+                SELECT FROM blocks
+                WHERE blocks.application_id = \(application) AND blocks.user_id = asked.viewer_id
+                    AND blocks.blocked_id = people.user_id
+            ) AND NOT EXISTS (
+                SELECT FROM blocks
+                WHERE blocks.application_id = \(application) AND blocks.user_id = people.user_id
+                    AND blocks.blocked_id = asked.viewer_id
+            )
+            ORDER BY people.conversation_id, people.place
+            """,
+            as: { row in
+                let presence = Presence(
+                    user: try User.ID(row: row),
+                    isOnline: try row.bool("is_online"),
+                    lastSeen: try row.optionalDate("last_seen_at")
+                )
+                return (try row.decode("conversation_id"), try row.string("viewer_id"), presence)
+            }
+        )
+    }
+
     /// Where a user's presence is told.
     func audience(of user: User.ID) async throws -> [Conversation.ID] {
         try await db.all(

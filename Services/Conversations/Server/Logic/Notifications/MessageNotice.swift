@@ -35,12 +35,18 @@ struct MessageNotice: Sendable {
     /// One request for so many of the members: those who want to know, and not who said it.
     ///
     /// Nil where nobody is left. A device with an open socket of its own hears of it there.
-    func request(to members: NotablePage) -> NotificationRequest? {
-        let recipients = members.all.filter { member in
-            member.isNotified && !member.user.isExactly(message.sender)
-                && !members.areApart(message.sender, member.user)
+    ///
+    /// - Parameters:
+    ///   - members: the members of the page.
+    ///   - logsMuted: whether push writes members who turned notifications off into its log.
+    /// - Returns: the request, with its recipients and the muted members.
+    func request(to members: NotablePage, logsMuted: Bool = false) -> NotificationRequest? {
+        let others = members.all.filter { member in
+            !member.user.isExactly(message.sender) && !members.areApart(message.sender, member.user)
         }
-        guard !recipients.isEmpty else { return nil }
+        let recipients = others.filter(\.isNotified)
+        let muted = logsMuted ? others.filter { !$0.isNotified } : []
+        guard !recipients.isEmpty || !muted.isEmpty else { return nil }
         return NotificationRequest(
             id: "message:\(conversation.id):\(message.seq)\(members.mark.map { ":\($0)" } ?? "")",
             applicationId: conversation.application,
@@ -56,7 +62,9 @@ struct MessageNotice: Sendable {
             data: .object(data),
             badge: badge,
             about: conversation.token.description,
-            mentions: [message.sender]
+            mentions: [message.sender],
+            withheld: muted.isEmpty
+                ? nil : [.init(reason: NotificationRequest.Withheld.conversationMuted, userIds: muted.map(\.user))]
         )
     }
 
@@ -67,6 +75,9 @@ struct MessageNotice: Sendable {
             + request.recipients.reduce(0) { sum, recipient in
                 sum + 64 + recipient.userId.utf8.count
                     + (recipient.exceptDeviceIds ?? []).reduce(0) { $0 + 4 + $1.utf8.count }
+            }
+            + (request.withheld ?? []).reduce(0) { sum, withheld in
+                sum + 64 + withheld.userIds.reduce(0) { $0 + 4 + $1.utf8.count }
             }
     }
 

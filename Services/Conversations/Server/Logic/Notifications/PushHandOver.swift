@@ -28,6 +28,8 @@ struct PushHandOver: Sendable {
     let setAside: SetAside
     let logger: Logger
     let meters: PushMeters
+    /// Pages whose muted members were logged within the last minute: a busy conversation does not fill the log with them.
+    let muted: Throttle<MutedPage>
 
     /// Somebody else has a conversation by now.
     private struct Lost: Error {}
@@ -148,13 +150,15 @@ struct PushHandOver: Sendable {
                     continue
                 }
                 behind[conversation.id] = last
-                for notice in notices {
-                    guard let request = notice.request(to: members) else { continue }
+                for (index, notice) in notices.enumerated() {
+                    let page = MutedPage(conversation: conversation.id, mark: members.mark)
+                    let logsMuted = index == 0 && !muted.isHeld(page)
+                    guard let request = notice.request(to: members, logsMuted: logsMuted) else { continue }
                     let size = notice.size(request)
                     if !parcel.hasRoom(for: request, size) {
                         try await send(parcel.takeAll(), &stuck, &work)
                     }
-                    parcel.add(request, of: conversation.id, size)
+                    parcel.add(request, of: page, size)
                 }
             }
             try await send(parcel.takeAll(), &stuck, &work)
@@ -210,6 +214,7 @@ struct PushHandOver: Sendable {
         }
         do {
             try await push.notify(entries.map(\.request))
+            for entry in entries where entry.request.withheld != nil { _ = muted.passes(entry.page) }
             meters.told.increment(by: entries.reduce(0) { $0 + $1.request.recipients.count })
         } catch let error as APIError where !error.isAbsence {
             guard entries.count == 1, let entry = entries.first else {
@@ -235,11 +240,20 @@ struct PushHandOver: Sendable {
     }
 }
 
+/// Members of a conversation whose muted ones are logged together.
+struct MutedPage: Hashable, Sendable {
+    let conversation: Conversation.ID
+    /// As in `NotablePage`.
+    let mark: String?
+}
+
 /// Notifications that travel in one call.
 private struct Parcel {
     struct Entry: Sendable {
         let request: NotificationRequest
-        let conversation: Conversation.ID
+        let page: MutedPage
+
+        var conversation: Conversation.ID { page.conversation }
     }
 
     /// Half of what a service reads of a body, in bytes.
@@ -255,8 +269,8 @@ private struct Parcel {
             && (entries.isEmpty || size + bytes <= Self.maximumSize)
     }
 
-    mutating func add(_ request: NotificationRequest, of conversation: Conversation.ID, _ bytes: Int) {
-        entries.append(Entry(request: request, conversation: conversation))
+    mutating func add(_ request: NotificationRequest, of page: MutedPage, _ bytes: Int) {
+        entries.append(Entry(request: request, page: page))
         recipients += request.recipients.count
         size += bytes
     }

@@ -36,6 +36,7 @@ final class PushRelay: Sendable {
     ) {
         self.logger = logger
         let (store, meters) = (NotableMessageStore(database: database), PushMeters())
+        let muted = Throttle<MutedPage>(pause: .seconds(60))
         let outbox = PushOutboxStore(database: database, recalledBy: recalledBy)
         self.outbox = outbox
         self.meters = meters
@@ -48,7 +49,8 @@ final class PushRelay: Sendable {
                 names: names,
                 setAside: setAside,
                 logger: logger,
-                meters: meters
+                meters: meters,
+                muted: muted
             ).round
         }
         handOvers = HandOvers(to: "push", rounds, logger: logger)

@@ -14,7 +14,7 @@ struct Circle: Sendable {
 
     init(_ resources: ServiceResources, _ settings: PhotosConfiguration, people: People, links: MediaLinks) throws {
         let (database, cursors) = (resources.database, resources.cursors)
-        profiles = Profiles(database: database, people: people, links: links)
+        profiles = Profiles(database: database, people: people, links: links, events: resources.events)
         search = PeopleSearch(database: database, people: people, links: links)
         follows = Follows(
             database: database,

@@ -1,5 +1,6 @@
 import PhotosAPI
 import Postgres
+import ServiceHost
 import Wire
 
 /// The rules of profiles: what each says of himself, and who finds him.
@@ -9,6 +10,7 @@ struct Profiles: Sendable {
     let database: PostgresPool
     let people: People
     let links: MediaLinks
+    var events = EventOutbox.none
 
     func own(of user: User.ID) async throws -> Profile {
         let person = try await people.person(for: user)
@@ -33,6 +35,7 @@ struct Profiles: Sendable {
             if let name { try await people.rename(person.id, to: name, in: db) }
             if let bio { try await store.set(name: nil, bio: bio, of: person.id) }
             try await set(changes.profilePicture, of: person.id, in: db)
+            if name != nil || changes.profilePicture.isNamed { try await publish(person.id, in: db) }
         }
         return try await profile(of: person.id, for: person.id)
     }
@@ -44,8 +47,23 @@ struct Profiles: Sendable {
                 return false
             }
             try await set(.set(upload), of: person, in: db)
+            try await publish(person, in: db)
             return true
         }
+    }
+
+    /// Publishes the name and the picture as this transaction leaves them.
+    private func publish(_ id: Person.ID, in db: PostgresTransaction) async throws {
+        guard let person = try await PeopleStore(db: db).lock(id)?.person else { return }
+        try await events.write(
+            ProfileChanged(
+                applicationId: person.user.application,
+                userId: person.user.user,
+                fullName: person.fullName,
+                avatarPath: person.picture
+            ),
+            in: db
+        )
     }
 
     private func set(_ picture: Change<String>, of person: Person.ID, in db: PostgresTransaction) async throws {

@@ -10,6 +10,8 @@ struct Intake: Sendable {
     private static let maximumID = 200
     /// Bytes of a message's key and arguments, encoded.
     private static let maximumMessage = 4_096
+    /// The reason of a `withheld`, in bytes.
+    private static let maximumReason = 64
 
     let database: PostgresPool
     /// Rung when something was written.
@@ -79,6 +81,17 @@ struct Intake: Sendable {
             let limit = "a message may have \(maximumMessage) bytes with its arguments"
             throw APIError.invalid("\(path).\(field)", limit, code: "too_long")
         }
+        let withheld = request.withheld ?? []
+        guard withheld.reduce(0, { $0 + $1.userIds.count }) <= NotificationRequest.maximumRecipients else {
+            throw APIError.invalid(
+                "\(path).withheld",
+                "\"withheld\" may have \(NotificationRequest.maximumRecipients) users",
+                code: "too_many"
+            )
+        }
+        guard withheld.allSatisfy({ 1...maximumReason ~= $0.reason.utf8.count }) else {
+            throw APIError.invalid("\(path).withheld", "a reason must have 1 to \(maximumReason) bytes")
+        }
         switch request.data {
         case nil, .null, .object: break
         default:
@@ -113,7 +126,8 @@ extension NewNotification {
             createdAt: now,
             dueAt: now,
             expiresAt: now.addingTimeInterval(TimeInterval(lifetime ?? ContentRules.lifetimes.upperBound)),
-            mentions: Array((request.mentions ?? []).prefix(NotificationRequest.maximumRecipients))
+            mentions: Array((request.mentions ?? []).prefix(NotificationRequest.maximumRecipients)),
+            withheld: request.withheld ?? []
         )
         // A newer release of the sender may use a key that this one does not know.
         if let message = request.titleMessage, let text = texts.text(message) {

@@ -70,13 +70,21 @@ struct Decided: Sendable {
         var holding: [HeldThing: Int] = [:]
         for (addressee, person) in zip(batch.addressees, facts) {
             let notification = batch.notifications[addressee.notification]
-            let targets = (devices[addressee.user] ?? []).filter(addressee.includes)
+            let own = devices[addressee.user] ?? []
+            let targets = own.filter(addressee.includes)
+            let isConnected = targets.isEmpty && !own.isEmpty && addressee.onlyDevices == nil
             if addressee.heldUntil == nil {
                 counts[addressee.notification].people += 1
             } else {
                 counts[addressee.notification].held -= 1
             }
-            switch rules.decide(notification, for: person, hasDevice: !targets.isEmpty, &clock) {
+            switch rules.decide(
+                notification,
+                for: person,
+                hasDevice: !targets.isEmpty,
+                isConnected: isConnected,
+                &clock
+            ) {
             case .send:
                 counts[addressee.notification].devices += targets.count
                 for device in targets {

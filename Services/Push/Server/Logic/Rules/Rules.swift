@@ -28,7 +28,9 @@ enum WithholdingReason: String, Sendable, CaseIterable {
     case favouriteCommunityDisabled = "favourite_community_disabled"
     /// Something about the broadcaster reached him a short while ago.
     case cooldown
-    /// There is no device, or none beside those that know already.
+    /// Every device of the user has an open socket of its own, by which it received the message.
+    case connected
+    /// There is no device that can be notified.
     case noDevice = "no_device"
 }
 
@@ -39,16 +41,24 @@ struct Rules: Sendable {
 
     static let quietReason = "quiet_hours"
 
+    /// - Parameters:
+    ///   - notification: what is to be sent.
+    ///   - person: what is known of the recipient.
+    ///   - hasDevice: whether a device is left to send it to.
+    ///   - isConnected: whether the only devices are ones that the sender of the notification excepted.
+    ///   - clock: says when quiet hours end.
+    /// - Returns: what is done about the notification.
     func decide(
         _ notification: PendingNotification,
         for person: PersonFacts,
         hasDevice: Bool,
+        isConnected: Bool = false,
         _ clock: inout QuietClock
     ) -> Decision {
         if notification.isCancelled { return .cancelled }
         if notification.expires <= clock.now { return .expired }
         if let reason = objection(to: notification, of: person, at: clock.now) { return .withhold(reason) }
-        guard hasDevice else { return .withhold(.noDevice) }
+        guard hasDevice else { return .withhold(isConnected ? .connected : .noDevice) }
         if let hours = person.quietHours, let end = clock.end(of: hours) { return .hold(until: end) }
         return .send
     }

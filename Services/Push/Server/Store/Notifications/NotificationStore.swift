@@ -30,6 +30,8 @@ struct NewNotification: Sendable {
     /// The messages that title and body were rendered from in English, for rendering in the language of each device.
     var titleMessage: NotificationText?
     var bodyMessage: NotificationText?
+    /// Users who are only in the log.
+    var withheld: [NotificationRequest.Withheld] = []
 }
 
 /// The table `notifications`, and what is told to whom of it.
@@ -44,11 +46,19 @@ struct NotificationStore<Executor: PostgresExecutor> {
     }
 
     /// Writes notifications, no two of the same id, and leaves word that they are to be told; returns how many were not known.
+    ///
+    /// The users whom their sender left out are logged in the same statement, so that a repeated request logs no user
+    /// twice.
     func insert(_ notifications: [NewNotification]) async throws -> Int {
         let audiences = try notifications.map { try $0.audience.encoded() }
         let mentions = try notifications.map { try $0.mentionsText }
         let titles = try notifications.map { try $0.titleMessage?.encoded }
         let bodies = try notifications.map { try $0.bodyMessage?.encoded }
+        let withheld = notifications.enumerated().flatMap { place, notification in
+            notification.withheld.flatMap { withheld in
+                withheld.userIds.map { (place: Int64(place + 1), user: $0, reason: withheld.reason) }
+            }
+        }
         return try await db.run(
             """
             WITH drafts AS (
@@ -69,6 +79,15 @@ struct NotificationStore<Executor: PostgresExecutor> {
                 SELECT \(unsafe: Self.columns) FROM drafts ORDER BY place
                 ON CONFLICT (application_id, id) DO NOTHING
                 RETURNING notification_key, application_id, id
+            ),
+            logged AS (
+                INSERT INTO log (application_id, user_id, notification_key, outcome, reason, logged_at)
+                SELECT drafts.application_id, withheld.user_id, written.notification_key, 'withheld', withheld.reason,
+                       drafts.created_at
+                FROM unnest(\(withheld.map(\.place)), \(withheld.map(\.user)), \(withheld.map(\.reason)))
+                    AS withheld (place, user_id, reason)
+                JOIN drafts ON drafts.place = withheld.place
+                JOIN written ON written.application_id = drafts.application_id AND written.id = drafts.id
             )
             INSERT INTO fanouts (notification_key, lane, audience, named, turn_at)
             SELECT written.notification_key, drafts.lane, drafts.audience, drafts.named, drafts.due_at

@@ -1,0 +1,195 @@
+import ConversationsAPI
+import Foundation
+import TestSupport
+import Testing
+import Wire
+
+@testable import ConversationsServer
+
+@Suite("Chats that begin or are joined") struct NewChatTests {
+    private static func made(_ made: Conversation) throws -> ConversationToken {
+        try #require(ConversationToken(made.token))
+    }
+
+    /// The events of one chat, in their order, by name.
+    private static func events(of client: Client, in token: ConversationToken) -> [String] {
+        client.socket.heard.filter { heard in
+            let id = heard.json[heard.name == .joined ? "id" : "chatId"].int
+            return id == Int(token.id.rawValue)
+        }.map(\.name.rawValue)
+    }
+
+    @Test("Every device of every member receives a new chat before its first message", arguments: ["group", "direct"])
+    func create(_ type: String) async throws {
+        try await withStore { scene in
+            try await scene.withInstances { one, two in
+                let clients = [
+                    try await one.connect("bob", device: "phone"), try await two.connect("bob", device: "tablet"),
+                    try await two.connect("ann"),
+                ]
+                let draft = ConversationDraft(label: "New", members: ["bob"], type: type)
+                let token = try Self.made(try await one.conversations.create(draft, by: StoreScene.user("ann")))
+                _ = try await one.messages.send(MessageDraft(data: "hi"), to: token, by: StoreScene.user("ann"))
+
+                for client in clients {
+                    try await eventually { client.socket.allSeqs.contains(1) }
+                    #expect(Self.events(of: client, in: token).first == "chats/joined")
+                    let chats = client.socket.heard(.joined)
+                    #expect(chats.count == 1)
+                    #expect(chats.first?["members"].array.map(\.string) == ["ann", "bob"])
+                    #expect(chats.first?["type"].string == type)
+                    #expect(chats.first?["presences"].array.count == 1)
+                }
+            }
+        }
+    }
+
+    @Test("An added member receives the chat once, before the message that says so", arguments: [true, false])
+    func add(othersAreThere: Bool) async throws {
+        try await withStore { scene in
+            try await scene.withInstances { one, two in
+                let token = scene.conversation
+                let dan = try await two.connect("dan")
+                let bob = othersAreThere ? try await two.connect("bob") : nil
+                _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreScene.user("ann"))
+
+                _ = try await one.members.add("dan", to: token, by: StoreScene.user("ann"))
+
+                try await dan.hears(upTo: 2)
+                #expect(Self.events(of: dan, in: token) == ["chats/joined", "message"])
+                #expect(bob.map { $0.socket.heard(.joined).isEmpty } ?? true)
+            }
+        }
+    }
+
+    @Test("A client that reconnects receives chats that began meanwhile, and then their messages from the first")
+    func reconnect() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, _ in
+                let (ann, known) = (StoreScene.user("ann"), scene.conversation)
+                let group = ConversationDraft(label: "New", members: ["bob"])
+                let token = try Self.made(try await one.conversations.create(group, by: ann))
+                for text in ["one", "two"] {
+                    _ = try await one.messages.send(MessageDraft(data: text), to: token, by: ann)
+                }
+
+                let bob = try await one.connect("bob", last: [known.id: 0])
+                let other = try await one.connect("bob", device: "other", last: [:])
+                let silent = try await one.connect("bob", device: "silent")
+                _ = try await one.messages.send(MessageDraft(data: "three"), to: token, by: ann)
+
+                for client in [bob, other] {
+                    try await client.hears(upTo: 3)
+                    #expect(Self.events(of: client, in: token) == ["chats/joined", "messages/sync", "message"])
+                    #expect(client.socket.allSeqs == [1, 2, 3])
+                    #expect(client.connection.knowsAll == true)
+                }
+                #expect(bob.socket.heard(.joined).count == 1)
+                #expect(other.socket.heard(.joined).count == 2)
+                #expect(silent.socket.heard(.joined).isEmpty)
+                #expect(silent.connection.knowsAll == nil)
+            }
+        }
+    }
+
+    @Test("A client that reconnects receives a chat that its user joined from the message that says so")
+    func reconnectAfterJoining() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, _ in
+                let (token, ann) = (scene.conversation, StoreScene.user("ann"))
+                for _ in 1...3 { _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ann) }
+                _ = try await one.members.add("dan", to: token, by: ann)
+                _ = try await one.messages.send(MessageDraft(data: "y"), to: token, by: ann)
+
+                let dan = try await one.connect("dan", last: [:])
+
+                #expect(Self.events(of: dan, in: token) == ["chats/joined", "messages/sync"])
+                #expect(dan.socket.allSeqs == [4, 5])
+            }
+        }
+    }
+
+    @Test("A client with very many unknown chats receives the 100 with the latest activity, and is told so")
+    func many() async throws {
+        try await withStore { scene in
+            try await scene.withDeafInstances { one, _ in
+                var tokens = [scene.conversation]
+                for _ in 0..<240 { tokens.append(try await scene.newConversation(["ann", "bob"])) }
+                let busy = Array(tokens.prefix(20))
+                for token in busy {
+                    _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreScene.user("ann"))
+                }
+
+                let bob = try await one.connect("bob", last: [:])
+
+                let announced = Set(bob.socket.heard(.joined).compactMap { $0["id"].int })
+                #expect(announced.count == 100)
+                #expect(busy.allSatisfy { announced.contains(Int($0.id.rawValue)) })
+                #expect(bob.connection.knowsAll == false)
+                #expect(tokens.allSatisfy { one.delivery.connections.isIn($0.id, bob.connection) })
+            }
+        }
+    }
+
+    @Test("A client that reconnects while its user is added to chats receives each chat once, before its messages")
+    func concurrent() async throws {
+        try await withStore { scene in
+            try await scene.withInstances { one, two in
+                let (ann, cat) = (StoreScene.user("ann"), try await two.connect("cat"))
+                for round in 0..<20 {
+                    let draft = ConversationDraft(label: "New", members: ["cat"])
+                    let token = try Self.made(try await one.conversations.create(draft, by: ann))
+                    async let client = two.connect("dan", device: "\(round)", last: [:])
+                    async let added = one.members.add("dan", to: token, by: ann)
+                    let (dan, _) = (try await client, try await added)
+                    _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ann)
+
+                    try await eventually {
+                        Self.events(of: dan, in: token).filter { $0 != "chats/joined" }.count >= 1
+                            && two.delivery.connections.isIn(token.id, dan.connection)
+                    }
+                    let events = Self.events(of: dan, in: token)
+                    #expect(events.first == "chats/joined")
+                    let announcements = events.filter { $0 == "chats/joined" }
+                    #expect(announcements.count == 1)
+                    dan.leave()
+                }
+                try await eventually { cat.socket.heard(.joined).count == 20 }
+            }
+        }
+    }
+}
+
+@Suite("New chats over sockets") struct NewChatSocketTests {
+    @Test("A member who is named in chats/create receives the chat, and with `last` also after reconnecting")
+    func joined() async throws {
+        try await withSockets { scene in
+            let bob = try await scene.socket(of: scene.bob)
+            let ann = try await scene.socket(of: scene.ann)
+            let chat = try await ann.ask("chats/create", #"{"members":["bob"]}"#)
+            let joined = try await bob.event("chats/joined")
+            #expect(joined["id"] == chat["id"])
+            #expect(joined["members"].array.map(\.string) == ["ann", "bob"])
+            #expect(joined["profiles"]["bob"]["fullName"].string == "bob")
+
+            let back = #"{"token":"\#(scene.bob.token)","last":{"\#(scene.chat)":0}}"#
+            let returning = try await SocketClient(port: scene.port, auth: back)
+            #expect(try await returning.event("chats/joined")["id"] == chat["id"])
+            #expect(try await returning.event("authenticate")["complete"].bool == true)
+        }
+    }
+
+    @Test("The event `authenticate` takes `last` too")
+    func authenticate() async throws {
+        try await withSockets { scene in
+            let socket = try await scene.stranger()
+            let answer = try await socket.ask("authenticate", #"{"authToken":"\#(scene.bob.token)","last":{}}"#)
+            #expect(answer.code == 200)
+            #expect(answer["complete"].bool == true)
+            #expect(try await socket.event("chats/joined")["id"].int == Int(scene.chat))
+            let other = try await scene.stranger()
+            let plain = try await other.ask("authenticate", #"{"authToken":"\#(scene.bob.token)"}"#)
+            #expect(plain["complete"] == .null)
+        }
+    }
+}
