@@ -11,6 +11,8 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
     package var kind: NotificationKind
     package var recipients: [Recipient]
     package var title: String?
+    /// The title on Android, instead of `title`; no other platform shows it.
+    package var androidTitle: String?
     package var body: String?
     /// A JSON object, which the app gets as it is.
     package var data: JSONValue?
@@ -35,6 +37,7 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         kind: NotificationKind,
         recipients: [Recipient],
         title: String? = nil,
+        androidTitle: String? = nil,
         body: String? = nil,
         data: JSONValue? = nil,
         sound: String? = nil,
@@ -51,6 +54,7 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         self.kind = kind
         self.recipients = recipients
         self.title = title
+        self.androidTitle = androidTitle
         self.body = body
         self.data = data
         self.sound = sound

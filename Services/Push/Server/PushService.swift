@@ -17,6 +17,7 @@ package struct PushService: SuiteService {
         EventOutbox.migration("V0040_event_outbox"),
         Erasures.migration("V0041_erasures"),
         Migration(name: "V0042_mentions", sql: PackageResources.V0042_mentions_sql),
+        Migration(name: "V0084_android_titles", sql: PackageResources.V0084_android_titles_sql),
     ]
     package static let events: Set = [UserErased.type]
     package static let setAsideKinds: [SetAsideKind] = [.fanout, .held, .queued, .erasure]
@@ -79,7 +80,8 @@ package struct PushService: SuiteService {
             setAside: resources.setAside,
             logger: logger,
             now: now,
-            isGone: ForgottenSenders(database: database, now: now).forget
+            isGone: ForgottenSenders(database: database, now: now).forget,
+            eraseApplication: ApplicationRows(ForgettingStore<PostgresPool>.tables, database: database).erase
         )
         events = PeopleNews(
             devices: devices,

@@ -6,6 +6,14 @@ import Wire
 struct ForgettingStore<Executor: PostgresExecutor> {
     let db: Executor
 
+    /// The tables with data of users, in the order in which they are cleared of an application.
+    static var tables: [String] {
+        [
+            "devices", "settings", "subscriptions", "topic_subscriptions", "queue", "held", "log", "cooldowns", "failures",
+            "circuits", "notifications",
+        ]
+    }
+
     func forget(_ user: User.ID) async throws {
         for table in ["queue", "held", "log", "cooldowns", "failures"] {
             try await db.run(
@@ -28,7 +36,7 @@ struct ForgettingStore<Executor: PostgresExecutor> {
                 WHERE notification_key > \(key) ORDER BY notification_key LIMIT \(limit)
             ), forgotten AS (
                 UPDATE notifications
-                SET title = NULL, body = NULL, data = NULL, image_url = NULL, mentions = NULL,
+                SET title = NULL, android_title = NULL, body = NULL, data = NULL, image_url = NULL, mentions = NULL,
                     cancelled_at = coalesce(notifications.cancelled_at, \(now))
                 FROM looked_at
                 WHERE notifications.notification_key = looked_at.notification_key

@@ -97,7 +97,8 @@ struct ClaimStore: Sendable {
                    claimed.notification_key, claimed.message_id, claimed.service, claimed.priority,
                    claimed.collapse_key, claimed.sound, claimed.badge, claimed.expires_at, claimed.attempts,
                    claimed.other_environment, claimed.was_leased, notifications.kind, notifications.about,
-                   notifications.title, notifications.body, notifications.data, notifications.image_url,
+                   notifications.title, notifications.android_title, notifications.body, notifications.data,
+                   notifications.image_url,
                    notifications.cancelled_at IS NOT NULL AS is_cancelled, devices.device_id, devices.platform,
                    devices.token, devices.p256dh, devices.auth, devices.registered_at,
                    cooldowns.accepted_at IS NOT NULL AS is_too_soon
