@@ -10,6 +10,8 @@ struct NewNotification: Sendable {
     var id: String
     var kind: NotificationKind
     var title: String?
+    /// Instead of `title` on Android.
+    var androidTitle: String?
     var body: String?
     /// A JSON object, compact.
     var data: String?

@@ -195,6 +195,7 @@ extension PushMessage {
         self.init(
             id: try row.uuid("message_id"),
             title: title,
+            androidTitle: try row.optionalString("android_title"),
             body: body,
             data: data,
             badge: try row.optionalInt("badge"),
