@@ -1,4 +1,5 @@
 import AuthAPI
+import Credentials
 import Hummingbird
 import ServiceHost
 import Wire
