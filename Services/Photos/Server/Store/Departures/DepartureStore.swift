@@ -66,11 +66,23 @@ struct DepartureStore<Executor: PostgresExecutor> {
     }
 
     /// Whether nothing is left of the users of a deleted application.
+    ///
+    /// Files and posts that wait for their removal name a person by number alone, so those of deleted people of all
+    /// applications are waited for.
     func isErased(_ application: String) async throws -> Bool {
         try await db.one(
             """
             SELECT NOT EXISTS (SELECT FROM people WHERE application_id = \(application))
-                AND NOT EXISTS (SELECT FROM posts WHERE application_id = \(application)) AS is_erased
+                AND NOT EXISTS (SELECT FROM posts WHERE application_id = \(application))
+                AND NOT EXISTS (
+                    SELECT FROM deleted_posts
+                    WHERE NOT EXISTS (SELECT FROM people WHERE people.person_id = deleted_posts.author_id)
+                )
+                AND NOT EXISTS (
+                    SELECT FROM blobs
+                    WHERE blobs.due_at IS NOT NULL
+                        AND NOT EXISTS (SELECT FROM people WHERE people.person_id = blobs.owner_id)
+                ) AS is_erased
             """,
             as: { try $0.bool("is_erased") }
         )
