@@ -1,7 +1,9 @@
 import AuthAPI
+import Credentials
 import Foundation
 import HTTPTypes
 import Postgres
+import ServiceClient
 import TestSupport
 import Testing
 import Wire
@@ -206,7 +208,7 @@ import Wire
         try await withAuth { auth in
             let acme = try await auth.customer(by: try await auth.signUp("ada").jwt)
             let other = try await auth.customer("Other", by: try await auth.signUp("bo").jwt)
-            let names = ["Ann", "ann", "ann@example.com", "ann_1", "annX", "bob", "ärger", "🎈"]
+            let names = ["Ann", "ann", "ann@example.com", "annX", "ann_1", "bob", "ärger", "🎈"]
             for name in names { _ = try await acme.signIn(name) }
             _ = try await other.signIn("another")
             let path = "/applications/\(acme.id)/users"
@@ -214,7 +216,7 @@ import Wire
                 try await acme.asAdmin(.get, path + query).decode(Page<ApplicationUser>.self).things.map(\.userId)
             }
             #expect(try await found("") == names)
-            #expect(try await found("?query=ann") == ["ann", "ann@example.com", "ann_1", "annX"])
+            #expect(try await found("?query=ann") == ["ann", "ann@example.com", "annX", "ann_1"])
             #expect(try await found("?query=ann_") == ["ann_1"])
             #expect(try await found("?query=%25") == [])
             #expect(try await found("?query=%F0%9F%8E%88") == ["🎈"])

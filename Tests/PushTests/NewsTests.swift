@@ -148,6 +148,7 @@ import Wire
                 try await PushClient(try scene.service.neighbour("conversations", callee: "push")).notify([request])
             }
 
+            try await eventually { try await scene.rows("SELECT 'x' AS row FROM fanouts").isEmpty }
             try await scene.tell(
                 ApplicationDeleted(applicationId: "acme", departure: Departure(id: UUID(), round: 1))
             )

@@ -9,8 +9,9 @@ struct ForgettingStore<Executor: PostgresExecutor> {
     /// The tables with data of users, in the order in which they are cleared of an application.
     static var tables: [String] {
         [
-            "devices", "settings", "subscriptions", "topic_subscriptions", "queue", "held", "log", "cooldowns", "failures",
-            "circuits", "notifications",
+            // First, so that no recipient is decided any more, which writes into the other tables.
+            "notifications", "queue", "held", "log", "cooldowns", "failures", "devices", "settings", "subscriptions",
+            "topic_subscriptions", "circuits",
         ]
     }
 
