@@ -63,8 +63,8 @@ import Wire
             let ada = try await scene.person("ada", application: "acme-3e7c")
             let bo = try await scene.person("bo", application: "acme-3e7c")
             for number in 0..<120 {
-                let label = "Walk \(number)"
-                _ = try await ada.conversations.create(ConversationDraft(label: label, members: ["bo", "named \(number)"]))
+                let draft = ConversationDraft(label: "Walk \(number)", members: ["bo", "named \(number)"])
+                _ = try await ada.conversations.create(draft)
             }
             let empty = try await ada.conversations.create(ConversationDraft(label: "Empty"))
             try await ada.conversations.leave(empty.token)

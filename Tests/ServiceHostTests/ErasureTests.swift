@@ -160,7 +160,8 @@ private struct WipingService: SuiteService {
             logger: logger,
             now: resources.now,
             isGone: { erasure in
-                try await database.first("SELECT FROM names WHERE name = \(erasure.user.user)", as: { _ in true }) == nil
+                try await database.first("SELECT FROM names WHERE name = \(erasure.user.user)", as: { _ in true })
+                    == nil
             },
             eraseApplication: ApplicationRows(["things"], database: database).erase
         )

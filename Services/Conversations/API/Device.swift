@@ -40,7 +40,7 @@ package struct Device: Hashable, Sendable {
         /// How it is notified: `gcm`, `ios_sandbox` or `ios_production`; null where it is not.
         package var platform: String?
         package var status: Status
-        /// What a push provider gave the app. Only the owner receives a device.
+        /// What a push provider gave the app; only the owner receives a device.
         package var pushToken: String?
         /// What the app stored about the device.
         package var meta: JSONValue?

@@ -129,7 +129,7 @@ struct DeviceStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Compact JSON; replaced whole. False: there is no such device.
+    /// Replaces the device's meta, compact JSON; false if there is no such device.
     func set(meta: String?, _ serial: String, of user: User.ID) async throws -> Bool {
         try await db.run(
             """

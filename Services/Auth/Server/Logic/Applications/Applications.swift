@@ -82,7 +82,8 @@ struct Applications: Sendable {
 
     /// Lets the owner of an application and administrators pass.
     ///
-    /// - Parameter evenDeleted: whether an application counts that is being deleted.
+    /// An application that is being deleted counts where `evenDeleted` says so.
+    ///
     /// - Throws: `application_not_found` for all others, who do not learn whether there is such an application.
     func authorize(_ application: String, for identity: Identity, evenDeleted: Bool = false) async throws {
         guard let standing = try await ApplicationStore(db: database.reads).standing(of: application),
