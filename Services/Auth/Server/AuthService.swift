@@ -234,7 +234,8 @@ package struct AuthService: SuiteService {
             sessions: sessions,
             ends: ends,
             departures: departures,
-            audit: audit
+            audit: audit,
+            applications: applications
         )
         self.configuration = settings
         self.resources = resources
