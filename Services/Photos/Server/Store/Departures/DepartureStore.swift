@@ -40,7 +40,7 @@ struct DepartureStore<Executor: PostgresExecutor> {
     func insert(allOf application: String, at moment: Date, limit: Int) async throws -> Int {
         try await db.all(
             """
-            WITH some AS (
+            WITH chosen AS (
                 SELECT person_id FROM people
                 WHERE application_id = \(application)
                     AND NOT EXISTS (SELECT FROM departures WHERE departures.person_id = people.person_id)
@@ -51,7 +51,7 @@ struct DepartureStore<Executor: PostgresExecutor> {
                 UPDATE people
                 SET user_id = rpad('departed ' || people.person_id, 300, '.'), full_name = '', picture_url = NULL,
                     bio = '', searchable = false
-                FROM some WHERE people.person_id = some.person_id
+                FROM chosen WHERE people.person_id = chosen.person_id
                 RETURNING people.person_id
             ), unnamed AS (
                 DELETE FROM people_names USING gone WHERE people_names.person_id = gone.person_id
