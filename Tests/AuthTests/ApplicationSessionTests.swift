@@ -143,7 +143,8 @@ import Wire
             let more: [String: JSONValue] = ["platform": "ios_sandbox", "pushToken": "abc123"]
             let session = try await acme.signIn("ada", device: "phone", more: more)
             let hash = Base64URL.encode(SessionToken.hash(session))
-            for (service, token) in [("conversations", "abc123"), ("gateway", nil), ("photos", nil)] {
+            let expected: [(String, String?)] = [("conversations", "abc123"), ("gateway", nil), ("photos", nil)]
+            for (service, token) in expected {
                 let source = HTTPCredentialSource(auth: try acme.auth.service.neighbour(service, callee: "auth"))
                 let found = try #require(try await source.sessions(of: [hash]).first)
                 #expect(found.userId == "ada", "\(service)")
