@@ -110,7 +110,7 @@ import Wire
                 let body = #"{"chatId":\#(scene.chat),"whiteList":["bob"]}"#
                 #expect(try await bob.ask(event, body).code == 403)
             }
-            let before = try await ann.ask("chats/detail", #"{"chatId":\#(scene.chat)}"#)["whiteList"]
+            let before: JSONValue = try await ann.ask("chats/detail", #"{"chatId":\#(scene.chat)}"#)["whiteList"]
 
             let changed = try await ann.ask("chats/whiteList/update", #"{"chatId":\#(scene.chat),"whiteList":["eve"]}"#)
 
