@@ -29,6 +29,10 @@ package struct KnownSession: Codable, Hashable, Sendable {
     package var userId: String
     package var deviceId: String?
     package var expiresAt: Date
+    /// The device's push service and push token, as the client gave them at sign-in; auth sends both to conversations
+    /// only.
+    package var platform: String?
+    package var pushToken: String?
 
     package init(
         tokenHash: String,
@@ -36,7 +40,9 @@ package struct KnownSession: Codable, Hashable, Sendable {
         applicationId: String,
         userId: String,
         deviceId: String?,
-        expiresAt: Date
+        expiresAt: Date,
+        platform: String? = nil,
+        pushToken: String? = nil
     ) {
         self.tokenHash = tokenHash
         self.sessionId = sessionId
@@ -44,6 +50,8 @@ package struct KnownSession: Codable, Hashable, Sendable {
         self.userId = userId
         self.deviceId = deviceId
         self.expiresAt = expiresAt
+        self.platform = platform
+        self.pushToken = pushToken
     }
 }
 

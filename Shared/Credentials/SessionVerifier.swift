@@ -82,6 +82,7 @@ final class SessionVerifier: Sendable {
             user: User.ID(application: found.applicationId, user: found.userId),
             session: found.sessionId,
             device: found.deviceId,
+            registration: found.platform.map { PushRegistration(platform: $0, pushToken: found.pushToken) },
             expires: found.expiresAt
         )
         known.insert(Known(identity: identity, until: asked.addingTimeInterval(Self.memory)), for: token)

@@ -9,7 +9,7 @@ import Wire
 
 @Suite struct AdministratorTests {
     @Test func theRightComesWithTheNextTokenAndGoesAtOnce() async throws {
-        try await withAuth { auth in
+        try await withAuth(settings: ["APPLICATIONS_OPEN": "0"]) { auth in
             let ada = try await auth.signUp("Ada")
             let apply = { (jwt: String) in
                 try await auth.post("/applications", #"{"name": "Acme"}"#, token: jwt).status

@@ -155,6 +155,23 @@ import Wire
         }
     }
 
+    @Test("Only conversations receives the push registration of a session")
+    func registration() async throws {
+        try await withCustomer { acme in
+            let more: [String: JSONValue] = ["platform": "ios_sandbox", "pushToken": "abc123"]
+            let session = try await acme.signIn("ada", device: "phone", more: more)
+            let hash = Base64URL.encode(SessionToken.hash(session))
+            let expected: [(String, String?)] = [("conversations", "abc123"), ("gateway", nil), ("photos", nil)]
+            for (service, token) in expected {
+                let source = HTTPCredentialSource(auth: try acme.auth.service.neighbour(service, callee: "auth"))
+                let found = try #require(try await source.sessions(of: [hash]).first)
+                #expect(found.userId == "ada", "\(service)")
+                #expect(found.pushToken == token, "\(service)")
+                #expect(found.platform == token.map { _ in "ios_sandbox" }, "\(service)")
+            }
+        }
+    }
+
     @Test func whatOthersKeepOfASessionIsToldToThem() async throws {
         let push = EventRecorder(callee: "push")
         let neighbours = Neighbours.with(["push": push.client])

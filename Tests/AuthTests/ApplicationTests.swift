@@ -39,28 +39,6 @@ import Wire
         }
     }
 
-    @Test func onlyAdministratorsGetThere() async throws {
-        try await withCustomer { acme in
-            let ada = try await acme.auth.signUp("ada")
-            let session = try await acme.signIn("ada")
-            let routes: [(HTTPRequest.Method, String, String?)] = [
-                (.post, "/applications", #"{"name": "Mine"}"#), (.get, "/applications", nil),
-                (.post, "/applications/\(acme.id)/keys", nil),
-                (.delete, "/applications/\(acme.id)/keys/\(acme.keyID)", nil),
-                (.delete, "/applications/\(acme.id)/users/ada", nil),
-                (.get, "/applications/\(acme.id)/push", nil), (.put, "/applications/\(acme.id)/push", "{}"),
-            ]
-            for (method, path, body) in routes {
-                let answer = try await acme.auth.service.send(method, path, token: ada.jwt, body: body)
-                #expect(answer.status == 403 && answer.problem?.code == "admin_only", "\(method) \(path)")
-                #expect(try await acme.auth.service.send(method, path, body: body).status == 403)
-                #expect(try await acme.auth.service.send(method, path, token: session, body: body).status == 403)
-            }
-            #expect(try await acme.status(of: session) == 200)
-            #expect(try await acme.asAdmin(.get, "/applications").json["applications"].array.count == 1)
-        }
-    }
-
     @Test func aNameIsNeeded() async throws {
         try await withAuth { auth in
             let admin = try await auth.administrator().jwt

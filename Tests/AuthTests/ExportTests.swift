@@ -24,7 +24,8 @@ import Wire
             let files = archive.files
             #expect(
                 files.keys.sorted() == [
-                    "account/account.json", "account/audit.json", "account/identities.json", "account/passkeys.json",
+                    "account/account.json", "account/applications.json", "account/audit.json",
+                    "account/identities.json", "account/passkeys.json",
                     "account/second-factor.json", "account/sessions.json", "photos/pictures/1.jpg",
                     "photos/profile.json",
                 ]

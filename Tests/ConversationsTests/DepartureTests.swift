@@ -1,5 +1,6 @@
 import AuthAPI
 import ConversationsAPI
+import Credentials
 import Foundation
 import HTTPTypes
 import Postgres
@@ -54,6 +55,64 @@ import Wire
             if rows > 0 { found.append(table) }
         }
         return found
+    }
+
+    @Test("Of a deleted application nothing is left, neither users who were only named, nor empty conversations")
+    func application() async throws {
+        try await withConversation { scene in
+            let ada = try await scene.person("ada", application: "acme-3e7c")
+            let bo = try await scene.person("bo", application: "acme-3e7c")
+            for number in 0..<120 {
+                let draft = ConversationDraft(label: "Walk \(number)", members: ["bo", "named \(number)"])
+                _ = try await ada.conversations.create(draft)
+            }
+            let empty = try await ada.conversations.create(ConversationDraft(label: "Empty"))
+            try await ada.conversations.leave(empty.token)
+            let direct = try await ada.conversations.create(ConversationDraft(members: ["bo"], type: "direct"))
+            try await ada.say("between us", in: direct.token)
+            try await bo.conversations.block("never seen")
+            let devices = Devices(database: scene.service.database.pool, events: .none, now: { Date() })
+            _ = try await devices.signIn(
+                by: Identity(user: ada.id, session: "s", device: "phone", expires: Date().addingTimeInterval(60))
+            )
+            let kept = try await scene.ann.say("of another application", in: scene.token)
+
+            let deleted = ApplicationDeleted(
+                applicationId: "acme-3e7c",
+                departure: Wire.Departure(id: UUID(), round: 1)
+            )
+            let event = Event(
+                id: UUID(),
+                type: ApplicationDeleted.type,
+                at: Date(),
+                content: try WireJSON.decoder().decode(JSONValue.self, from: try WireJSON.encoder().encode(deleted))
+            )
+            let body = try WireJSON.encoder().encode(event)
+            let auth = try scene.service.neighbour("auth", callee: "conversations")
+            _ = try await auth.send(.post, "/internal/events", body: body)
+
+            let pool = scene.service.database.pool
+            try await eventually {
+                try await pool.first("SELECT FROM erasures", as: { _ in true }) == nil
+            }
+            for table in ["conversations", "members", "users", "devices", "blocks", "directs", "deletions"] {
+                let rows = try await pool.one(
+                    "SELECT count(*) AS n FROM \(identifier: table) WHERE application_id = 'acme-3e7c'",
+                    as: { try $0.int("n") }
+                )
+                #expect(rows == 0, "\(table)")
+            }
+            let texts = try await pool.one(
+                "SELECT count(*) AS n FROM messages WHERE data = 'between us'",
+                as: { try $0.int("n") }
+            )
+            #expect(texts == 0)
+            #expect(try await scene.ann.conversations.messages(scene.token).first?.id == kept.id)
+            #expect(try await ada.conversations.list().things.isEmpty)
+            // No other service may have an application deleted.
+            let photos = try scene.service.neighbour("photos", callee: "conversations")
+            await #expect(throws: APIError.self) { _ = try await photos.post("/internal/events", event, as: Done.self) }
+        }
     }
 
     @Test func whoCannotBeTakenOutKeepsNobodyElseFromGoing() async throws {
@@ -142,7 +201,15 @@ import Wire
             try await scene.ann.conversations.block(leaver.id.user)
             try await leaver.conversations.block("bob")
             let devices = Devices(database: scene.service.database.pool, events: .none, now: { Date() })
-            _ = try await devices.signIn("phone of leaver-7f3a", of: leaver.id)
+            _ = try await devices.signIn(
+                by: Identity(
+                    user: leaver.id,
+                    session: "session",
+                    device: "phone of leaver-7f3a",
+                    registration: PushRegistration(platform: "gcm", pushToken: "token of leaver-7f3a"),
+                    expires: Date().addingTimeInterval(3_600)
+                )
+            )
             _ = try await devices.replaceMeta(.object(["name": .string("leaver-7f3a")]), of: leaver.id)
 
             try await delete(leaver.id, in: scene)

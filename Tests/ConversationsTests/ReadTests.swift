@@ -13,14 +13,39 @@ import Wire
             for number in 1...5 { messages.append(try await scene.ann.say("\(number)", in: scene.token)) }
             #expect(try await scene.bob.conversations.conversation(scene.token).unreadCount == 5)
 
-            let mark = try await scene.bob.conversations.markRead(messages[2].id, in: scene.token)
+            let read = try await scene.bob.conversations.markRead(messages[2].id, in: scene.token)
 
-            #expect(mark == ReadMark(seq: 3, unreadCount: 2, change: 6))
+            #expect(read.mark == ReadMark(seq: 3, unreadCount: 2, change: 6))
+            #expect(read.message.id == messages[2].id)
+            #expect(read.message.data == "3")
+            #expect(read.message.seq == 3)
+            #expect(read.message.reads == ["ann", "bob"])
             #expect(try await scene.bob.conversations.conversation(scene.token).unreadCount == 2)
             let reads = try await scene.history([]).reversed().map(\.reads)
             #expect(reads == [["ann", "bob"], ["ann", "bob"], ["ann", "bob"], ["ann"], ["ann"]])
             #expect(try await scene.bob.conversations.conversation(scene.token).lastMessage?.reads == ["ann"])
             #expect(try await scene.ann.conversations.conversation(scene.token).unreadCount == 0)
+        }
+    }
+
+    @Test("The answer to a mark has the mark's seq and change, and the message's own beside them")
+    func markOfAnOlderMessage() async throws {
+        try await withConversation { scene in
+            let first = try await scene.ann.say("one", in: scene.token)
+            let last = try await scene.ann.say("two", in: scene.token)
+            let newest = try await scene.bob.conversations.markRead(last.id, in: scene.token)
+
+            let path = "/conversations/\(scene.token)/messages/\(first.id)/read"
+            let older = try await scene.bob.ask(.post, path).json
+
+            #expect(older["id"].int == Int(first.id.rawValue))
+            #expect(older["data"].string == "one")
+            #expect(older["senderUser"]["serial"].string == "ann")
+            #expect(older["seq"].int == 2)
+            #expect(older["change"].int == Int(newest.mark.change))
+            #expect(older["unreadCount"].int == 0)
+            #expect(older["messageSeq"].int == 1)
+            #expect(older["messageChange"].int == Int(first.change))
         }
     }
 

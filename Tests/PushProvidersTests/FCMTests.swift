@@ -50,6 +50,24 @@ import Testing
         try JSONSerialization.jsonObject(with: Data(json.utf8)) as? NSDictionary
     }
 
+    @Test("Android has its own title, which no other platform shows")
+    func androidTitle() async throws {
+        var message = PushMessage.greeting
+        (message.title, message.androidTitle) = ("Walks", "From the \"hills\"")
+        try await withFCM { [message] scene in
+            _ = await scene.send(message)
+
+            let request = try #require(scene.sent.first)
+            let sent = try #require(try Self.object(request.text)?["message"] as? NSDictionary)
+            let common = try #require(sent["notification"] as? NSDictionary)
+            #expect(common["title"] as? String == "Walks")
+            let android = try #require((sent["android"] as? NSDictionary)?["notification"] as? NSDictionary)
+            #expect(android["title"] as? String == "From the \"hills\"")
+            let apple = try #require(sent["apns"] as? NSDictionary)
+            #expect(!"\(apple)".contains("hills"))
+        }
+    }
+
     @Test func aBackgroundMessageIsDataAlone() async throws {
         var message = PushMessage.greeting
         (message.kind, message.sound, message.badge) = (.background, "chord", 1)

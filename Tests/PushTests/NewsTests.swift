@@ -129,6 +129,48 @@ import Wire
         }
     }
 
+    @Test("Of a deleted application nothing is left, and another one keeps what it has")
+    func application() async throws {
+        try await withPush { scene in
+            let ada = try await scene.person("ada", application: "acme")
+            for person in [ada, scene.bob] {
+                try await person.preferences.register(.phone("0\(person.id.user == "ada" ? 1 : 2)"))
+                try await person.preferences.change(.init(enabled: false))
+                try await person.preferences.subscribe(to: "pianist")
+                try await person.preferences.join(topic: "news")
+                let request = NotificationRequest(
+                    id: "message:1",
+                    applicationId: person.id.application,
+                    kind: .message,
+                    recipients: [.init(userId: person.id.user)],
+                    body: "hello"
+                )
+                try await PushClient(try scene.service.neighbour("conversations", callee: "push")).notify([request])
+            }
+
+            try await eventually { try await scene.rows("SELECT 'x' AS row FROM fanouts").isEmpty }
+            try await scene.tell(
+                ApplicationDeleted(applicationId: "acme", departure: Departure(id: UUID(), round: 1))
+            )
+
+            try await eventually { try await scene.rows("SELECT 'x' AS row FROM erasures").isEmpty }
+            let tables = try await scene.rows(
+                """
+                SELECT table_name AS row FROM information_schema.columns
+                WHERE table_schema = current_schema() AND column_name = 'application_id' ORDER BY 1
+                """
+            )
+            #expect(tables.contains("notifications") && tables.contains("devices"))
+            for table in tables {
+                let rows = try await scene.rows("SELECT DISTINCT application_id AS row FROM \(table)")
+                #expect(!rows.contains("acme"), "\(table)")
+            }
+            #expect(try await scene.bob.preferences.devices().count == 1)
+            #expect(try await scene.bob.preferences.subscriptions().things.count == 1)
+            #expect(try await scene.rows("SELECT id AS row FROM notifications") == ["message:1"])
+        }
+    }
+
     @Test func anEventIsTakenOnce() async throws {
         try await withPush { scene in
             let id = UUID()

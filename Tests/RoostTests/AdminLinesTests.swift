@@ -30,6 +30,25 @@ import Testing
         #expect(AdminLines.accounts([]) == "there are none\n")
     }
 
+    @Test("Applications are listed with their owners")
+    func applications() {
+        func application(_ name: String, owner: String?) -> CustomerApplication {
+            CustomerApplication(
+                applicationId: "id",
+                name: name,
+                applicationKey: "key",
+                owner: owner,
+                createdAt: Self.now,
+                keys: [EncryptionKey(encryptionKeyId: "k", createdAt: Self.now, revokedAt: nil)]
+            )
+        }
+        let lines = AdminLines.applications([application("Acme", owner: "ada's id"), application("Own", owner: nil)])
+            .split(separator: "\n")
+        #expect(lines[0].hasSuffix("OWNER"))
+        #expect(lines[1].hasSuffix("ada's id"))
+        #expect(lines[2].hasSuffix("-"))
+    }
+
     @Test func whoIsNotVerifiedIsShownSo() {
         #expect(AdminLines.account(Self.ada).contains("e-mail     ada@example.com (not verified)\n"))
     }

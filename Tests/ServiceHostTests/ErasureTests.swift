@@ -85,12 +85,53 @@ import Wire
     }
 }
 
+extension ErasureTests {
+    @Test("Of a deleted application all rows and stored responses go, and of another none")
+    func application() async throws {
+        try await withWiper { wiper, auth in
+            let pool = wiper.service.database.pool
+            for application in ["acme", "globex"] {
+                try await pool.run(
+                    "INSERT INTO things (application_id, thing) SELECT \(application), n FROM generate_series(1, 2500) AS n"
+                )
+                for user in ["ada", "bo"] {
+                    try await pool.run(
+                        """
+                        INSERT INTO idempotency_keys (application_id, user_id, key, fingerprint, begun_at)
+                        VALUES (\(application), \(user), 'key', '\\x00', now())
+                        """
+                    )
+                }
+            }
+            let departure = Departure(id: UUID(), round: 1)
+
+            try await wiper.tell(PlaceLeft(application: "acme", departure: departure))
+
+            #expect(try await auth.answers(1) == [UserErased(departure: departure, service: "wiper")])
+            for (table, count) in [("things", 2_500), ("idempotency_keys", 2)] {
+                let left = try await pool.all("SELECT application_id FROM \(identifier: table)") {
+                    try $0.string("application_id")
+                }
+                #expect(left == Array(repeating: "globex", count: count), "\(table)")
+            }
+        }
+    }
+}
+
 /// That somebody is no user any more, as a service without accounts would say it.
 private struct PersonLeft: EventContent {
     static let type = "person.left"
     var user: String
     var departure: Departure?
     var key: String { user }
+}
+
+/// That an application was deleted, as a service without accounts would say it.
+private struct PlaceLeft: EventContent {
+    static let type = "place.left"
+    var application: String
+    var departure: Departure
+    var key: String { application }
 }
 
 /// A service that keeps names, until it is told to wipe them.
@@ -101,6 +142,7 @@ private struct WipingService: SuiteService {
         EventOutbox.migration("V0001_create_event_outbox"), EventConsumer.migration("V0002_create_event_inbox"),
         Erasures.migration("V0003_create_erasures"),
         Migration(name: "V0004_create_names", sql: Array("CREATE TABLE names (name text PRIMARY KEY)".utf8)),
+        Migration(name: "V0005_create_things", sql: Array("CREATE TABLE things (application_id text, thing int)".utf8)),
     ]
     static let events: Set = [UserErased.type]
     static let setAsideKinds: [SetAsideKind] = [.erasure]
@@ -116,10 +158,13 @@ private struct WipingService: SuiteService {
             events: resources.events,
             setAside: resources.setAside,
             logger: logger,
-            now: resources.now
-        ) { erasure in
-            try await database.first("SELECT FROM names WHERE name = \(erasure.user.user)", as: { _ in true }) == nil
-        }
+            now: resources.now,
+            isGone: { erasure in
+                try await database.first("SELECT FROM names WHERE name = \(erasure.user.user)", as: { _ in true })
+                    == nil
+            },
+            eraseApplication: ApplicationRows(["things"], database: database).erase
+        )
         self.erasures = erasures
         consumer = EventConsumer(database: database, logger: logger).on(PersonLeft.self, from: [.auth]) {
             left,
@@ -127,6 +172,9 @@ private struct WipingService: SuiteService {
             db in
             let user = User.ID(application: "roost", user: left.user)
             try await erasures.begin(user, left.departure, at: event.at, in: db)
+        }
+        .on(PlaceLeft.self, from: [.auth]) { left, event, db in
+            try await erasures.begin(application: left.application, left.departure, at: event.at, in: db)
         }
     }
 
@@ -141,9 +189,9 @@ private struct Wiper: Sendable {
     let service: TestService
 
     @discardableResult
-    func tell(_ left: PersonLeft, id: UUID = UUID()) async throws -> UUID {
+    func tell<Content: EventContent>(_ left: Content, id: UUID = UUID()) async throws -> UUID {
         let content = try WireJSON.decoder().decode(JSONValue.self, from: try WireJSON.encoder().encode(left))
-        let event = Event(id: id, type: PersonLeft.type, at: Date(), content: content)
+        let event = Event(id: id, type: Content.type, at: Date(), content: content)
         let client = try service.neighbour("auth", callee: "wiper")
         _ = try await client.send(.post, "/internal/events", body: try WireJSON.encoder().encode(event))
         return id

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import PushAPI
 import ServiceClient
+import TestSupport
 import Testing
 import Wire
 
@@ -51,6 +52,27 @@ extension SuiteTests {
                 #expect(browser.endpoint.hasPrefix("http://127.0.0.1:\(ports[0])/"))
                 let device = try await ana.preferences.register(DeviceDraft(platform: "web", subscription: browser))
                 #expect(try await ana.preferences.devices() == [device])
+            }
+        }
+
+        @Test("The device given at login is registered in the answer of authenticate, however soon that comes")
+        func registeredAtOnce() async throws {
+            try await RunningSuite.with { suite in
+                let admin = try await ApplicationTests.administrator(of: suite)
+                let acme = try await ApplicationTests.application("Acme", by: admin)
+                try await AccountServer.with(acme, of: suite) { accounts in
+                    for number in 0..<5 {
+                        let token = "token \(number)"
+                        let ada = try await accounts.signIn("ada", device: "phone \(number)", pushToken: token)
+                        let socket = try await SocketClient(port: suite.gatewayPort)
+                        let answer = try await socket.ask("authenticate", #"{"authToken":"\#(ada.session)"}"#)
+                        #expect(answer["code"].int == 200, "\(answer)")
+                        #expect(answer["serial"].string == "phone \(number)")
+                        #expect(answer["platform"].string == "gcm")
+                        #expect(answer["status"].string == "registered")
+                        #expect(answer["pushToken"].string == "token\(number)")
+                    }
+                }
             }
         }
 

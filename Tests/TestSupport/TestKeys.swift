@@ -50,6 +50,8 @@ package final class TestKeys: CredentialSource {
         of user: User.ID,
         session: String = UUID().uuidString.lowercased(),
         device: String? = nil,
+        platform: String? = nil,
+        pushToken: String? = nil,
         lifetime: TimeInterval = 3_600
     ) -> String {
         let token = SessionToken.random()
@@ -60,7 +62,9 @@ package final class TestKeys: CredentialSource {
             applicationId: user.application,
             userId: user.user,
             deviceId: device,
-            expiresAt: Date().addingTimeInterval(lifetime)
+            expiresAt: Date().addingTimeInterval(lifetime),
+            platform: platform,
+            pushToken: pushToken
         )
         opened.withLock { $0[hash] = known }
         return token

@@ -9,21 +9,59 @@ package struct CustomerApplication: Codable, Hashable, Sendable, Listed {
     package var name: String
     /// Sits in client apps, and proves nothing by itself.
     package var applicationKey: String
+    /// The user who manages it; null where administrators alone do.
+    package var owner: String?
     package var createdAt: Date
     /// Newest first; revoked ones too.
     package var keys: [EncryptionKey]
 
-    package init(applicationId: String, name: String, applicationKey: String, createdAt: Date, keys: [EncryptionKey]) {
+    package init(
+        applicationId: String,
+        name: String,
+        applicationKey: String,
+        owner: String?,
+        createdAt: Date,
+        keys: [EncryptionKey]
+    ) {
         self.applicationId = applicationId
         self.name = name
         self.applicationKey = applicationKey
+        self.owner = owner
         self.createdAt = createdAt
         self.keys = keys
+    }
+
+    /// Written out for the null.
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(applicationId, forKey: .applicationId)
+        try container.encode(name, forKey: .name)
+        try container.encode(applicationKey, forKey: .applicationKey)
+        try container.encode(owner, forKey: .owner)
+        try container.encode(createdAt, forKey: .createdAt)
+        try container.encode(keys, forKey: .keys)
+    }
+}
+
+/// A user of an application who has signed in.
+package struct ApplicationUser: Codable, Hashable, Sendable, Listed {
+    package static let pluralName = "users"
+
+    package var userId: String
+    package var firstSignedInAt: Date
+    package var lastSignedInAt: Date
+
+    package init(userId: String, firstSignedInAt: Date, lastSignedInAt: Date) {
+        self.userId = userId
+        self.firstSignedInAt = firstSignedInAt
+        self.lastSignedInAt = lastSignedInAt
     }
 }
 
 /// A key that an account server signs with, as far as it is known here.
-package struct EncryptionKey: Codable, Hashable, Sendable {
+package struct EncryptionKey: Codable, Hashable, Sendable, Listed {
+    package static let pluralName = "keys"
+
     package var encryptionKeyId: String
     package var createdAt: Date
     package var revokedAt: Date?
@@ -42,7 +80,7 @@ package struct EncryptionKey: Codable, Hashable, Sendable {
     }
 }
 
-/// What `POST /applications` asks for.
+/// What `POST /applications` and `PATCH /applications/{id}` ask for.
 package struct ApplicationDraft: Codable, Hashable, Sendable {
     package var name: String
 

@@ -146,6 +146,21 @@ package struct UserDeleted: EventContent, Hashable {
     package var key: String { User.ID(application: applicationId, user: userId).eventKey }
 }
 
+/// An application was deleted: each service deletes all of its data, and answers with a `UserErased` of the same departure.
+package struct ApplicationDeleted: EventContent, Hashable {
+    package static let type = "application.deleted"
+
+    package var applicationId: String
+    package var departure: Departure
+
+    package init(applicationId: String, departure: Departure) {
+        self.applicationId = applicationId
+        self.departure = departure
+    }
+
+    package var key: String { "application:\(applicationId)" }
+}
+
 extension User.ID {
     /// All that happens to one person is told in its order.
     var eventKey: String { "user:\(application):\(user)" }

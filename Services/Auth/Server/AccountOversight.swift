@@ -24,7 +24,8 @@ struct AccountOversight: Sendable {
         sessions: Sessions,
         ends: SessionEnds,
         departures: Departures,
-        audit: Audit
+        audit: Audit,
+        applications: Applications
     ) throws {
         let (database, logger, now) = (resources.database, resources.logger, resources.now)
         let lists = AuditLists(database: database, cursors: resources.cursors)
@@ -41,7 +42,8 @@ struct AccountOversight: Sendable {
             identities: identities,
             passkeys: care.passkeys,
             secondFactors: care.secondFactors,
-            audit: lists
+            audit: lists,
+            applications: applications
         )
         answers = EventConsumer(database: database, logger: logger, now: now)
             .on(UserErased.self, from: [.conversations, .photos, .push, .social], departures.take)

@@ -32,6 +32,8 @@ struct AuthConfiguration: Sendable {
     var auditDays = 365
     /// Seconds after which nothing is under way any more that began before somebody was deleted.
     var departureSettling = 60
+    /// Whether every user with an account of their own creates applications; otherwise administrators alone do.
+    var applicationsAreOpen = true
     /// What a new hash costs.
     var argon2 = Argon2id.Parameters.recommended
     /// Where the gateway's requests come from: addresses whose `X-Forwarded-For` is believed.
@@ -53,6 +55,7 @@ struct AuthConfiguration: Sendable {
     /// - `DEPARTURE_SETTLE_SECONDS` (60): after which services are asked once more to wipe somebody who was deleted.
     /// - `EXPORTS_MAX` (4): exports of accounts that one process makes at once.
     /// - `AUDIT_DAYS` (365): how long security events are kept.
+    /// - `APPLICATIONS_OPEN` (1): whether users create applications, or administrators alone (0).
     /// - `GATEWAY_ADDRESSES` (`127.0.0.0/8,::1`): whose `X-Forwarded-For` is believed.
     init(_ configuration: ConfigReader) throws {
         func days(_ name: String, _ seconds: Int) throws -> Int {
@@ -84,6 +87,7 @@ struct AuthConfiguration: Sendable {
             default: departureSettling,
             in: 0...86_400
         )
+        applicationsAreOpen = try configuration.flag("APPLICATIONS_OPEN", default: applicationsAreOpen)
         if let ranges = configuration.text("GATEWAY_ADDRESSES") {
             guard let ranges = AddressRanges(ranges) else {
                 throw SettingError("GATEWAY_ADDRESSES", "must be addresses or ranges like 10.0.0.0/8, comma-separated")

@@ -33,11 +33,20 @@ package struct AuthService: SuiteService {
         Migration(name: "V0088_revoked_token_hash", sql: PackageResources.V0088_revoked_token_hash_sql),
         Migration(name: "V0089_unverified_emails", sql: PackageResources.V0089_unverified_emails_sql),
         Migration(name: "V0092_languages", sql: PackageResources.V0092_languages_sql),
+        Migration(
+            name: "V0084_owners_of_applications",
+            sql: PackageResources.V0084_owners_of_applications_sql
+        ),
+        Migration(
+            name: "V0085_push_tokens_of_sessions",
+            sql: PackageResources.V0085_push_tokens_of_sessions_sql
+        ),
     ]
     package static let events: Set = [
         DeviceRegistered.type, SessionEnded.type, UserChanged.type, UserDeleted.type, DeviceNoticed.type,
+        ApplicationDeleted.type,
     ]
-    package static let setAsideKinds: [SetAsideKind] = [.mail, .departure]
+    package static let setAsideKinds: [SetAsideKind] = [.mail, .departure, .deletedApplication]
 
     private let configuration: AuthConfiguration
     private let callers: Callers
@@ -49,6 +58,7 @@ package struct AuthService: SuiteService {
     private let sessions: Sessions
     private let ends: SessionEnds
     private let applications: Applications
+    private let applicationDeletions: ApplicationDeletions
     private let applicationLogins: ApplicationLogins
     private let pushSetups: PushSetups
     private let reencryption: Reencryption
@@ -143,6 +153,15 @@ package struct AuthService: SuiteService {
             departures: departures,
             cursors: resources.cursors,
             threads: HashingThreads(count: 1, maximumWaiting: 8),
+            isOpen: settings.applicationsAreOpen,
+            logger: logger,
+            now: now
+        )
+        applicationDeletions = ApplicationDeletions(
+            database: database,
+            ends: ends,
+            departures: departures,
+            setAside: resources.setAside,
             logger: logger,
             now: now
         )
@@ -224,7 +243,8 @@ package struct AuthService: SuiteService {
             sessions: sessions,
             ends: ends,
             departures: departures,
-            audit: audit
+            audit: audit,
+            applications: applications
         )
         self.configuration = settings
         self.resources = resources
@@ -238,7 +258,8 @@ package struct AuthService: SuiteService {
         SessionRoutes(sessions: sessions).add(to: routes)
         credentialCare.add(to: routes, signIns, callers)
         KeyDocumentRoutes(keys: keys, publicURL: resources.publicURL).add(to: routes)
-        ApplicationRoutes(applications: applications, pushSetups: pushSetups).add(to: routes)
+        ApplicationRoutes(applications: applications, deletions: applicationDeletions, pushSetups: pushSetups)
+            .add(to: routes)
         ApplicationLoginRoutes(logins: applicationLogins, callers: callers).add(to: routes)
         oversight.add(to: routes)
         NeighbourRoutes(
@@ -254,7 +275,7 @@ package struct AuthService: SuiteService {
 
     package var background: [any Service] {
         identityParts.background + credentialCare.background + [
-            keys, feed,
+            keys, feed, applicationDeletions.background,
             reencryption.background,
             Housekeeping(
                 database: resources.database,

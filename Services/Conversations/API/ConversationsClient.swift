@@ -105,7 +105,7 @@ package struct ConversationsClient: Sendable {
     }
 
     @discardableResult
-    package func markRead(_ message: Message.ID, in token: String) async throws -> ReadMark {
+    package func markRead(_ message: Message.ID, in token: String) async throws -> ReadMessage {
         try await service.post(path(token, "messages", "\(message)", "read"), Nothing())
     }
 

@@ -13,6 +13,42 @@ package struct ReadMark: Codable, Hashable, Sendable {
     }
 }
 
+/// A message that was marked as read, with the reader's mark.
+///
+/// On the wire both share the keys `seq` and `change`, which are the mark's; the message's own are `messageSeq` and
+/// `messageChange`.
+package struct ReadMessage: Hashable, Sendable {
+    package var message: Message
+    package var mark: ReadMark
+
+    package init(_ message: Message, _ mark: ReadMark) {
+        self.message = message
+        self.mark = mark
+    }
+}
+
+extension ReadMessage: Codable {
+    private enum CodingKeys: CodingKey { case unreadCount, messageSeq, messageChange }
+
+    package init(from decoder: any Decoder) throws {
+        mark = try ReadMark(from: decoder)
+        message = try Message(from: decoder)
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        message.seq = try container.decode(Int64.self, forKey: .messageSeq)
+        message.change = try container.decode(Int64.self, forKey: .messageChange)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var shown = message
+        (shown.seq, shown.change) = (mark.seq, mark.change)
+        try shown.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(mark.unreadCount, forKey: .unreadCount)
+        try container.encode(message.seq, forKey: .messageSeq)
+        try container.encode(message.change, forKey: .messageChange)
+    }
+}
+
 /// `POST …/read`: everything older is read.
 package struct ReadBefore: Codable, Sendable {
     package var before: Moment

@@ -38,6 +38,7 @@ package struct ConversationsService: SuiteService {
         Migration(name: "V0066_leaves", sql: PackageResources.V0066_leaves_sql),
         Migration(name: "V0067_storage_quota", sql: PackageResources.V0067_storage_quota_sql),
         Migration(name: "V0086_profiles", sql: PackageResources.V0086_profiles_sql),
+        Migration(name: "V0084_registered_devices", sql: PackageResources.V0084_registered_devices_sql),
     ]
 
     package static let events: Set = [
@@ -168,13 +169,22 @@ package struct ConversationsService: SuiteService {
             setAside: resources.setAside,
             logger: resources.logger,
             now: resources.now,
-            isGone: departures.isGone
+            isGone: departures.isGone,
+            eraseApplication: departures.erase
         )
         let consumer = EventConsumer(database: resources.database, logger: resources.logger, now: resources.now)
         news = MemberProfiles.heard(by: consumer)
             .on(UserDeleted.self, from: [.auth]) { deleted, event, db in
                 try await departures.begin(deleted, event, in: db)
                 try await erasures.begin(deleted.user, deleted.departure, at: event.at, in: db)
+            }
+            .on(ApplicationDeleted.self, from: [.auth]) { deleted, event, db in
+                try await erasures.begin(
+                    application: deleted.applicationId,
+                    deleted.departure,
+                    at: event.at,
+                    in: db
+                )
             }
         let statistics = TableStatistics(database: resources.database)
         let deletions = Deletions(setAside: resources.setAside, now: resources.now)

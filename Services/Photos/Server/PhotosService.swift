@@ -100,7 +100,8 @@ package struct PhotosService: SuiteService {
             setAside: resources.setAside,
             logger: logger,
             now: resources.now,
-            isGone: departures.isGone
+            isGone: departures.isGone,
+            eraseApplication: departures.erase
         )
         events = PeopleNews(
             people: people,

@@ -11,6 +11,8 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
     package var kind: NotificationKind
     package var recipients: [Recipient]
     package var title: String?
+    /// The title on Android, instead of `title`; no other platform shows it.
+    package var androidTitle: String?
     package var body: String?
     /// Texts of the message catalogues, in place of `title` and `body`, which are sent where push does not know the key.
     package var titleMessage: NotificationText?
@@ -40,6 +42,7 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         kind: NotificationKind,
         recipients: [Recipient],
         title: String? = nil,
+        androidTitle: String? = nil,
         body: String? = nil,
         data: JSONValue? = nil,
         sound: String? = nil,
@@ -59,6 +62,7 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         self.kind = kind
         self.recipients = recipients
         self.title = title
+        self.androidTitle = androidTitle
         self.body = body
         self.data = data
         self.sound = sound

@@ -18,6 +18,7 @@ package struct PushService: SuiteService {
         Erasures.migration("V0041_erasures"),
         Migration(name: "V0042_mentions", sql: PackageResources.V0042_mentions_sql),
         Migration(name: "V0092_languages", sql: PackageResources.V0092_languages_sql),
+        Migration(name: "V0084_android_titles", sql: PackageResources.V0084_android_titles_sql),
     ]
     package static let events: Set = [UserErased.type]
     package static let setAsideKinds: [SetAsideKind] = [.fanout, .held, .queued, .erasure]
@@ -81,7 +82,8 @@ package struct PushService: SuiteService {
             setAside: resources.setAside,
             logger: logger,
             now: now,
-            isGone: ForgottenSenders(database: database, now: now).forget
+            isGone: ForgottenSenders(database: database, now: now).forget,
+            eraseApplication: ApplicationRows(ForgettingStore<PostgresPool>.tables, database: database).erase
         )
         events = PeopleNews(
             devices: devices,

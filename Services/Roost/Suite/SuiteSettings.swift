@@ -158,6 +158,7 @@ struct SuiteSettings: Sendable {
     private static let subscribers = [
         "device.registered=push", "device.badge=push", "session.ended=push",
         "user.deleted=push+conversations+photos+social", "user.erased=auth",
+        "application.deleted=push+conversations+photos+social",
         "device.noticed=push",
         "user.changed=photos+push+conversations", "profile.changed=conversations",
         "user.blocked=photos", "user.unblocked=photos", "broadcast.live=push",

@@ -122,7 +122,8 @@ package struct SocialService: SuiteService {
             events: resources.events,
             setAside: resources.setAside,
             logger: logger,
-            now: now
+            now: now,
+            eraseApplication: ApplicationRows(PeopleNews.tables, database: database).erase
         )
         events = PeopleNews(erasures: erasures).heard(by: EventConsumer(database: database, logger: logger, now: now))
         self.upkeep =

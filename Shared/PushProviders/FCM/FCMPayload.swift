@@ -15,7 +15,9 @@ struct FCMPayload: Sendable {
     }
 
     private func counted(_ message: PushMessage) -> Int {
-        notification(message).whole.count + data(message).whole.count
+        // An Android phone gets this title beside the notification, which has the other one.
+        let androidTitle = message.androidTitle.map(JSONText.length(of:)) ?? 0
+        return notification(message).whole.count + androidTitle + data(message).whole.count
     }
 
     private func whole(_ message: PushMessage, _ token: String, _ now: Date) -> [UInt8] {
@@ -54,6 +56,8 @@ struct FCMPayload: Sendable {
         android.add("ttl", message.expires.map { "\(max(0, Int($0.timeIntervalSince(now))))s" })
         guard message.kind != .background else { return android }
         var notification = JSONObject()
+        // Takes the place of the title that all platforms have (FCM's AndroidNotification).
+        notification.add("title", message.androidTitle)
         notification.add("sound", message.sound)
         notification.add("notification_count", message.badge.flatMap { $0 > 0 ? $0 : nil })
         notification.add("tag", message.collapseKey)

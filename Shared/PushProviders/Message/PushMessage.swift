@@ -39,6 +39,8 @@ public struct PushMessage: Hashable, Sendable {
     /// It is `apns-id` at Apple, and `id` in what FCM and browsers hand to the app.
     public var id: UUID
     public var title: String?
+    /// The title on Android, instead of ``title``; never cut.
+    public var androidTitle: String?
     /// Cut at a character's end, with an ellipsis, where the provider's limit asks for it; so is the title, after it.
     public var body: String?
     /// What the app is told beside the text; never cut.
@@ -62,6 +64,7 @@ public struct PushMessage: Hashable, Sendable {
     public init(
         id: UUID,
         title: String? = nil,
+        androidTitle: String? = nil,
         body: String? = nil,
         data: [String: EncodedJSON] = [:],
         badge: Int? = nil,
@@ -76,6 +79,7 @@ public struct PushMessage: Hashable, Sendable {
     ) {
         self.id = id
         self.title = title
+        self.androidTitle = androidTitle
         self.body = body
         self.data = data
         self.badge = badge

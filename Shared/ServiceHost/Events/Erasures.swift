@@ -19,6 +19,7 @@ package struct Erasures: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let isGone: @Sendable (Erasure) async throws -> Bool
+    private let eraseApplication: @Sendable (_ application: String) async throws -> Bool
 
     /// The answers of one service.
     ///
@@ -31,6 +32,8 @@ package struct Erasures: Sendable {
     ///   - now: the service's clock.
     ///   - isGone: whether there is nothing left; asked about once a second, and it may wipe some more itself. A service that
     ///     wipes all in the transaction that takes the event has nothing to look for.
+    ///   - eraseApplication: deletes a bounded number of rows of a deleted application, and returns true when none is left;
+    ///     called once a second until then.
     package init(
         of service: String,
         database: PostgresPool,
@@ -38,7 +41,8 @@ package struct Erasures: Sendable {
         setAside: SetAside,
         logger: Logger,
         now: @escaping @Sendable () -> Date,
-        isGone: @escaping @Sendable (Erasure) async throws -> Bool = { _ in true }
+        isGone: @escaping @Sendable (Erasure) async throws -> Bool = { _ in true },
+        eraseApplication: @escaping @Sendable (_ application: String) async throws -> Bool
     ) {
         self.service = service
         self.database = database
@@ -47,6 +51,7 @@ package struct Erasures: Sendable {
         self.logger = logger
         self.now = now
         self.isGone = isGone
+        self.eraseApplication = eraseApplication
     }
 
     /// The table, for a service that keeps something of people; `name` is its place among the service's own migrations.
@@ -70,17 +75,37 @@ package struct Erasures: Sendable {
         try await store.insert(departure, user, number: number, at: moment)
     }
 
+    /// Records, in the transaction that takes the event, that all data of an application is to be deleted.
+    package func begin(
+        application: String,
+        _ departure: Departure,
+        at moment: Date,
+        in db: PostgresTransaction
+    ) async throws {
+        let everyUser = User.ID(application: application, user: Erasure.everyUser)
+        try await ErasureStore(db: db).insert(departure, everyUser, number: nil, at: moment)
+    }
+
     /// Checks every erasure once, and answers those that are complete; an erasure that fails delays no other.
     package func answer() async throws {
         var last: Int64 = 0
         while true {
             let some = try await ErasureStore(db: database).list(after: last, at: now(), limit: Self.batch)
             try await setAside.each(some, of: .erasure, key: { ["\($0.id)"] }) { erasure in
-                if try await isGone(erasure) { try await answer(erasure) }
+                if try await isComplete(erasure) { try await answer(erasure) }
             }
             guard some.count == Self.batch, let end = some.last else { return }
             last = end.id
         }
+    }
+
+    private func isComplete(_ erasure: Erasure) async throws -> Bool {
+        guard erasure.isOfApplication else { return try await isGone(erasure) }
+        let application = erasure.user.application
+        let responses = ApplicationRows(["idempotency_keys"], database: database)
+        // The service's own rows first: a request that is still running may store its response until its session ends.
+        guard try await eraseApplication(application) else { return false }
+        return try await responses.erase(application)
     }
 
     private func answer(_ erasure: Erasure) async throws {
@@ -98,11 +123,17 @@ package struct Erasures: Sendable {
 
 /// Somebody of whom nothing is to be left here.
 package struct Erasure: Sendable {
+    /// Stands for all users of an application; no user has this id, since an id has at least one character.
+    static let everyUser = ""
+
     let id: Int64
     package let departure: Departure
     package let user: User.ID
     /// The number that he went by here, where he had one.
     package let number: Int64?
+
+    /// Whether the application itself was deleted, with all its users.
+    var isOfApplication: Bool { user.user == Self.everyUser }
 }
 
 /// The table `erasures`, and of `idempotency_keys` what goes with a person.

@@ -56,6 +56,20 @@ import Wire
         ),
     ]
 
+    @Test("The file name of a form comes before the name in meta, which is used where the form has none")
+    func nameInMeta() async throws {
+        try await withFiles { scene in
+            for (given, name) in [("photo.jpg", "photo.jpg"), ("", "from meta.pdf"), ("..", "from meta.pdf")] {
+                var form = Form()
+                form.add(file: [1], named: given)
+                form.add("meta", #"{"name": "from meta.pdf"}"#)
+                let answer = try await scene.ann.upload(form.whole, as: Form.contentType, to: scene.path)
+                #expect(answer.json["file"]["name"].string == name, "\(answer.text)")
+                #expect(answer.json["meta"]["name"].string == "from meta.pdf", "\(answer.text)")
+            }
+        }
+    }
+
     @Test func namesAreMadeFit() async throws {
         try await withFiles { scene async throws in
             for (given, name, header) in Self.names {

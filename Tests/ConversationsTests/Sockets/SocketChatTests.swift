@@ -101,6 +101,26 @@ import Wire
         }
     }
 
+    @Test("An admin updates the white list and every member learns of it; a member who is no admin may not")
+    func whiteList() async throws {
+        try await withSockets { scene in
+            let ann = try await scene.socket(of: scene.ann)
+            let bob = try await scene.socket(of: scene.bob)
+            for event in ["chats/whiteList/update", "chat/whiteList/update"] {
+                let body = #"{"chatId":\#(scene.chat),"whiteList":["bob"]}"#
+                #expect(try await bob.ask(event, body).code == 403)
+            }
+            let before: JSONValue = try await ann.ask("chats/detail", #"{"chatId":\#(scene.chat)}"#)["whiteList"]
+
+            let changed = try await ann.ask("chats/whiteList/update", #"{"chatId":\#(scene.chat),"whiteList":["eve"]}"#)
+
+            #expect(before == .array([]))
+            #expect(changed["whiteList"] == .array([.string("eve")]))
+            let told = try await bob.event("message")
+            #expect(told["data"].string == #"{"type":"whiteList.updated","whiteList":["eve"]}"#)
+        }
+    }
+
     @Test func whatSomebodySaysOfHimselfIsWithHisMessages() async throws {
         try await withSockets { scene in
             let ann = try await scene.socket(of: scene.ann)

@@ -59,6 +59,24 @@ import Wire
         }
     }
 
+    @Test("A file sent as base64 is called as its meta says")
+    func fileNameInMeta() async throws {
+        try await withSockets { scene in
+            let socket = try await scene.socket(of: scene.ann)
+            func name(_ meta: String) async throws -> JSONValue {
+                let file = #""encoding":"base64","mime":"application/pdf","data":"JVBERi0xLjQK""#
+                let answer = try await socket.ask("messages/create", #"{"chatId":\#(scene.chat),\#(file)\#(meta)}"#)
+                #expect(answer.code == 200)
+                return answer["file"]["name"]
+            }
+            #expect(try await name(#","meta":{"name":"sampleFile.pdf"}"#) == .string("sampleFile.pdf"))
+            #expect(try await name(#","meta":{"name":"../../etc/passwd"}"#) == .string("passwd"))
+            #expect(try await name(#","meta":{"name":7}"#) == .null)
+            #expect(try await name(#","meta":{"album":7}"#) == .null)
+            #expect(try await name("") == .null)
+        }
+    }
+
     @Test func historyIsPagedAsDiuitPagesIt() async throws {
         try await withSockets { scene in
             let socket = try await scene.socket(of: scene.ann)
@@ -83,6 +101,10 @@ import Wire
             let mark = try await bob.ask("messages/markAsRead", #"{"messageId":\#(id)}"#)
             #expect(mark["seq"].int == 1)
             #expect(mark["unreadCount"].int == 0)
+            #expect(mark["id"].int == id)
+            #expect(mark["data"].string == "read me")
+            #expect(mark["messageSeq"].int == 1)
+            #expect(Set(mark["reads"].array.compactMap(\.string)) == ["ann", "bob"])
             let told = try await ann.event("message/read")
             #expect(told["userId"].string == "bob")
             #expect(told["seq"].int == 1)

@@ -26,6 +26,89 @@ import Wire
         }
     }
 
+    @Test("The device that a login registered is registered in the first answer, and keeps a later token")
+    func registeredDevice() async throws {
+        try await withSockets { scene in
+            let keys = scene.scene.auth.keys
+            let login = keys.openSession(
+                of: scene.ann.id,
+                session: "first",
+                device: "phone",
+                platform: "ios_sandbox",
+                pushToken: "<AB 12>"
+            )
+            func device(_ token: String) async throws -> JSONValue {
+                try await scene.stranger().ask("authenticate", #"{"authToken":"\#(token)"}"#)
+            }
+            let answer = try await device(login)
+            #expect(answer["serial"].string == "phone")
+            #expect(answer["platform"].string == "ios_sandbox")
+            #expect(answer["status"].string == "registered")
+            #expect(answer["pushToken"].string == "AB12")
+            #expect(answer["meta"] == .null)
+            #expect(answer["authToken"].string == login)
+            #expect(answer["owner"]["devices"].array.map(\.["pushToken"].string) == ["AB12"])
+            #expect(answer["owner"]["devices"].array.allSatisfy { $0["authToken"] == .null })
+
+            // The same session signs in once more: what the device said since then stays.
+            let socket = try await scene.stranger()
+            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(login)"}"#).code == 200)
+            let changed = try await socket.ask("devices/updatePushToken", #"{"pushToken":"CD34"}"#)
+            #expect(changed["pushToken"].string == "CD34")
+            #expect(changed["authToken"] == .null)
+            #expect(try await device(login)["pushToken"].string == "CD34")
+
+            // A later login on the device states anew how it is reached; without a token it is not.
+            let second = keys.openSession(
+                of: scene.ann.id,
+                session: "second",
+                device: "phone",
+                platform: "gcm",
+                pushToken: "EF56"
+            )
+            let later = try await device(second)
+            #expect(later["pushToken"].string == "EF56")
+            #expect(later["platform"].string == "gcm")
+            #expect(later["id"] == answer["id"])
+            let third = keys.openSession(of: scene.ann.id, session: "third", device: "phone")
+            let last = try await device(third)
+            #expect(last["status"].string == "unregistered")
+            #expect(last["pushToken"] == .null)
+        }
+    }
+
+    @Test("A device's token and meta are its owner's alone")
+    func privateDevice() async throws {
+        try await withSockets { scene in
+            let login = scene.scene.auth.keys.openSession(
+                of: scene.ann.id,
+                device: "phone",
+                platform: "gcm",
+                pushToken: "secret-token"
+            )
+            let ann = try await scene.stranger()
+            #expect(try await ann.ask("authenticate", #"{"authToken":"\#(login)"}"#).code == 200)
+            let changed = try await ann.ask("devices/updateMeta", #"{"meta":{"color":"secret-red"}}"#)
+            #expect(changed["meta"]["color"].string == "secret-red")
+            #expect(changed["owner"]["devices"][0]["meta"]["color"].string == "secret-red")
+            #expect(try await ann.ask("devices/updateMeta", #"{"meta":7}"#).code == 497)
+            #expect(try await ann.ask("devices/updateMeta").code == 497)
+
+            let bob = try await scene.socket(of: scene.bob)
+            let sent = try await ann.ask("messages/create", #"{"chatId":\#(scene.chat),"data":"hello"}"#)
+            #expect(sent.code == 200)
+            for answer in [
+                try await bob.event("message"), try await bob.ask("chats/detail", #"{"chatId":\#(scene.chat)}"#),
+                try await bob.ask("messages/list", #"{"chatId":\#(scene.chat)}"#), try await bob.ask("chats/list"),
+                try await bob.ask("users/updateMeta", #"{"meta":null}"#),
+            ] {
+                #expect(!"\(answer)".contains("secret"), "\(answer)")
+                #expect(!"\(answer)".contains(login), "\(answer)")
+            }
+            #expect(try await ann.ask("devices/updateMeta", #"{"meta":null}"#)["meta"] == .null)
+        }
+    }
+
     @Test func whatIsSaidByConnectPayloadSignsIn() async throws {
         try await withSockets { scene in
             let socket = try await SocketClient(port: scene.port, auth: #"{"token":"\#(scene.ann.token)"}"#)

@@ -93,6 +93,41 @@ import Wire
         }
     }
 
+    @Test("Of a deleted application nothing is left, and another one keeps its posts")
+    func application() async throws {
+        try await withPhotos { scene in
+            let own = try await scene.post("#mine", by: scene.ann)
+            _ = try await scene.bob.photos.comment("of bob", on: own.postId)
+            try await scene.bob.photos.follow("ann")
+            try await scene.bob.photos.flag(own.postId)
+            let cy = try await scene.account("Cy")
+            let kept = try await scene.post("#kept", by: cy)
+
+            try await scene.tell(
+                ApplicationDeleted(
+                    applicationId: Scene.application,
+                    departure: Departure(id: UUID(), round: 1)
+                ),
+                by: "auth"
+            )
+
+            try await eventually { try await scene.rows("SELECT 'x' AS row FROM erasures") == [] }
+            let tables = try await scene.rows(
+                """
+                SELECT table_name AS row FROM information_schema.columns
+                WHERE table_schema = current_schema() AND column_name = 'application_id' ORDER BY 1
+                """
+            )
+            #expect(tables.contains("people") && tables.contains("posts"))
+            for table in tables {
+                let rows = try await scene.rows("SELECT DISTINCT application_id AS row FROM \(table)")
+                #expect(!rows.contains(Scene.application), "\(table)")
+            }
+            #expect(try await scene.rows("SELECT 'x' AS row FROM deleted_posts") == [])
+            #expect(try await cy.photos.post(kept.postId).text == "#kept")
+        }
+    }
+
     /// Not before the last of his files is gone, and what others said of his posts.
     @Test func whoHasGoneIsAnsweredForOnceHisFilesAreGone() async throws {
         try await withPhotos { scene in

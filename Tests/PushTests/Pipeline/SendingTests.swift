@@ -9,6 +9,19 @@ import Wire
 @testable import PushServer
 
 @Suite struct SendingTests {
+    @Test("A title for Android goes beside the title of all platforms")
+    func androidTitle() async throws {
+        try await withPipeline { scene in
+            try await scene.device(of: "ann")
+            try await scene.notify(["ann"], "Walks") { $0.androidTitle = "From the hills" }
+            try await scene.run()
+
+            let sent = try #require(scene.provider.sent.first?.message)
+            #expect(sent.title == "Walks")
+            #expect(sent.androidTitle == "From the hills")
+        }
+    }
+
     @Test func oneThatIsSilentOrBusyHoldsUpNobodyElse() async throws {
         try await withPipeline { scene in
             for name in ["silent", "busy", "bad", "good"] { try await scene.device(of: name) }

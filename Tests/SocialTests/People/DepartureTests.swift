@@ -41,6 +41,34 @@ import Wire
     }
 }
 
+extension DepartureTests {
+    @Test("Of a deleted application nothing is left")
+    func application() async throws {
+        try await withSocial { scene in
+            for person in [scene.ann, scene.bob] {
+                let name = person.id.user
+                try await person.link(.twitter, name)
+                try await person.link(.facebook, name)
+                let key: HTTPFields = [.idempotencyKey: "1"]
+                _ = try await person.ask(.post, "/feed", #"{"data": {"text": "of \#(name)"}}"#, headers: key)
+                _ = try await scene.service.call("/webhooks/facebook", "id of \(name) created \(name)s 7")
+            }
+            #expect(try await scene.rowsOf("ann").count > 1)
+
+            try await scene.tell(
+                ApplicationDeleted(
+                    applicationId: Scene.application,
+                    departure: Departure(id: UUID(), round: 1)
+                )
+            )
+
+            try await eventually { try await scene.rows("SELECT 'x' AS row FROM erasures") == [] }
+            #expect(try await scene.rowsOf("ann") == [])
+            #expect(try await scene.rowsOf("bob") == [])
+        }
+    }
+}
+
 extension Scene {
     /// The tables that name somebody, with how often.
     fileprivate func rowsOf(_ user: String) async throws -> [String] {

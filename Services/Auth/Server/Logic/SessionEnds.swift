@@ -64,6 +64,14 @@ struct SessionEnds: Sendable {
         }
     }
 
+    /// Ends some of the sessions of an application; true when there may be more.
+    func endSome(ofApplication application: String) async throws -> Bool {
+        try await database.transaction { db in
+            let sessions = try await SessionStore(db: db).lock(ofApplication: application, limit: Self.batch)
+            return try await end(sessions, in: db)
+        } == Self.batch
+    }
+
     /// Forgets sessions whose time is over, some at a time; nobody can use them, so nobody needs to hear of it at once.
     func forgetExpired(seenBefore: Date) async throws {
         var count = Self.batch

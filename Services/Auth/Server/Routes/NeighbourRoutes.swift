@@ -45,7 +45,14 @@ struct NeighbourRoutes {
         guard hashes.count <= KnownSessions.maximum else {
             throw APIError.invalid("token", "at most \(KnownSessions.maximum) at a time", code: "too_many")
         }
-        return Reply(KnownSessions(sessions: try await credentials.sessions(of: hashes)))
+        var sessions = try await credentials.sessions(of: hashes)
+        // Only conversations registers devices, so no other service receives a push token.
+        if context.caller != InternalCaller.conversations.rawValue {
+            for index in sessions.indices {
+                (sessions[index].platform, sessions[index].pushToken) = (nil, nil)
+            }
+        }
+        return Reply(KnownSessions(sessions: sessions))
     }
 
     func findApplicationKeys(

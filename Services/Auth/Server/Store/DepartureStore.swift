@@ -6,6 +6,9 @@ import Wire
 
 /// The tables `departures` and `departure_services`.
 struct DepartureStore {
+    /// Stands for all users of a deleted application; no user has this id, since an id has at least one character.
+    static let everyUser = ""
+
     let db: any PostgresExecutor
 
     /// Somebody who goes.
@@ -14,6 +17,9 @@ struct DepartureStore {
         var user: User.ID
         var begunAt: Date
         var nextRoundAt: Date?
+
+        /// Whether the application itself was deleted.
+        var isOfApplication: Bool { user.user == DepartureStore.everyUser }
     }
 
     /// How much is waited for, and since when.
@@ -74,6 +80,13 @@ struct DepartureStore {
                 AND departures.round = \(departure.round)
             """
         )
+    }
+
+    /// Whether services still have to answer about an application or a user of it.
+    func isPending(_ application: String) async throws -> Bool {
+        try await db.one(
+            "SELECT EXISTS (SELECT FROM departures WHERE application_id = \(application)) AS is_pending"
+        ) { try $0.bool("is_pending") }
     }
 
     func delete(_ id: UUID) async throws {

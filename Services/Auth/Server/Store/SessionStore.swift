@@ -14,6 +14,7 @@ struct SessionStore {
         var user: User.ID
         var deviceID: String?
         var platform: String?
+        var pushToken: String?
         var userAgent: String?
         var createdAt: Date
         var lastSeenAt: Date
@@ -46,13 +47,13 @@ struct SessionStore {
         try await db.run(
             """
             INSERT INTO sessions (
-                session_id, application, user_id, device_id, platform, user_agent, created_at, last_seen_at,
-                expires_at, token_hash, key_id
+                session_id, application, user_id, device_id, platform, push_token, user_agent, created_at,
+                last_seen_at, expires_at, token_hash, key_id
             )
             VALUES (
                 \(session.id), \(session.user.application), \(session.user.user), \(session.deviceID),
-                \(session.platform), \(session.userAgent), \(session.createdAt), \(session.lastSeenAt),
-                \(session.expiresAt), \(session.token?.hash), \(session.token?.keyID)
+                \(session.platform), \(session.pushToken), \(session.userAgent), \(session.createdAt),
+                \(session.lastSeenAt), \(session.expiresAt), \(session.token?.hash), \(session.token?.keyID)
             )
             """
         )
@@ -173,6 +174,19 @@ struct SessionStore {
         ) { try $0.uuid("session_id") }
     }
 
+    /// Locks some of the sessions of an application.
+    func lock(ofApplication application: String, limit: Int) async throws -> [UUID] {
+        try await db.all(
+            """
+            SELECT session_id FROM sessions
+            WHERE application = \(application) AND key_id IS NOT NULL
+            ORDER BY session_id
+            LIMIT \(limit)
+            FOR UPDATE
+            """
+        ) { try $0.uuid("session_id") }
+    }
+
     /// Locks the session that a user of an application has on a device, and keeps others from opening one there until
     /// the transaction ends.
     func lock(of user: User.ID, on device: DeviceID) async throws -> [UUID] {
@@ -192,7 +206,7 @@ struct SessionStore {
     func known(byTokens hashes: [Data]) async throws -> [KnownSession] {
         try await db.all(
             """
-            SELECT token_hash, session_id, application, user_id, device_id, expires_at
+            SELECT token_hash, session_id, application, user_id, device_id, expires_at, platform, push_token
             FROM sessions
             WHERE token_hash = ANY(\(hashes))
             """
@@ -203,7 +217,9 @@ struct SessionStore {
                 applicationId: try row.string("application"),
                 userId: try row.string("user_id"),
                 deviceId: try row.optionalString("device_id"),
-                expiresAt: try row.date("expires_at")
+                expiresAt: try row.date("expires_at"),
+                platform: try row.optionalString("platform"),
+                pushToken: try row.optionalString("push_token")
             )
         }
     }

@@ -28,6 +28,29 @@ struct Departures: Sendable {
         try await !DepartureStore(db: database).isThere(erasure.user)
     }
 
+    /// Deletes the conversations of a deleted application as if their creators had done so, then its users, some of them at
+    /// each call; true when nothing of the application is left.
+    func erase(_ application: String) async throws -> Bool {
+        let store = DepartureStore(db: database)
+        var found: [Conversation.ID] = []
+        for _ in 0..<10 {
+            found = try await store.conversations(of: application, limit: 100)
+            guard !found.isEmpty else { break }
+            for conversation in found { try await remove(conversation, of: application) }
+        }
+        guard found.isEmpty, try await !store.hasDeletions(of: application) else { return false }
+        return try await ApplicationRows(DepartureStore<PostgresPool>.tables, database: database).erase(application)
+    }
+
+    private func remove(_ conversation: Conversation.ID, of application: String) async throws {
+        let isRemoved = try await database.transaction { db in
+            guard try await HeadStore(db: db).lock(conversation) else { return false }
+            try await DeletionStore(db: db).begin(conversation, of: application)
+            return true
+        }
+        if isRemoved { doorbell?.changed(conversation) }
+    }
+
     /// Until nobody is left whom there is something to be done about.
     ///
     /// A departure that fails delays no other; it is tried again later.

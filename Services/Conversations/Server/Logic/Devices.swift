@@ -1,5 +1,6 @@
 import AuthAPI
 import ConversationsAPI
+import Credentials
 import Foundation
 import Postgres
 import ServiceHost
@@ -14,20 +15,42 @@ struct Devices: Sendable {
     let events: EventOutbox
     let now: @Sendable () -> Date
 
-    /// The device that somebody signs in with, known from now on.
-    func signIn(_ serial: String, of user: User.ID) async throws -> Device {
-        if let known = try await find(serial, of: user) {
-            let aDayAgo = now().addingTimeInterval(-86_400)
-            if try await DeviceStore(db: database.reads).isStale(serial, of: user, since: aDayAgo) {
+    /// The device that a user signs in with, registered for push as its session's sign-in stated.
+    func signIn(by identity: Identity) async throws -> Device {
+        let (serial, user) = (identity.device ?? identity.session, identity.user)
+        let standing = try await DeviceStore(db: database.reads).standing(serial, of: user)
+        // A jwt names no device, so each of its sessions is a device of its own, and states no registration.
+        let isRegistered = identity.device == nil || standing?.session == identity.session
+        if let standing, isRegistered {
+            if standing.seenAt < now().addingTimeInterval(-86_400) {
                 try await DeviceStore(db: database).note(serial, of: user, seenAt: now())
             }
-            return known
+            return try await show(serial, of: user)
         }
-        try await database.transaction { db in
-            try await MemberStore(db: db).introduce([user.user], of: user.application)
-            try await DeviceStore(db: db).insert(serial, of: user, at: now(), limit: Self.maximum)
+        return try await database.transaction { db in
+            let devices = DeviceStore(db: db)
+            if standing == nil {
+                try await MemberStore(db: db).introduce([user.user], of: user.application)
+                try await devices.insert(serial, of: user, at: now(), limit: Self.maximum)
+            }
+            if identity.device != nil {
+                let registration = identity.registration
+                try await devices.register(
+                    pushToken: registration?.pushToken.flatMap(Self.cleaned),
+                    platform: registration?.platform,
+                    session: identity.session,
+                    serial,
+                    of: user
+                )
+            }
+            return try await Self.device(serial, of: devices.owner(user))
         }
-        return try await show(serial, of: user)
+    }
+
+    /// A push token without the brackets and spaces of iOS's old notation; nil where nothing is left.
+    private static func cleaned(_ token: String) -> String? {
+        let token = String(token.filter { !"<> ".contains($0) })
+        return token.isEmpty || token.utf8.count > PushPlatform.maximumToken ? nil : token
     }
 
     func update(
@@ -51,9 +74,16 @@ struct Devices: Sendable {
         }
         return try await database.transaction { db in
             let devices = DeviceStore(db: db)
-            guard try await devices.set(pushToken: token, platform: platform, serial, of: user, at: now()) else {
-                throw APIError.missing("platform")
-            }
+            guard
+                try await devices.set(
+                    pushToken: token,
+                    platform: platform,
+                    session: session,
+                    serial,
+                    of: user,
+                    at: now()
+                )
+            else { throw APIError.missing("platform") }
             let device = try await Self.device(serial, of: devices.owner(user))
             let registered = DeviceRegistered(
                 applicationId: user.application,
@@ -82,6 +112,16 @@ struct Devices: Sendable {
                 badge: change.badge
             )
             try await events.write(told, in: db)
+            return try await Self.device(serial, of: devices.owner(user))
+        }
+    }
+
+    /// Replaces what the app stored about its device, which only the device's owner sees.
+    func replaceMeta(_ meta: JSONValue, of serial: String, _ user: User.ID) async throws -> Device {
+        let compact = try DraftRules.meta(meta)
+        return try await database.transaction { db in
+            let devices = DeviceStore(db: db)
+            guard try await devices.set(meta: compact, serial, of: user) else { throw Self.notFound }
             return try await Self.device(serial, of: devices.owner(user))
         }
     }

@@ -123,6 +123,8 @@ extension MemberProfiles {
     static func heard(by consumer: EventConsumer) -> EventConsumer {
         consumer
             .on(UserChanged.self, from: [.auth]) { changed, event, db in
+                // A change of the language alone must not replace a name that the user set in photos.
+                guard changed.changesNames else { return }
                 let user = User.ID(application: changed.applicationId, user: changed.userId)
                 let name = (changed.fullName ?? changed.username).map(cut)
                 try await ProfileStore(db: db).set(name: name, of: user, at: event.at)

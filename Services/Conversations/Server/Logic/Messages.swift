@@ -73,15 +73,15 @@ struct Messages: Sendable {
         return links.signed(found.changes)
     }
 
-    /// Marks this message and all before it as read.
-    func markRead(_ message: Message.ID, in token: ConversationToken, by user: User.ID) async throws -> ReadMark {
+    /// Marks this message and all before it as read, and returns the message as it is then.
+    func markRead(_ message: Message.ID, in token: ConversationToken, by user: User.ID) async throws -> ReadMessage {
         // Another conversation's message is not asked for above the end of this one, but for nothing at all.
         let isHere = message.conversation == token.id
         let mark = try await markRead(in: token, by: user, .upTo(seq: isHere ? message.seq : 0))
         guard isHere, message.seq <= mark.seq else {
             throw Self.notFound
         }
-        return mark
+        return ReadMessage(try await known(message.seq, of: token, to: user), mark)
     }
 
     /// Marks everything older than a moment as read.

@@ -24,7 +24,7 @@ struct MessageRoutes {
         MessageReply(try await MessageIntake(files: files).send(request, context: context))
     }
 
-    func markMessageRead(request: Request, context: UserContext) async throws -> Reply<ReadMark> {
+    func markMessageRead(request: Request, context: UserContext) async throws -> Reply<ReadMessage> {
         Reply(try await messages.markRead(context.message(), in: context.conversation(), by: context.user))
     }
 

@@ -8,6 +8,7 @@ struct DeviceEvents: Sendable {
     func add(to events: inout SocketEvents) {
         events.on("devices/updatePushToken", use: updatePushToken)
         events.on("devices/setBadge", use: setBadge)
+        events.on("devices/updateMeta", use: updateDeviceMeta)
         events.on("users/updateMeta", use: updateMeta)
     }
 
@@ -20,6 +21,11 @@ struct DeviceEvents: Sendable {
     func setBadge(call: SocketCall) async throws -> SocketAnswer {
         let change = try call.decode(as: BadgeChange.self)
         return try SocketAnswer(try await devices.update(change, of: call.caller.device, call.user))
+    }
+
+    func updateDeviceMeta(call: SocketCall) async throws -> SocketAnswer {
+        let meta = try call.decode(as: MetaReplacement.self).meta
+        return try SocketAnswer(try await devices.replaceMeta(meta, of: call.caller.device, call.user))
     }
 
     func updateMeta(call: SocketCall) async throws -> SocketAnswer {

@@ -19,11 +19,12 @@ struct SocketSignIns: Sendable {
     /// Finds out who a credential stands for.
     func recognise(_ credential: SocketCredential) async throws -> SocketArrival {
         let identity = try await verifier.identify(credential.token)
-        let serial = identity.device ?? identity.session
+        var device = try await devices.signIn(by: identity)
+        device.authToken = credential.token
         return SocketArrival(
             user: identity.user,
             session: identity.session,
-            device: try await devices.signIn(serial, of: identity.user),
+            device: device,
             // A jwt is renewed every hour; a session of a customer's account server ends when it was said to.
             ends: SessionToken.isOne(credential.token) ? identity.expires : nil,
             last: credential.last

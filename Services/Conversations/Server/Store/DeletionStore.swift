@@ -17,7 +17,8 @@ struct DeletionStore<Executor: PostgresExecutor> {
                 DELETE FROM conversations WHERE conversation_id = \(conversation)
                 RETURNING conversation_id
             )
-            INSERT INTO deletions (conversation_id, deleted_at) SELECT conversation_id, clock_timestamp() FROM gone
+            INSERT INTO deletions (conversation_id, application_id, deleted_at)
+            SELECT conversation_id, \(application), clock_timestamp() FROM gone
             """
         )
         let body = JSONValue.object(["applicationId": .string(application)])

@@ -12,7 +12,7 @@ struct DeviceStore<Executor: PostgresExecutor> {
         let rows = try await db.execute(
             """
             SELECT users.user_number, users.meta, devices.device_number, devices.serial, devices.platform,
-                   devices.push_token IS NOT NULL AS has_token
+                   devices.push_token, devices.meta AS device_meta
             FROM users
             LEFT JOIN devices ON devices.application_id = users.application_id AND devices.user_id = users.user_id
             WHERE users.application_id = \(user.application) AND users.user_id = \(user.user)
@@ -38,15 +38,42 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Whether it was not seen since `date`.
-    func isStale(_ serial: String, of user: User.ID, since date: Date) async throws -> Bool {
+    /// When a device was last seen, and the session whose push registration it has.
+    struct Standing: Sendable {
+        var seenAt: Date
+        var session: String?
+    }
+
+    func standing(_ serial: String, of user: User.ID) async throws -> Standing? {
         try await db.first(
             """
-            SELECT seen_at < \(date) AS is_stale FROM devices
+            SELECT seen_at, session_id FROM devices
             WHERE application_id = \(user.application) AND user_id = \(user.user) AND serial = \(serial)
             """,
-            as: { try $0.bool("is_stale") }
-        ) ?? false
+            as: { Standing(seenAt: try $0.date("seen_at"), session: try $0.optionalString("session_id")) }
+        )
+    }
+
+    /// Applies the push registration of a session's sign-in, unless the session applied one before: a later one by
+    /// `devices/updatePushToken` stays.
+    ///
+    /// A session that named no token ends the registration of the device's session before, as it does in push.
+    func register(
+        pushToken: String?,
+        platform: String?,
+        session: String,
+        _ serial: String,
+        of user: User.ID
+    ) async throws {
+        try await db.run(
+            """
+            UPDATE devices
+            SET push_token = CASE WHEN session_id IS NULL THEN coalesce(\(pushToken), push_token) ELSE \(pushToken) END,
+                platform = coalesce(\(platform), platform), session_id = \(session)
+            WHERE application_id = \(user.application) AND user_id = \(user.user) AND serial = \(serial)
+                AND session_id IS DISTINCT FROM \(session)
+            """
+        )
     }
 
     /// Adds a device; those that were seen longest ago go where there are more than `limit`.
@@ -76,6 +103,7 @@ struct DeviceStore<Executor: PostgresExecutor> {
     func set(
         pushToken: String,
         platform: String?,
+        session: String,
         _ serial: String,
         of user: User.ID,
         at now: Date
@@ -83,7 +111,8 @@ struct DeviceStore<Executor: PostgresExecutor> {
         try await db.run(
             """
             UPDATE devices
-            SET push_token = \(pushToken), platform = coalesce(\(platform), platform), seen_at = \(now)
+            SET push_token = \(pushToken), platform = coalesce(\(platform), platform), session_id = \(session),
+                seen_at = \(now)
             WHERE application_id = \(user.application) AND user_id = \(user.user) AND serial = \(serial)
                 AND coalesce(\(platform), platform) IS NOT NULL
             """
@@ -95,6 +124,16 @@ struct DeviceStore<Executor: PostgresExecutor> {
         try await db.run(
             """
             UPDATE devices SET badge = \(badge)
+            WHERE application_id = \(user.application) AND user_id = \(user.user) AND serial = \(serial)
+            """
+        ) == 1
+    }
+
+    /// Replaces the device's meta, compact JSON; false if there is no such device.
+    func set(meta: String?, _ serial: String, of user: User.ID) async throws -> Bool {
+        try await db.run(
+            """
+            UPDATE devices SET meta = \(meta)
             WHERE application_id = \(user.application) AND user_id = \(user.user) AND serial = \(serial)
             """
         ) == 1
@@ -115,11 +154,14 @@ extension Device.Summary {
     /// Nil for the row of somebody without a device.
     fileprivate init?(row: PostgresRow) throws {
         guard let number: Int64 = try row.decodeIfPresent("device_number") else { return nil }
+        let pushToken = try row.optionalString("push_token")
         self.init(
             id: number,
             serial: try row.string("serial"),
             platform: try row.optionalString("platform"),
-            status: try row.bool("has_token") ? .registered : .unregistered
+            status: pushToken == nil ? .unregistered : .registered,
+            pushToken: pushToken,
+            meta: try row.optionalString("device_meta").map(JSONValue.init(compact:))
         )
     }
 }

@@ -31,6 +31,14 @@ struct PeopleNews: Sendable {
                 try await Self.forget(deleted.user, in: db)
                 try await erasures.begin(deleted.user, deleted.departure, at: event.at, in: db)
             }
+            .on(ApplicationDeleted.self, from: [.auth]) { deleted, event, db in
+                try await erasures.begin(
+                    application: deleted.applicationId,
+                    deleted.departure,
+                    at: event.at,
+                    in: db
+                )
+            }
     }
 
     /// Everything that push keeps of somebody.

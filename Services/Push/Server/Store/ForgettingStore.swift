@@ -6,6 +6,15 @@ import Wire
 struct ForgettingStore<Executor: PostgresExecutor> {
     let db: Executor
 
+    /// The tables with data of users, in the order in which they are cleared of an application.
+    static var tables: [String] {
+        [
+            // First, so that no recipient is decided any more, which writes into the other tables.
+            "notifications", "queue", "held", "log", "cooldowns", "failures", "devices", "settings", "subscriptions",
+            "topic_subscriptions", "circuits",
+        ]
+    }
+
     func forget(_ user: User.ID) async throws {
         for table in ["queue", "held", "log", "cooldowns", "failures"] {
             try await db.run(
@@ -28,8 +37,8 @@ struct ForgettingStore<Executor: PostgresExecutor> {
                 WHERE notification_key > \(key) ORDER BY notification_key LIMIT \(limit)
             ), forgotten AS (
                 UPDATE notifications
-                SET title = NULL, body = NULL, title_message = NULL, body_message = NULL, data = NULL,
-                    image_url = NULL, mentions = NULL,
+                SET title = NULL, android_title = NULL, body = NULL, title_message = NULL, body_message = NULL,
+                    data = NULL, image_url = NULL, mentions = NULL,
                     cancelled_at = coalesce(notifications.cancelled_at, \(now))
                 FROM looked_at
                 WHERE notifications.notification_key = looked_at.notification_key

@@ -66,10 +66,10 @@ enum AdminLines {
         let rows = applications.map { application in
             [
                 application.applicationId, application.name, Timestamp.string(from: application.createdAt),
-                "\(application.keys.count { $0.revokedAt == nil })",
+                "\(application.keys.count { $0.revokedAt == nil })", application.owner ?? "-",
             ]
         }
-        return TextTable.lines([["APPLICATION", "NAME", "MADE", "KEYS IN USE"]] + rows)
+        return TextTable.lines([["APPLICATION", "NAME", "MADE", "KEYS IN USE", "OWNER"]] + rows)
     }
 
     static func keys(_ keys: KeyRotation) -> String {

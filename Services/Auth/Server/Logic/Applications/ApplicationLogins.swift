@@ -72,6 +72,7 @@ struct ApplicationLogins: Sendable {
             var record = record
             record.token = .init(hash: SessionToken.hash(session), keyID: token.keyID)
             try await store.insert(record)
+            try await ApplicationUserStore(db: db).note(record.user, signedInAt: record.createdAt)
             if let registered = device.registered(in: record) { try await events.write(registered, in: db) }
         }
         return ApplicationSignIn(session: session, userId: claims.subject, deviceId: device.id.text)
@@ -97,6 +98,7 @@ struct ApplicationLogins: Sendable {
             user: User.ID(application: application, user: claims.subject),
             deviceID: device.id.text,
             platform: device.platform?.rawValue,
+            pushToken: device.pushToken,
             userAgent: caller.userAgent,
             createdAt: now,
             lastSeenAt: now,

@@ -11,6 +11,10 @@ import Wire
 struct Applications: Sendable {
     /// Keys in use at a time, so that one can be replaced without a gap.
     static let maximumKeys = 10
+    /// Revoked keys that stay known, so that a server that signs with one learns that it was revoked.
+    static let maximumRevokedKeys = 100
+    /// Applications that a user may own; administrators create any number, which have no owner.
+    static let maximumOwned = 10
     private static let nameLength = 1...100
 
     let database: PostgresPool
@@ -19,29 +23,141 @@ struct Applications: Sendable {
     let cursors: CursorSigner
     /// A key takes a core for a tenth of a second to make.
     let threads: HashingThreads
+    /// Whether users create applications, or administrators alone.
+    let isOpen: Bool
     let logger: Logger
     let now: @Sendable () -> Date
 
-    func create(_ draft: ApplicationDraft) async throws -> NewApplication {
+    /// Creates an application, which belongs to the user who creates it, and to no user where an administrator does.
+    ///
+    /// - Throws: `admin_only` where users may not create any, `account_required` for a user who cannot sign in again by a
+    ///   name or a verified address, `too_many_applications`.
+    func create(_ draft: ApplicationDraft, by identity: Identity) async throws -> NewApplication {
+        let owner = try owner(identity)
+        // Before a key is made, which takes long; and once more under the account's lock.
+        if let owner { try await requireRoom(for: owner, on: database.reads) }
         let name = try Self.name(draft.name)
         let application = Self.id(bytes: 12)
         let applicationKey = Self.id(bytes: 16)
         let (key, publicKey) = try await makeKey()
         try await database.transaction { db in
             let store = ApplicationStore(db: db)
-            try await store.insert(id: application, name: name, key: applicationKey, at: now())
+            if let owner {
+                guard try await AccountStore(db: db).lock(owner) else { throw Accounts.noAccount }
+                try await requireRoom(for: owner, on: db)
+            }
+            try await store.insert(id: application, name: name, key: applicationKey, owner: owner, at: now())
             _ = try await store.insert(key: key.encryptionKeyId, publicKey, to: application, limit: 1, at: now())
         }
         logger.notice("application made", metadata: ["application": "\(application)"])
         return NewApplication(applicationId: application, applicationKey: applicationKey, key: key)
     }
 
+    /// The owner of what a caller creates; nil for an administrator.
+    private func owner(_ identity: Identity) throws -> UUID? {
+        if identity.isAdmin { return nil }
+        guard isOpen else {
+            throw APIError(.forbidden, "admin_only", "Only administrators create applications on this server.")
+        }
+        return try identity.user.ownAccount()
+    }
+
+    private func requireRoom(for owner: UUID, on db: any PostgresExecutor) async throws {
+        guard let account = try await AccountStore(db: db).find(owner) else { throw Accounts.noAccount }
+        guard !account.isAnonymous, account.username != nil || account.emailVerified else {
+            throw APIError(
+                .forbidden,
+                "account_required",
+                "An account with a username or a verified email address is required to create an application."
+            )
+        }
+        guard try await ApplicationStore(db: db).count(of: owner) < Self.maximumOwned else {
+            throw APIError(
+                .unprocessable,
+                "too_many_applications",
+                "A user owns at most \(Self.maximumOwned) applications; delete one of them first."
+            )
+        }
+    }
+
+    /// Lets the owner of an application and administrators pass.
+    ///
+    /// An application that is being deleted counts where `evenDeleted` says so.
+    ///
+    /// - Throws: `application_not_found` for all others, who do not learn whether there is such an application.
+    func authorize(_ application: String, for identity: Identity, evenDeleted: Bool = false) async throws {
+        guard let standing = try await ApplicationStore(db: database.reads).standing(of: application),
+            evenDeleted || !standing.isDeleted,
+            identity.isAdmin || (standing.owner != nil && standing.owner == identity.user.accountID)
+        else { throw Self.notFound }
+    }
+
+    func show(_ application: String) async throws -> CustomerApplication {
+        guard let found = try await ApplicationStore(db: database.reads).find(application) else { throw Self.notFound }
+        return found
+    }
+
+    func rename(_ application: String, to draft: ApplicationDraft) async throws -> CustomerApplication {
+        let name = try Self.name(draft.name)
+        return try await database.transaction { db in
+            let store = ApplicationStore(db: db)
+            guard try await store.rename(application, to: name), let renamed = try await store.find(application)
+            else { throw Self.notFound }
+            return renamed
+        }
+    }
+
+    /// The keys of an application, newest first; revoked ones too, which are the latest ones.
+    func keys(of application: String) async throws -> Page<EncryptionKey> {
+        Page(try await ApplicationStore(db: database.reads).keys(of: application))
+    }
+
+    /// The users of an application who have signed in, in the order of their ids; with `query` those whose ids begin so.
+    func users(
+        of application: String,
+        query: String?,
+        limit: Int,
+        cursor: String?,
+        by reader: User.ID
+    ) async throws -> Page<ApplicationUser> {
+        let name = "users of \(application)"
+        let after = try cursor.map { cursor in
+            // A user's id has up to 255 characters of up to four bytes each.
+            try cursors.position(cursor, of: name, for: reader, upTo: 4_096, as: UserCursor.self).userId
+        }
+        let found = try await ApplicationUserStore(db: database.reads).list(
+            of: application,
+            prefix: query ?? "",
+            after: after ?? "",
+            limit: limit + 1
+        )
+        let shown = Array(found.prefix(limit))
+        guard found.count > limit, let last = shown.last else { return Page(shown) }
+        return Page(shown, next: try cursors.sign(UserCursor(userId: last.userId), of: name, for: reader))
+    }
+
+    /// The applications that a user owns, newest first.
+    func list(ownedBy user: User.ID, limit: Int, cursor: String?) async throws -> Page<CustomerApplication> {
+        // A user of a customer's application has no account here, and owns none.
+        guard let owner = user.accountID else { return Page([]) }
+        return try await list(of: owner, by: user, limit: limit, cursor: cursor)
+    }
+
     /// All applications, newest first.
     func list(by user: User.ID, limit: Int, cursor: String?) async throws -> Page<CustomerApplication> {
+        try await list(of: nil, by: user, limit: limit, cursor: cursor)
+    }
+
+    private func list(
+        of owner: UUID?,
+        by user: User.ID,
+        limit: Int,
+        cursor: String?
+    ) async throws -> Page<CustomerApplication> {
         let after = try cursor.map { cursor in
             try cursors.position(cursor, of: CustomerApplication.pluralName, for: user, as: Cursor.self).position
         }
-        let found = try await ApplicationStore(db: database.reads).list(after: after, limit: limit + 1)
+        let found = try await ApplicationStore(db: database.reads).list(of: owner, after: after, limit: limit + 1)
         let shown = Array(found.prefix(limit))
         guard found.count > limit, let last = shown.last else { return Page(shown) }
         return Page(shown, next: try cursors.sign(Cursor(last), of: CustomerApplication.pluralName, for: user))
@@ -63,8 +179,13 @@ struct Applications: Sendable {
                     at: now()
                 )
             else {
-                throw APIError(.unprocessable, "too_many_keys", "an application has \(Self.maximumKeys) keys at most")
+                throw APIError(
+                    .unprocessable,
+                    "too_many_keys",
+                    "An application has at most \(Self.maximumKeys) keys; revoke one of them first."
+                )
             }
+            try await store.deleteRevokedKeys(of: application, keeping: Self.maximumRevokedKeys)
         }
         logger.notice("application key made", metadata: ["application": "\(application)"])
         return key
@@ -91,11 +212,12 @@ struct Applications: Sendable {
     /// Whether one is known here makes no difference: other services may know him by name alone.
     func deleteUser(_ user: User.ID) async throws {
         try await require(user.application)
-        guard user.user.unicodeScalars.count <= 255 else {
+        guard !user.user.isEmpty, user.user.unicodeScalars.count <= 255 else {
             throw APIError(.notFound, "user_not_found", "nobody has so long a name")
         }
         try await database.transaction { db in
             try await ends.endAll(of: user, in: db)
+            try await ApplicationUserStore(db: db).delete(user)
             try await departures.begin(user, in: db)
         }
     }
@@ -155,4 +277,9 @@ private struct Cursor: Codable {
     var position: ApplicationStore.Position {
         .init(createdAt: Date(timeIntervalSince1970: Double(microseconds) / 1_000_000), id: id)
     }
+}
+
+/// A position in the list of an application's users.
+private struct UserCursor: Codable {
+    var userId: String
 }

@@ -6,7 +6,7 @@ import Wire
 struct LoginDevice: Sendable {
     let id: DeviceID
     let platform: PushPlatform?
-    private let pushToken: String?
+    let pushToken: String?
 
     /// - Throws: a 400 that names the field.
     init(_ draft: ApplicationLoginDraft) throws {

@@ -30,6 +30,13 @@ struct AccountErasure: Sendable {
         let accounts = AccountStore(db: db)
         // First of all, since every sign-in holds it: none that is under way opens a session behind the end of the others.
         guard try await accounts.lock(id) else { throw Accounts.noAccount }
+        guard try await ApplicationStore(db: db).count(of: id) == 0 else {
+            throw APIError(
+                .conflict,
+                "owns_applications",
+                "The account owns applications; delete them first with DELETE /applications/{id}."
+            )
+        }
         let user = User.ID(application: RoostApplication.id, user: id.wire)
         try await ends.endAll(of: user, in: db)
         try await departures.begin(user, in: db)

@@ -52,6 +52,22 @@ struct Departures: Sendable {
         try await tell(record.departure, user, in: db)
     }
 
+    /// Has the services delete all data of an application, in the transaction that begins its deletion.
+    ///
+    /// The second round deletes what requests wrote that were running when the first began.
+    func begin(application: String, in db: any PostgresExecutor) async throws {
+        let services = events.subscribers(of: ApplicationDeleted.self)
+        guard !services.isEmpty else { return }
+        let record = DepartureStore.Record(
+            departure: Departure(id: UUID(), round: 1),
+            user: User.ID(application: application, user: DepartureStore.everyUser),
+            begunAt: now(),
+            nextRoundAt: now().addingTimeInterval(TimeInterval(settling))
+        )
+        try await DepartureStore(db: db).insert(record, awaiting: services)
+        try await tell(record.departure, record.user, in: db)
+    }
+
     /// An answer, in the transaction that notes its event.
     func take(_ erased: UserErased, _ event: Event, in db: PostgresTransaction) async throws {
         try await DepartureStore(db: db).note(answerOf: erased.service, to: erased.departure)
@@ -74,7 +90,9 @@ struct Departures: Sendable {
 
     private func goOn(with done: DepartureStore.Record, in db: PostgresTransaction) async throws {
         let store = DepartureStore(db: db)
-        let services = events.subscribers(of: UserDeleted.self)
+        let services =
+            done.isOfApplication
+            ? events.subscribers(of: ApplicationDeleted.self) : events.subscribers(of: UserDeleted.self)
         if done.nextRoundAt != nil, !services.isEmpty {
             let next = Departure(id: done.departure.id, round: done.departure.round + 1)
             try await store.askAgain(next, awaiting: services)
@@ -97,6 +115,10 @@ struct Departures: Sendable {
     }
 
     private func tell(_ departure: Departure, _ user: User.ID, in db: any PostgresExecutor) async throws {
+        guard user.user != DepartureStore.everyUser else {
+            let deleted = ApplicationDeleted(applicationId: user.application, departure: departure)
+            return try await events.write(deleted, in: db)
+        }
         let deleted = UserDeleted(applicationId: user.application, userId: user.user, departure: departure)
         try await events.write(deleted, in: db)
     }

@@ -14,6 +14,7 @@ struct OwnRecords: Sendable {
     let passkeys: Passkeys
     let secondFactors: SecondFactors
     let audit: AuditLists
+    let applications: Applications
 
     func write(_ user: User.ID, to export: inout ExportWriter) async throws {
         try await export.json("account.json", try await accounts.show(user))
@@ -24,6 +25,10 @@ struct OwnRecords: Sendable {
         try await export.json("identities.json", try await identities.list(of: user).things)
         try await export.json("passkeys.json", try await passkeys.list(of: user).things)
         try await export.json("second-factor.json", try await secondFactors.show(user))
+        try await export.list("applications.json") { (cursor: String?) in
+            let page = try await applications.list(ownedBy: user, limit: Self.limit, cursor: cursor)
+            return (page.things, page.next)
+        }
         try await export.list("audit.json") { (cursor: String?) in
             let page = try await audit.list(of: user, limit: Self.limit, cursor: cursor)
             return (page.things, page.next)

@@ -55,8 +55,9 @@ struct Files: Sendable {
                 guard
                     try await FileStore(db: database).count(key, size: file.stored.size, quota: quota.maximum)
                 else { throw quota.error }
+                let name = FileName.cleaned(file.name) ?? FileName.cleaned(Self.name(in: file.draft.meta))
                 let content = FileContent(
-                    reference: FileReference(key: key.blob, size: file.stored.size, name: FileName.cleaned(file.name)),
+                    reference: FileReference(key: key.blob, size: file.stored.size, name: name),
                     mediaType: file.stored.mediaType
                 )
                 let message = try await messages.send(
@@ -150,6 +151,12 @@ struct Files: Sendable {
         }
     }
 
+    /// The file's name where the request has no other one: `{"name": "sampleFile.pdf"}` (seed diuit, "Sending Files").
+    private static func name(in meta: JSONValue?) -> String? {
+        guard case .object(let fields) = meta, case .string(let name) = fields["name"] else { return nil }
+        return name
+    }
+
     /// Removes a file unless a message has it; what fails is left to the sweep.
     private func withdraw(_ key: FileKey) async {
         // A task of its own: that the sender has gone is no reason to leave anything.
@@ -186,7 +193,7 @@ struct FileIntake: Sendable {
 struct ReceivedFile: Sendable {
     /// Its `data` is not looked at.
     let draft: MessageDraft
-    /// As the sender gave it.
+    /// As the request gave it apart from the draft: the file name of a multipart body.
     let name: String?
     let stored: StoredBlob
 }

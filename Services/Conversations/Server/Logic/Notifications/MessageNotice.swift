@@ -5,7 +5,7 @@ import Wire
 /// What is said of a message to those who are away (seed diuit, "Sending Messages with Push Notification").
 ///
 /// Every text is told; anything else where its sender says what is to be told. Who said it and where stands in the title,
-/// unless the sender chose one.
+/// but on Android the title that the sender chose, if any: a `pushTitle` is for Android only.
 struct MessageNotice: Sendable {
     /// What Apple reads itself: no sender's to choose.
     static let reserved = "aps"
@@ -13,6 +13,7 @@ struct MessageNotice: Sendable {
     let message: NotableMessage
     private let conversation: NotableConversation
     private let title: String?
+    private let androidTitle: String?
     private let body: String
     private let badge: NotificationBadge
     private let data: [String: JSONValue]
@@ -25,7 +26,8 @@ struct MessageNotice: Sendable {
         let place = conversation.isDirect || conversation.label.isEmpty ? nil : conversation.label
         self.message = message
         self.conversation = conversation
-        title = wishes["title"].flatMap(Self.text) ?? place ?? name ?? Self.text(.string(conversation.label))
+        title = place ?? name ?? Self.text(.string(conversation.label))
+        androidTitle = wishes["title"].flatMap(Self.text)
         // In a group, who says it is part of what is said.
         self.body = chosen == nil && place != nil ? name.map { "\($0): \(body)" } ?? body : body
         if case .integer(let number) = wishes["badge"] { badge = .number(number) } else { badge = .increment }
@@ -58,6 +60,7 @@ struct MessageNotice: Sendable {
                 )
             },
             title: title,
+            androidTitle: androidTitle,
             body: body,
             data: .object(data),
             badge: badge,

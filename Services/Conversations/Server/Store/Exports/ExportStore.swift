@@ -18,7 +18,7 @@ struct ExportStore<Executor: PostgresExecutor> {
                 'id', user_number, 'meta', meta::json, 'storedBytes', stored_bytes, 'lastSeenAt', \(unsafe: ExportPages.time("last_seen_at")),
                 'devices', (
                     SELECT json_agg(json_build_object(
-                        'serial', serial, 'platform', platform, 'badge', badge,
+                        'serial', serial, 'platform', platform, 'badge', badge, 'meta', devices.meta::json,
                         'seenAt', \(unsafe: ExportPages.time("seen_at"))
                     ) ORDER BY device_number)
                     FROM devices

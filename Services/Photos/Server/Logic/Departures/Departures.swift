@@ -29,6 +29,20 @@ struct Departures: Sendable {
         return try await !DepartureStore(db: database).isThere(Person.ID(number))
     }
 
+    /// Deletes the users of a deleted application like users who were deleted singly, some of them at each call; true when
+    /// nothing of the application is left.
+    func erase(_ application: String) async throws -> Bool {
+        for _ in 0..<10 {
+            let begun = try await database.transaction { db in
+                try await DepartureStore(db: db).insert(allOf: application, at: now(), limit: batch)
+            }
+            guard begun == batch else { break }
+        }
+        guard try await DepartureStore(db: database).isErased(application) else { return false }
+        // What remains names no user: tags, marks of streams, and lists of posts that are deleted.
+        return try await ApplicationRows(DepartureStore<PostgresPool>.tables, database: database).erase(application)
+    }
+
     /// Until nobody is left of whom there is something.
     ///
     /// A departure that fails is retried later, and delays no other.

@@ -41,6 +41,14 @@ struct PeopleNews: Sendable {
                     in: db
                 )
             }
+            .on(ApplicationDeleted.self, from: [.auth]) { deleted, event, db in
+                try await erasures.begin(
+                    application: deleted.applicationId,
+                    deleted.departure,
+                    at: event.at,
+                    in: db
+                )
+            }
     }
 
     private func set(

@@ -31,6 +31,63 @@ struct DepartureStore<Executor: PostgresExecutor> {
         )
     }
 
+    /// Tables without a reference to a user that have rows of an application.
+    static var tables: [String] {
+        ["post_hashtags", "hashtags", "flagged", "noted_changes", "changes", "change_marks", "block_news"]
+    }
+
+    /// Begins the deletion of up to `limit` users of an application, as ``insert(_:at:)`` does of one; returns how many.
+    func insert(allOf application: String, at moment: Date, limit: Int) async throws -> Int {
+        try await db.all(
+            """
+            WITH chosen AS (
+                SELECT person_id FROM people
+                WHERE application_id = \(application)
+                    AND NOT EXISTS (SELECT FROM departures WHERE departures.person_id = people.person_id)
+                ORDER BY person_id
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+            ), gone AS (
+                UPDATE people
+                SET user_id = rpad('departed ' || people.person_id, 300, '.'), full_name = '', picture_url = NULL,
+                    bio = '', searchable = false
+                FROM chosen WHERE people.person_id = chosen.person_id
+                RETURNING people.person_id
+            ), unnamed AS (
+                DELETE FROM people_names USING gone WHERE people_names.person_id = gone.person_id
+            ), unwished AS (
+                DELETE FROM pictures_to_bring USING gone WHERE pictures_to_bring.person_id = gone.person_id
+            )
+            INSERT INTO departures (person_id, departed_at) SELECT person_id, \(moment) FROM gone
+            RETURNING person_id
+            """,
+            as: { try $0.int64("person_id") }
+        ).count
+    }
+
+    /// Whether nothing is left of the users of a deleted application.
+    ///
+    /// Files and posts that wait for their removal name a person by number alone, so those of deleted people of all
+    /// applications are waited for.
+    func isErased(_ application: String) async throws -> Bool {
+        try await db.one(
+            """
+            SELECT NOT EXISTS (SELECT FROM people WHERE application_id = \(application))
+                AND NOT EXISTS (SELECT FROM posts WHERE application_id = \(application))
+                AND NOT EXISTS (
+                    SELECT FROM deleted_posts
+                    WHERE NOT EXISTS (SELECT FROM people WHERE people.person_id = deleted_posts.author_id)
+                )
+                AND NOT EXISTS (
+                    SELECT FROM blobs
+                    WHERE blobs.due_at IS NOT NULL
+                        AND NOT EXISTS (SELECT FROM people WHERE people.person_id = blobs.owner_id)
+                ) AS is_erased
+            """,
+            as: { try $0.bool("is_erased") }
+        )
+    }
+
     /// Whether there is anything of somebody yet that goes little by little.
     func isThere(_ person: Person.ID) async throws -> Bool {
         try await db.one(

@@ -113,6 +113,7 @@ extension NewNotification {
             id: request.id,
             kind: request.kind,
             title: request.title.flatMap { $0.isEmpty ? nil : $0 },
+            androidTitle: request.androidTitle.flatMap { $0.isEmpty ? nil : $0 },
             body: request.body.flatMap { $0.isEmpty ? nil : $0 },
             data: data,
             sound: request.sound,

@@ -10,6 +10,8 @@ struct NewNotification: Sendable {
     var id: String
     var kind: NotificationKind
     var title: String?
+    /// Instead of `title` on Android.
+    var androidTitle: String?
     var body: String?
     /// A JSON object, compact.
     var data: String?
@@ -40,8 +42,8 @@ struct NotificationStore<Executor: PostgresExecutor> {
 
     private static var columns: String {
         """
-        application_id, id, kind, title, body, data, sound, image_url, badge, badge_increment, collapse_key, about,
-        community, priority, created_at, due_at, expires_at, mentions, title_message, body_message
+        application_id, id, kind, title, android_title, body, data, sound, image_url, badge, badge_increment,
+        collapse_key, about, community, priority, created_at, due_at, expires_at, mentions, title_message, body_message
         """
     }
 
@@ -64,7 +66,8 @@ struct NotificationStore<Executor: PostgresExecutor> {
             WITH drafts AS (
                 SELECT \(unsafe: Self.columns), audience, named, lane, place FROM unnest(
                     \(notifications.map(\.application)), \(notifications.map(\.id)),
-                    \(notifications.map(\.kind.rawValue)), \(notifications.map(\.title)), \(notifications.map(\.body)),
+                    \(notifications.map(\.kind.rawValue)), \(notifications.map(\.title)),
+                    \(notifications.map(\.androidTitle)), \(notifications.map(\.body)),
                     \(notifications.map(\.data)), \(notifications.map(\.sound)), \(notifications.map(\.image)),
                     \(notifications.map(\.badge?.number)), \(notifications.map { $0.badge == .increment }),
                     \(notifications.map(\.collapseKey)), \(notifications.map(\.about)),

@@ -99,9 +99,9 @@ struct ClaimStore: Sendable {
                    claimed.notification_key, claimed.message_id, claimed.service, claimed.priority,
                    claimed.collapse_key, claimed.sound, claimed.badge, claimed.expires_at, claimed.attempts,
                    claimed.other_environment, claimed.was_leased, notifications.kind, notifications.about,
-                   notifications.title, notifications.body, notifications.data, notifications.image_url,
-                   notifications.title_message, notifications.body_message, devices.language AS device_language,
-                   devices.loc_keys, user_languages.language AS user_language,
+                   notifications.title, notifications.android_title, notifications.body, notifications.data,
+                   notifications.image_url, notifications.title_message, notifications.body_message,
+                   devices.language AS device_language, devices.loc_keys, user_languages.language AS user_language,
                    notifications.cancelled_at IS NOT NULL AS is_cancelled, devices.device_id, devices.platform,
                    devices.token, devices.p256dh, devices.auth, devices.registered_at,
                    cooldowns.accepted_at IS NOT NULL AS is_too_soon
@@ -227,6 +227,7 @@ extension PushMessage {
         self.init(
             id: try row.uuid("message_id"),
             title: title,
+            androidTitle: try row.optionalString("android_title"),
             body: body,
             data: content.data,
             badge: try row.optionalInt("badge"),

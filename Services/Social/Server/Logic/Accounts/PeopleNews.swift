@@ -6,8 +6,14 @@ import Wire
 struct PeopleNews: Sendable {
     let erasures: Erasures
 
+    /// The tables with data of users, in the order in which they are cleared of an application.
+    static let tables = ["accounts", "authorizations", "posts", "changes", "journals", "follow_imports"]
+
     func heard(by consumer: EventConsumer) -> EventConsumer {
-        consumer.on(UserDeleted.self, from: [.auth]) { deleted, event, db in
+        consumer.on(ApplicationDeleted.self, from: [.auth]) { deleted, event, db in
+            try await erasures.begin(application: deleted.applicationId, deleted.departure, at: event.at, in: db)
+        }
+        .on(UserDeleted.self, from: [.auth]) { deleted, event, db in
             let user = deleted.user
             try await AccountStore(db: db).unlinkAll(of: user)
             try await AuthorizationStore(db: db).deleteAll(of: user)
