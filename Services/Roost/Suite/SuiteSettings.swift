@@ -160,7 +160,7 @@ struct SuiteSettings: Sendable {
         "user.deleted=push+conversations+photos+social", "user.erased=auth",
         "device.noticed=push",
         "user.changed=photos", "user.blocked=photos", "user.unblocked=photos", "broadcast.live=push",
-        "notification.recalled=push",
+        "notification.recalled=push", "devices.changed=social",
     ].joined(separator: ",")
 
     /// The public keys by which the processes recognise each other, as a process is given them.

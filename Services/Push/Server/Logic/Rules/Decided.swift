@@ -70,7 +70,10 @@ struct Decided: Sendable {
         var holding: [HeldThing: Int] = [:]
         for (addressee, person) in zip(batch.addressees, facts) {
             let notification = batch.notifications[addressee.notification]
-            let targets = (devices[addressee.user] ?? []).filter(addressee.includes)
+            let targets = (devices[addressee.user] ?? []).filter { device in
+                // A browser shows an alert of its own for each push without text.
+                addressee.includes(device) && !(notification.isSilentChange && device.platform == "web")
+            }
             if addressee.heldUntil == nil {
                 counts[addressee.notification].people += 1
             } else {
