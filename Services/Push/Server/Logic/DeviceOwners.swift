@@ -27,23 +27,23 @@ struct DeviceOwners: Sendable {
     /// Publishes what the devices and the published owners differ in.
     func compare() async throws {
         guard isPublished else { return }
-        try await repeated { try await DeviceOwnerStore(db: $0).insertMissing(limit: Self.batch) }
-        publishing: { Self.change(of: $0, hasDevice: true) }
-        try await repeated { try await DeviceOwnerStore(db: $0).deleteStale(limit: Self.batch) }
-        publishing: { Self.change(of: $0, hasDevice: false) }
+        while try await publishMissing() == Self.batch {}
+        while try await publishStale() == Self.batch {}
     }
 
-    private func repeated(
-        _ change: @Sendable (PostgresTransaction) async throws -> [User.ID],
-        publishing event: @Sendable (User.ID) -> DevicesChanged
-    ) async throws {
-        var count = Self.batch
-        while count == Self.batch, !Task.isCancelled {
-            count = try await database.transaction { db in
-                let users = try await change(db)
-                try await events.write(users.map(event), in: db)
-                return users.count
-            }
+    private func publishMissing() async throws -> Int {
+        try await database.transaction { db in
+            let users = try await DeviceOwnerStore(db: db).insertMissing(limit: Self.batch)
+            try await events.write(users.map { Self.change(of: $0, hasDevice: true) }, in: db)
+            return users.count
+        }
+    }
+
+    private func publishStale() async throws -> Int {
+        try await database.transaction { db in
+            let users = try await DeviceOwnerStore(db: db).deleteStale(limit: Self.batch)
+            try await events.write(users.map { Self.change(of: $0, hasDevice: false) }, in: db)
+            return users.count
         }
     }
 
