@@ -10,7 +10,7 @@ import Wire
 /// Looks at people's lists for what networks do not tell by themselves.
 ///
 /// Fifteen seconds is the aim (seed comblie), the budget of each network's application key the law: it is counted in the
-/// database, for all instances together. A list where nothing happens is looked at less and less often.
+/// database, for all instances together. The list of an absent user where nothing happens is polled less and less often.
 struct Looking: Sendable {
     /// Seconds from one look to the next, and at most.
     static let pause = 15.0
@@ -82,10 +82,17 @@ struct Looking: Sendable {
         try await AccountStore(db: database).account(of: key.user, on: key.network).flatMap(sources.source(of:))
     }
 
+    /// Sets when the list is polled next.
+    ///
+    /// The list of a present user is polled 15 seconds after this poll began, whatever it found: then only the budget of
+    /// the application key can delay it. The list of an absent user is polled less and less often.
     private func putOff(_ claimed: ClaimedWatch, hasNews: Bool, for least: Double = 0, free: Date? = nil) async throws {
-        let pause = hasNews ? Self.pause : min(max(claimed.watch.pause * 1.5, Self.pause), Self.longestPause)
+        let isFrequent = hasNews || claimed.isUserPresent
+        let pause = isFrequent ? Self.pause : min(max(claimed.watch.pause * 1.5, Self.pause), Self.longestPause)
         // Spread, so that those who were linked together are not looked at together for ever.
-        let due = now().addingTimeInterval(max(pause, least) * Double.random(in: 0.9...1.1))
+        let spread = claimed.isUserPresent ? Double.random(in: 0.9...1) : Double.random(in: 0.9...1.1)
+        let start = least > pause ? now() : claimed.begin
+        let due = max(now(), start.addingTimeInterval(max(pause, least) * spread))
         try await WatchStore(db: database).put(off: claimed, until: max(due, free ?? due), free: free, pause: pause)
     }
 
