@@ -146,6 +146,17 @@ extension AccountStore {
             """
         )
     }
+
+    /// Notes that the tokens of one version have ended for good; false where that was noted before.
+    func endTokens(of record: AccountRecord) async throws -> Bool {
+        try await db.run(
+            """
+            UPDATE accounts SET state = 'reauthenticate', renewing_until = NULL
+            WHERE application_id = \(record.user.application) AND user_id = \(record.user.user)
+                AND network = \(record.network.rawValue) AND version = \(record.version) AND state <> 'reauthenticate'
+            """
+        ) == 1
+    }
 }
 
 private let columns = """

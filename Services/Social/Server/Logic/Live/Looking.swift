@@ -17,12 +17,17 @@ struct Looking: Sendable {
     private static let longestPause = 900.0
     /// How long one look may take, in seconds; after that another instance may take it up.
     private static let claim = 60.0
+    /// How many changed threads one poll reads, and how long each may take: together less than a claim lasts.
+    private static let threadsOfPoll = 10
+    private static let threadLimit: Duration = .seconds(4)
+    private static let messagesOfThread = 20
 
     let database: PostgresPool
     let sources: Sources
     let asking: Asking
     let identities: Identities
     let journal: Journal
+    let senders: MessageSenders
     /// `SOCIAL_LOOKS_HOUR`: looks an hour of each network's key.
     let budgets: [Network: Double]
     let setAside: SetAside
@@ -63,7 +68,9 @@ struct Looking: Sendable {
             let page = try await asking.ask(&source, within: .seconds(10)) { connector, account in
                 try await list.page(PageRequest(limit: 40), of: connector, as: account)
             }
-            let hasNews = try await take(page.items.map(\.item), of: claimed)
+            let items = page.items.map(\.item)
+            let messages = try await messages(of: items, claimed, &source)
+            let hasNews = try await take(items, messages, of: claimed)
             try await putOff(claimed, hasNews: hasNews, free: page.budget?.share(at: now()))
         } catch {
             await failed(error, claimed)
@@ -71,11 +78,40 @@ struct Looking: Sendable {
     }
 
     /// Whether anything is new; mostly nothing is, and then there is nothing to write down.
-    private func take(_ page: [Item], of claimed: ClaimedWatch) async throws -> Bool {
+    private func take(
+        _ page: [Item],
+        _ messages: [String: ThreadMessages],
+        of claimed: ClaimedWatch
+    ) async throws -> Bool {
         var watch = claimed.watch
-        let changes = try watch.take(page, of: claimed.key)
+        let changes = try watch.take(page, messages: messages, of: claimed.key)
         guard !changes.isEmpty || watch.seen != claimed.watch.seen || !claimed.watch.isBegun else { return false }
-        return try await journal.take(page, of: claimed.key) > 0
+        return try await journal.take(page, messages: messages, of: claimed.key) > 0
+    }
+
+    /// Reads the messages of the threads that have changed since the last poll, so that each message is an item by its own
+    /// id, as a webhook gives it.
+    private func messages(
+        of page: [Item],
+        _ claimed: ClaimedWatch,
+        _ source: inout Source
+    ) async throws -> [String: ThreadMessages] {
+        guard claimed.key.list == .messages else { return [:] }
+        senders.note(page, of: claimed.key.user)
+        var messages: [String: ThreadMessages] = [:]
+        for thread in try claimed.watch.threadsToRead(of: page).prefix(Self.threadsOfPoll) {
+            guard let name = thread.thread else { continue }
+            do {
+                let read = try await asking.ask(&source, within: Self.threadLimit) { connector, account in
+                    try await connector.messages(of: name, PageRequest(limit: Self.messagesOfThread), as: account)
+                }
+                messages[thread.id.native] = .read(read.items.map(\.item))
+            } catch let error as NetworkError where error.concernsThreadAlone {
+                messages[thread.id.native] = .unreadable
+            }
+        }
+        if !messages.isEmpty { try await WatchStore(db: database).spend(messages.count, of: claimed.key.network) }
+        return messages
     }
 
     private func source(of key: WatchKey) async throws -> Source? {
@@ -119,6 +155,16 @@ struct Looking: Sendable {
             let key = WatchKey(user: record.user, network: record.network, list: list)
             let due = able.contains(list.capability) ? now() : nil
             try await WatchStore(db: db).begin(key, at: due, pause: Self.pause)
+        }
+    }
+}
+
+extension NetworkError {
+    /// Whether the network refuses one thread, and another poll would change nothing.
+    fileprivate var concernsThreadAlone: Bool {
+        switch kind {
+        case .notFound, .invalid, .permission, .unsupported: true
+        case .auth, .rateLimited, .transient, .unknownOutcome: false
         }
     }
 }
