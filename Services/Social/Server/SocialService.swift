@@ -64,7 +64,15 @@ package struct SocialService: SuiteService {
         let (database, logger, now) = (resources.database, resources.logger, resources.now)
         let vault = Vault(sealer: try Sealer(keys: settings.encryptionKeys))
         let sources = Sources(database: database, vault: vault, connectors: connectors)
-        let renewals = Renewals(database: database, sources: sources, logger: logger, now: now)
+        let push = try settings.tellsPush ? PushClient(resources.neighbours.client("push")) : nil
+        let recording = ChangeRecording(settings.live, push: push, resources)
+        let renewals = Renewals(
+            database: database,
+            sources: sources,
+            journal: recording.journal,
+            logger: logger,
+            now: now
+        )
         let asking = Asking(
             deadline: settings.deadline,
             circuits: Circuits(now: now),
@@ -74,13 +82,12 @@ package struct SocialService: SuiteService {
         let identities = Identities()
         let rules = AccountRules(hosts: settings.outsideHosts, now: now)
         reader = RequestReader(rules: rules, slots: settings.formSlots)
-        let push = try settings.tellsPush ? PushClient(resources.neighbours.client("push")) : nil
         live = Live(
             settings.live,
+            recording,
             sources: sources,
             asking: asking,
             identities: identities,
-            push: push,
             resources
         )
         linking = Linking(
