@@ -151,7 +151,7 @@ package struct SocialService: SuiteService {
         PostRoutes(reader: reader, writing: writing).add(to: routes)
         StreamRoutes(live: live).add(to: routes)
         WebhookRoutes(webhooks: live.webhooks).add(to: routes)
-        NeighbourRoutes(reencryption: reencryption).add(to: routes)
+        NeighbourRoutes(reencryption: reencryption, communities: broadcasting.communities).add(to: routes)
         broadcasting.add(to: routes)
         events.add(to: routes)
         exports.add(to: routes)

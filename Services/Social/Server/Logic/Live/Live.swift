@@ -25,8 +25,6 @@ struct Live: Sendable {
     private let now: @Sendable () -> Date
     private let hasEnded: @Sendable (_ session: String) -> Bool
     private let logger: Logger
-    /// When the open streams of this instance were confirmed last.
-    private let confirmedAt = Lock<Date?>(nil)
 
     init(
         _ settings: LiveConfiguration,
@@ -107,10 +105,10 @@ struct Live: Sendable {
     /// Confirms that users have an open stream at this instance, so that their lists are polled without backoff.
     private func confirmStreams(of users: [User.ID]) async throws {
         let now = now()
-        let isDue = confirmedAt.withLock { $0.map { now.timeIntervalSince($0) >= Self.confirmation } ?? true }
+        let isDue = listeners.confirmedAt.withLock { $0.map { now.timeIntervalSince($0) >= Self.confirmation } ?? true }
         guard isDue else { return }
         try await PresenceStore(db: database).confirmStreams(of: users, until: now.addingTimeInterval(Self.presence))
-        confirmedAt.withLock { $0 = now }
+        listeners.confirmedAt.withLock { $0 = now }
     }
 
     private func sweep() async throws {
