@@ -86,6 +86,8 @@ struct MemoryNetwork: Connector {
     /// What was asked, as `feed ann`.
     let asked = Shared<[String]>([])
     let seen = Shared<[Seen]>([])
+    /// Threads whose messages the network does not give.
+    let unreadable = Shared<Set<String>>([])
     /// The keys of what it did not take.
     let lost = Shared<[UUID]>([])
     /// What comes of tokens that end; nil: they do not.
@@ -138,6 +140,7 @@ struct MemoryNetwork: Connector {
 
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         try await meet("messages", account)
+        if unreadable.value.contains(thread) { throw NetworkError(.notFound, "there is no such thread") }
         return try self.page(page, of: account.tokens.access + "/threads/" + thread)
     }
 

@@ -1,4 +1,4 @@
-import Wire
+package import Wire
 
 /// A user has a first device that push can reach, or no such device any more.
 ///
@@ -18,5 +18,5 @@ package struct DevicesChanged: EventContent, Hashable {
 
     package var user: User.ID { User.ID(application: applicationId, user: userId) }
 
-    package var key: String { user.eventKey }
+    package var key: String { "devices:\(applicationId):\(userId)" }
 }

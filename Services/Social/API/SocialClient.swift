@@ -21,12 +21,12 @@ package struct SocialClient: Sendable {
 
     /// Adds a community to the list of official communities.
     package func operatorAddCommunity(_ name: String) async throws -> BroadcastCommunity {
-        try await service.put("/internal/social/communities/\(ServiceClient.percentEncoded(name))", [String: String]())
+        try await service.put("/internal/social/communities/\(ServiceClient.percentEncoded(name))")
     }
 
     /// Removes a community from the list.
     package func operatorRemoveCommunity(_ name: String) async throws {
         let path = "/internal/social/communities/\(ServiceClient.percentEncoded(name))"
-        try await service.delete(path, as: [String: Bool].self)
+        _ = try await service.delete(path, as: [String: Bool].self)
     }
 }

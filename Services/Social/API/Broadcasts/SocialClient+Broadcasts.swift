@@ -17,13 +17,13 @@ extension SocialClient {
 
     /// Adds a community to the operator's list, as an administrator.
     package func addCommunity(_ name: String) async throws -> BroadcastCommunity {
-        try await service.put("/broadcasts/communities/\(ServiceClient.percentEncoded(name))", [String: String]())
+        try await service.put("/broadcasts/communities/\(ServiceClient.percentEncoded(name))")
     }
 
     /// Removes a community, as an administrator.
     package func removeCommunity(_ name: String) async throws {
         let path = "/broadcasts/communities/\(ServiceClient.percentEncoded(name))"
-        try await service.delete(path, as: [String: Bool].self)
+        _ = try await service.delete(path, as: [String: Bool].self)
     }
 
     /// Makes favourites of those whom the caller follows on Reddit.

@@ -90,7 +90,8 @@ extension SeenItems {
     /// Whether the messages of a thread have to be read to find out what is new in it.
     func mayHaveNewMessages(_ thread: Item, since newest: Int64?) throws -> Bool {
         guard let known = items[thread.id.native] else { return newest.map { thread.time >= $0 } ?? true }
-        return known.t < thread.time || known.h != (try Self.hash(thread))
+        let hash = try Self.hash(thread)
+        return known.t < thread.time || known.h != hash
     }
 
     /// Notes a thread without reading its messages.
