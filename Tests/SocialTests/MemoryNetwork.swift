@@ -120,7 +120,11 @@ struct MemoryNetwork: Connector {
 
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
         try await meet("identify", account)
-        return NetworkIdentity(id: "id of \(account.tokens.access)", username: account.tokens.access)
+        return NetworkIdentity(
+            id: "id of \(account.tokens.access)",
+            username: account.tokens.access,
+            avatarUrl: "https://\(network.rawValue).example/\(account.tokens.access).jpg"
+        )
     }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
