@@ -55,9 +55,12 @@ import Wire
         }
     }
 
-    @Test("The account's picture is shown where the network gives it", arguments: [
-        PlayedNetwork.reddit, .twitter, .twitter2, .facebook, .facebook2015, .instagram2015, .mastodon, .vine,
-    ])
+    @Test(
+        "The account's picture is shown where the network gives it",
+        arguments: [
+            PlayedNetwork.reddit, .twitter, .twitter2, .facebook, .facebook2015, .instagram2015, .mastodon, .vine,
+        ]
+    )
     func picture(played: PlayedNetwork) async throws {
         try await withPlayedNetworks { scene in
             let (connector, ana) = try await scene.link("ana", on: played)

@@ -3,11 +3,7 @@ import SocialAPI
 /// Why each network lacks a capability, by the version of its API. The texts beside the codes are in the connectors'
 /// `abilities`.
 extension Connector {
-    /// The reason why an account lacks a capability.
-    ///
-    /// - Parameters:
-    ///   - capability: a capability that `abilities(of:)` does not list.
-    ///   - account: the account, as far as it is known.
+    /// The reason why an account lacks a capability that `abilities(of:)` does not list.
     func reason(why capability: Capability, of account: NetworkAccount) -> CapabilityReason {
         switch (network, capability) {
         case (.twitter, .like): return .useFavorite

@@ -12,11 +12,9 @@ struct Journal: Sendable {
     /// Somebody has something new to hear.
     let ring: @Sendable (User.ID) -> Void
 
-    /// Records what the newest page of a list says; answers how many things are new to us.
+    /// Records what the newest page of a list says; returns how many changes there are.
     ///
-    /// - Parameters:
-    ///   - page: the items, newest first.
-    ///   - messages: the messages that were read of changed threads, by the native id of the thread's item.
+    /// `messages` has what was read of changed threads, by the native id of the thread's item.
     func take(_ page: [Item], messages: [String: ThreadMessages] = [:], of key: WatchKey) async throws -> Int {
         try await change(key) { try $0.take(page, messages: messages, of: key) }
     }

@@ -100,12 +100,9 @@ extension SeenItems {
         forgetOldest()
     }
 
-    /// Takes note of the messages that were read of a thread; returns the changes, oldest first.
+    /// Takes note of the newest messages of a thread; returns the changes, oldest first.
     ///
-    /// - Parameters:
-    ///   - thread: the thread as a poll has it.
-    ///   - messages: its newest messages.
-    ///   - newest: ``newestThread`` before this page.
+    /// `newest` is ``newestThread`` before this page.
     mutating func take(_ thread: Item, messages: [Item], since newest: Int64?) throws -> [ItemChange] {
         let known = items[thread.id.native]
         var changes: [ItemChange] = []
@@ -156,7 +153,7 @@ struct ItemChange: Hashable, Sendable {
     var item: Item?
     /// Whether something was said, and not only corrected: what was not there before, or another message in a thread.
     var isNews = false
-    /// Whether push alerts the user; silent otherwise. Set when the change is recorded.
+    /// Whether push alerts the user, of a recorded change; else the push is silent.
     var isAlert = true
 }
 
