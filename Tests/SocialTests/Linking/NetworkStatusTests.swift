@@ -58,7 +58,7 @@ import Wire
     @Test(
         "The account's picture is shown where the network gives it",
         arguments: [
-            PlayedNetwork.reddit, .twitter, .twitter2, .facebook, .facebook2015, .instagram2015, .mastodon, .vine,
+            PlayedNetwork.reddit, .twitter, .twitter2, .facebook, .facebook2015, .instagram, .instagram2015, .mastodon, .vine,
         ]
     )
     func picture(played: PlayedNetwork) async throws {
