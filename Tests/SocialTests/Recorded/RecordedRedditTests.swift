@@ -117,7 +117,7 @@ import Wire
             }
             count += told.count
         }
-        #expect(lists.count > 10 && count > 100)
+        #expect(lists.count > 10 && count > 10)
         Recordings.say("reddit: \(lists.count) inboxes of \(count) messages and answers")
     }
 
