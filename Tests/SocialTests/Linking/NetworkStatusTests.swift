@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import SocialAPI
 import TestSupport
 import Testing
@@ -58,7 +59,8 @@ import Wire
     @Test(
         "The account's picture is shown where the network gives it",
         arguments: [
-            PlayedNetwork.reddit, .twitter, .twitter2, .facebook, .facebook2015, .instagram, .instagram2015, .mastodon, .vine,
+            PlayedNetwork.reddit, .twitter, .twitter2, .facebook, .facebook2015, .instagram, .instagram2015, .mastodon,
+            .vine,
         ]
     )
     func picture(played: PlayedNetwork) async throws {

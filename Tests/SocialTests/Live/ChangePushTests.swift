@@ -85,7 +85,8 @@ import Wire
             #expect(data["id"].string == "mastodon:long")
             #expect(data["item"]["url"] == .null)
             #expect(data["item"]["text"].string == "text of long")
-            #expect(try data.compact().count < 3_000)
+            let size = try data.compact().count
+            #expect(size < 3_000)
         }
     }
 
