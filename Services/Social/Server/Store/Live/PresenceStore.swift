@@ -42,7 +42,7 @@ struct PresenceStore<Executor: PostgresExecutor> {
         try await db.run(
             """
             INSERT INTO user_presence AS known (application_id, user_id, stream_until)
-            SELECT application_id, user_id, \(end)
+            SELECT application_id, user_id, \(end)::timestamptz
             FROM unnest(\(users.map(\.application)), \(users.map(\.user))) AS streaming (application_id, user_id)
             ORDER BY application_id, user_id
             ON CONFLICT ON CONSTRAINT user_presence_pkey DO UPDATE
