@@ -123,7 +123,7 @@ struct MemoryNetwork: Connector {
         return NetworkIdentity(
             id: "id of \(account.tokens.access)",
             username: account.tokens.access,
-            avatarUrl: "https://\(network.rawValue).example/\(account.tokens.access).jpg"
+            avatarUrl: "https://\(network.rawValue).example/picture.jpg"
         )
     }
 

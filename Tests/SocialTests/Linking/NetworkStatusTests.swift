@@ -75,10 +75,10 @@ import Wire
         try await withSocial { scene in
             let linked = try await scene.ann.ask(.put, "/networks/twitter", #"{"access_token": "ann"}"#)
             let listed = try await scene.ann.ask(.get, "/networks").json["networks"].array
-            #expect(linked.json["avatarUrl"].string == "https://twitter.example/ann.jpg")
+            #expect(linked.json["avatarUrl"].string == "https://twitter.example/picture.jpg")
             #expect(
                 listed.first { $0["network"].string == "twitter" }?["avatarUrl"].string
-                    == "https://twitter.example/ann.jpg"
+                    == "https://twitter.example/picture.jpg"
             )
         }
     }
