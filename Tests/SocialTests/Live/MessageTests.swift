@@ -171,15 +171,3 @@ import Wire
         }
     }
 }
-
-extension PlayedScene {
-    /// Sends a private message on the sandbox.
-    fileprivate func say(_ text: String, from sender: String, to: String, on played: PlayedNetwork) async throws {
-        let origin = try #require(HTTPOrigin(sandbox.url))
-        let http = OutsideHTTP(reach: .listed([origin]), connections: connections)
-        let body: JSONValue = .object(["from": .string(sender), "to": .string(to), "text": .string(text)])
-        let url = "\(sandbox.url)/sandbox/networks/\(played.service.rawValue)/messages"
-        let answer = try await http.send(.json(url, body))
-        #expect(answer.status == 201)
-    }
-}
