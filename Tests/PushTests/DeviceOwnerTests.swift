@@ -40,7 +40,7 @@ import Wire
 
             let told = try await social.events(2).map { try $0.content(as: DevicesChanged.self) }
             #expect(Set(told.map(\.userId)) == ["ann", "bob"])
-            #expect(told.allSatisfy(\.hasDevice))
+            #expect(told.allSatisfy { $0.hasDevice })
             try await eventually { try await scene.rows("SELECT '' AS row FROM event_outbox").isEmpty }
             #expect(try await social.events(2).count == 2)
         }
