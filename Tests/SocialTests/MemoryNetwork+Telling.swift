@@ -13,6 +13,8 @@ extension MemoryNetwork: WebhookConnector, StreamingConnector {
     }
 
     /// A delivery is lines of account, change and item: `id of ann created new 7`.
+    ///
+    /// `said` is a private message whose sender is given by the number 4711 alone, as Meta's webhooks do.
     func events(of delivery: WebhookDelivery) throws -> WebhookEvents {
         guard delivery.headers["x-signature"] == "good" else { throw NetworkError(.permission, "not signed") }
         let lines = String(buffer: delivery.body).split(separator: "\n").map {
@@ -20,14 +22,15 @@ extension MemoryNetwork: WebhookConnector, StreamingConnector {
         }
         let events = try lines.map { words in
             guard words.count == 6, let time = Int(words[5]) else { throw NetworkError(.invalid, "no event") }
-            let item = item(words[4], at: time)
+            let item = words[3] == "said" ? message(words[4], at: time, from: .numbered) : item(words[4], at: time)
             let change: NetworkEvent.Change =
                 switch words[3] {
-                case "created": .created(item)
+                case "created", "said": .created(item)
                 case "deleted": .deleted(words[4])
                 default: .ping
                 }
-            return NetworkEvent(account: words[0...2].joined(separator: " "), list: .feed, change: change)
+            let list: NetworkEvent.List = words[3] == "said" ? .messages : .feed
+            return NetworkEvent(account: words[0...2].joined(separator: " "), list: list, change: change)
         }
         let age = delivery.headers["x-age"].flatMap { TimeInterval($0) } ?? 0
         return WebhookEvents(events: events, id: delivery.headers["x-id"], at: clock().addingTimeInterval(-age))
@@ -71,4 +74,31 @@ extension MemoryNetwork: OAuthConnector {
     func clientDocument(callback: String) throws -> JSONValue? {
         network == .twitter ? .object(["redirect_uris": .array([.string(callback)])]) : nil
     }
+}
+
+extension MemoryNetwork {
+    /// A private message of Bo, in his thread.
+    func message(_ id: String, at time: Int, from author: ItemAuthor = .bo) -> NetworkItem {
+        var message = item(id, at: time)
+        (message.item.kind, message.item.author) = (.message, author)
+        message.item.thread = author == .numbered ? author.id : "t1"
+        return message
+    }
+
+    /// Makes a user's only thread, with Bo, from its messages, the newest first.
+    func fill(threadOf name: String, _ messages: [NetworkItem]) {
+        guard let last = messages.first?.item else { return }
+        var thread = last
+        (thread.id, thread.kind, thread.thread) = (ItemID(network, "thread/t1"), .thread, "t1")
+        thread.participants = [.bo]
+        lists.change {
+            $0[name + "/threads"] = [NetworkItem(thread)]
+            $0[name + "/threads/t1"] = messages
+        }
+    }
+}
+
+extension ItemAuthor {
+    static let bo = ItemAuthor(id: "4711", name: "Bo", username: "bo")
+    static let numbered = ItemAuthor(id: "4711", name: "4711")
 }

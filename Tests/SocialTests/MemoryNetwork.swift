@@ -86,6 +86,8 @@ struct MemoryNetwork: Connector {
     /// What was asked, as `feed ann`.
     let asked = Shared<[String]>([])
     let seen = Shared<[Seen]>([])
+    /// Threads whose messages the network does not give.
+    let unreadable = Shared<Set<String>>([])
     /// The keys of what it did not take.
     let lost = Shared<[UUID]>([])
     /// What comes of tokens that end; nil: they do not.
@@ -118,7 +120,11 @@ struct MemoryNetwork: Connector {
 
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
         try await meet("identify", account)
-        return NetworkIdentity(id: "id of \(account.tokens.access)", username: account.tokens.access)
+        return NetworkIdentity(
+            id: "id of \(account.tokens.access)",
+            username: account.tokens.access,
+            avatarUrl: "https://\(network.rawValue).example/picture.jpg"
+        )
     }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
@@ -138,6 +144,7 @@ struct MemoryNetwork: Connector {
 
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         try await meet("messages", account)
+        if unreadable.value.contains(thread) { throw NetworkError(.notFound, "there is no such thread") }
         return try self.page(page, of: account.tokens.access + "/threads/" + thread)
     }
 

@@ -2,6 +2,7 @@ import AuthAPI
 package import Configuration
 import Foundation
 package import Postgres
+import PushAPI
 package import ServiceHost
 package import ServiceLifecycle
 import Wire
@@ -19,8 +20,9 @@ package struct PushService: SuiteService {
         Migration(name: "V0042_mentions", sql: PackageResources.V0042_mentions_sql),
         Migration(name: "V0092_languages", sql: PackageResources.V0092_languages_sql),
         Migration(name: "V0084_android_titles", sql: PackageResources.V0084_android_titles_sql),
+        Migration(name: "V0082_device_owners", sql: PackageResources.V0082_device_owners_sql),
     ]
-    package static let events: Set = [UserErased.type]
+    package static let events: Set = [UserErased.type, DevicesChanged.type]
     package static let setAsideKinds: [SetAsideKind] = [.fanout, .held, .queued, .erasure]
 
     private let devices: Devices
@@ -36,11 +38,13 @@ package struct PushService: SuiteService {
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
         let own = try PushConfiguration(configuration)
         let (database, logger, now) = (resources.database, resources.logger, resources.now)
+        let owners = DeviceOwners(database: database, events: resources.events)
         devices = Devices(
             database: database,
             cursors: resources.cursors,
             hosts: own.outsideHosts,
             maximum: own.maximumDevicesOfUser,
+            owners: owners,
             logger: logger,
             now: now
         )
@@ -101,6 +105,7 @@ package struct PushService: SuiteService {
                 events.background,
                 erasures.background,
                 Periodic("pruning of devices", every: .seconds(3_600), logger: logger, pruning.prune),
+                Periodic("comparison of device owners", every: .seconds(60), logger: logger, owners.compare),
             ] + pipeline.background
     }
 

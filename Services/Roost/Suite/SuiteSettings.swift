@@ -162,7 +162,7 @@ struct SuiteSettings: Sendable {
         "device.noticed=push",
         "user.changed=photos+push+conversations", "profile.changed=conversations",
         "user.blocked=photos", "user.unblocked=photos", "broadcast.live=push",
-        "notification.recalled=push",
+        "notification.recalled=push", "devices.changed=social",
     ].joined(separator: ",")
 
     /// The public keys by which the processes recognise each other, as a process is given them.

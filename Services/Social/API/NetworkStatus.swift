@@ -20,12 +20,16 @@ package struct NetworkStatus: Codable, Hashable, Sendable, Listed {
     /// The account's own id and name on the network, where they are known.
     package var id: String?
     package var username: String?
+    /// The address of the account's picture, where the network gives it.
+    package var avatarUrl: String?
     /// Where it lives, of a network of many places.
     package var instance: String?
     package var capabilities: Capabilities
     package var limits: PostLimits
     /// Why a capability is missing, by its name.
     package var reasons: [Capability: String]
+    /// The same for a program: a stable code for each missing capability.
+    package var reasonCodes: [Capability: CapabilityReason]
 
     package init(
         network: Network,
@@ -33,20 +37,24 @@ package struct NetworkStatus: Codable, Hashable, Sendable, Listed {
         state: LinkState? = nil,
         id: String? = nil,
         username: String? = nil,
+        avatarUrl: String? = nil,
         instance: String? = nil,
         capabilities: Capabilities,
         limits: PostLimits,
-        reasons: [Capability: String]
+        reasons: [Capability: String],
+        reasonCodes: [Capability: CapabilityReason]
     ) {
         self.network = network
         self.linked = linked
         self.state = state
         self.id = id
         self.username = username
+        self.avatarUrl = avatarUrl
         self.instance = instance
         self.capabilities = capabilities
         self.limits = limits
         self.reasons = reasons
+        self.reasonCodes = reasonCodes
     }
 
     // Written out for the null of `state`.
@@ -57,10 +65,12 @@ package struct NetworkStatus: Codable, Hashable, Sendable, Listed {
         try values.encode(state, forKey: .state)
         try values.encodeIfPresent(id, forKey: .id)
         try values.encodeIfPresent(username, forKey: .username)
+        try values.encodeIfPresent(avatarUrl, forKey: .avatarUrl)
         try values.encodeIfPresent(instance, forKey: .instance)
         try values.encode(capabilities, forKey: .capabilities)
         try values.encode(limits, forKey: .limits)
         try values.encode(reasons, forKey: .reasons)
+        try values.encode(reasonCodes, forKey: .reasonCodes)
     }
 }
 

@@ -1,4 +1,5 @@
 package import ServiceClient
+import Wire
 
 /// What the operator's command asks of social; the `ServiceClient` carries its service token.
 package struct SocialClient: Sendable {
@@ -11,5 +12,21 @@ package struct SocialClient: Sendable {
     /// Puts all tokens of networks under the first key of `TOKEN_ENCRYPTION_KEY`.
     package func reseal() async throws -> ResealReport {
         try await service.post("/internal/social/reseal", [String: String](), timeout: .seconds(120))
+    }
+
+    /// Returns the communities of broadcasts.
+    package func operatorCommunities() async throws -> [BroadcastCommunity] {
+        try await service.get("/internal/social/communities", as: Page<BroadcastCommunity>.self).things
+    }
+
+    /// Adds a community to the list of official communities.
+    package func operatorAddCommunity(_ name: String) async throws -> BroadcastCommunity {
+        try await service.put("/internal/social/communities/\(ServiceClient.percentEncoded(name))")
+    }
+
+    /// Removes a community from the list.
+    package func operatorRemoveCommunity(_ name: String) async throws {
+        let path = "/internal/social/communities/\(ServiceClient.percentEncoded(name))"
+        _ = try await service.delete(path, as: [String: Bool].self)
     }
 }

@@ -5,6 +5,7 @@ import ServiceLifecycle
 /// Broadcasts, put together: the poller, what is shown of what it finds, and whom one follows.
 struct Broadcasting: Sendable {
     private let routes: BroadcastRoutes
+    let communities: BroadcastCommunities
     let background: [any Service]
 
     init(
@@ -23,8 +24,10 @@ struct Broadcasting: Sendable {
             logger: logger,
             now: now
         )
+        communities = BroadcastCommunities(database: database)
         routes = BroadcastRoutes(
             lists: BroadcastLists(isPolled: source != nil, database: database, push: push, logger: logger, now: now),
+            communities: communities,
             imports: imports
         )
         var work: [any Service] = [

@@ -19,6 +19,9 @@ package struct SocialService: SuiteService {
         Migration(name: "V0012_replies", sql: PackageResources.V0012_replies_sql),
         Migration(name: "V0013_sent", sql: PackageResources.V0013_sent_sql),
         Erasures.migration("V0040_erasures"),
+        Migration(name: "V0082_presence", sql: PackageResources.V0082_presence_sql),
+        Migration(name: "V0083_change_kinds", sql: PackageResources.V0083_change_kinds_sql),
+        Migration(name: "V0084_official_communities", sql: PackageResources.V0084_official_communities_sql),
     ]
     package static let events: Set = [BroadcastLive.type, UserErased.type]
     package static let setAsideKinds: [SetAsideKind] = [.change, .watch, .scheduledPost, .delivery, .erasure]
@@ -61,7 +64,15 @@ package struct SocialService: SuiteService {
         let (database, logger, now) = (resources.database, resources.logger, resources.now)
         let vault = Vault(sealer: try Sealer(keys: settings.encryptionKeys))
         let sources = Sources(database: database, vault: vault, connectors: connectors)
-        let renewals = Renewals(database: database, sources: sources, logger: logger, now: now)
+        let push = try settings.tellsPush ? PushClient(resources.neighbours.client("push")) : nil
+        let recording = ChangeRecording(settings.live, push: push, resources)
+        let renewals = Renewals(
+            database: database,
+            sources: sources,
+            journal: recording.journal,
+            logger: logger,
+            now: now
+        )
         let asking = Asking(
             deadline: settings.deadline,
             circuits: Circuits(now: now),
@@ -71,13 +82,12 @@ package struct SocialService: SuiteService {
         let identities = Identities()
         let rules = AccountRules(hosts: settings.outsideHosts, now: now)
         reader = RequestReader(rules: rules, slots: settings.formSlots)
-        let push = try settings.tellsPush ? PushClient(resources.neighbours.client("push")) : nil
         live = Live(
             settings.live,
+            recording,
             sources: sources,
             asking: asking,
             identities: identities,
-            push: push,
             resources
         )
         linking = Linking(
@@ -125,7 +135,8 @@ package struct SocialService: SuiteService {
             now: now,
             eraseApplication: ApplicationRows(PeopleNews.tables, database: database).erase
         )
-        events = PeopleNews(erasures: erasures).heard(by: EventConsumer(database: database, logger: logger, now: now))
+        events = PeopleNews(erasures: erasures, now: now)
+            .heard(by: EventConsumer(database: database, logger: logger, now: now))
         self.upkeep =
             upkeep + live.upkeep + writing.upkeep + [
                 events.background,
@@ -141,7 +152,7 @@ package struct SocialService: SuiteService {
         PostRoutes(reader: reader, writing: writing).add(to: routes)
         StreamRoutes(live: live).add(to: routes)
         WebhookRoutes(webhooks: live.webhooks).add(to: routes)
-        NeighbourRoutes(reencryption: reencryption).add(to: routes)
+        NeighbourRoutes(reencryption: reencryption, communities: broadcasting.communities).add(to: routes)
         broadcasting.add(to: routes)
         events.add(to: routes)
         exports.add(to: routes)

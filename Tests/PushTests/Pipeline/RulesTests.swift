@@ -180,6 +180,24 @@ import Wire
         #expect(rules.sound(of: Self.notification(.message, isShown: false), for: person) == nil)
     }
 
+    @Test("A silent change of a network ignores settings and quiet hours; an alert respects them")
+    func silentChanges() {
+        let rules = Rules(cooldown: 0)
+        let person = Self.person { person in
+            person.isEnabled = false
+            person.disabledKinds = ["social"]
+            person.quietHours = Self.lunch
+        }
+        func decide(isShown: Bool, hasDevice: Bool = true) -> Decision {
+            var clock = QuietClock(now: Self.now)
+            return rules.decide(Self.notification(.social, isShown: isShown), for: person, hasDevice: hasDevice, &clock)
+        }
+
+        #expect(decide(isShown: false) == .send)
+        #expect(decide(isShown: false, hasDevice: false) == .withhold(.noDevice))
+        #expect(decide(isShown: true) == .withhold(.disabled))
+    }
+
     @Test func iconsCountOnFromWhereTheyAre() {
         var badges = BadgeCounts([1: 4, 2: 1_000_000])
 

@@ -192,6 +192,74 @@ import Wire
         }
     }
 
+    @Test("An administrator's changes of the list are effective in every instance")
+    func officialCommunities() async throws {
+        try await withBroadcasts { scene in
+            let admin = try await scene.administrator()
+            try await scene.another { other in
+                let added = try await admin.ask(.put, "/broadcasts/communities/GardenTalk")
+                let removed = try await admin.ask(.delete, "/broadcasts/communities/talentshow")
+                let again = try await admin.ask(.delete, "/broadcasts/communities/talentshow")
+                let malformed = try await admin.ask(.put, "/broadcasts/communities/r%2Fpan")
+                let ann = try await Person(scene.ann.id, at: other, scene.keys)
+                let list = try await ann.ask(.get, "/broadcasts/communities").json["communities"].array
+
+                #expect(added.status == 200 && added.json["official"].bool == true)
+                #expect(removed.status == 200)
+                #expect(again.status == 404 && again.problem?.code == "community_not_found")
+                #expect(malformed.status == 400 && malformed.problem?.field == "name")
+                #expect(list.first { $0["name"].string == "GardenTalk" }?["official"].bool == true)
+                #expect(list.first { $0["name"].string == "lgbt" }?["official"].bool == true)
+                #expect(!list.contains { $0["name"].string == "TalentShow" })
+            }
+        }
+    }
+
+    @Test("A broadcast does not bring a removed community back")
+    func removedCommunity() async throws {
+        try await withBroadcasts { scene in
+            let admin = try await scene.administrator()
+            let removed = try await admin.ask(.delete, "/broadcasts/communities/TalentShow")
+            scene.live.begin("cellist", in: "TalentShow")
+            try await scene.nextRound()
+            try await scene.untilListed { $0.count == 4 }
+
+            let list = try await scene.ann.ask(.get, "/broadcasts/communities").json["communities"].array
+
+            #expect(removed.status == 200)
+            #expect(!list.contains { $0["name"].string == "TalentShow" })
+        }
+    }
+
+    @Test("Only administrators change the list of communities")
+    func communitiesNeedAnAdministrator() async throws {
+        try await withBroadcasts { scene in
+            let added = try await scene.ann.ask(.put, "/broadcasts/communities/GardenTalk")
+            let removed = try await scene.ann.ask(.delete, "/broadcasts/communities/pan")
+            let list = try await scene.ann.ask(.get, "/broadcasts/communities").json["communities"].array
+
+            #expect(added.status == 403)
+            #expect(removed.status == 403)
+            #expect(list.contains { $0["name"].string == "pan" })
+        }
+    }
+
+    @Test("The operator's command changes the list of communities")
+    func communitiesOfOperator() async throws {
+        try await withBroadcasts { scene in
+            let client = SocialClient(try scene.service.neighbour("roost", callee: "social"))
+            let added = try await client.operatorAddCommunity("GardenTalk")
+            try await client.operatorRemoveCommunity("pan")
+            let listed = try await client.operatorCommunities()
+
+            #expect(added.official)
+            #expect(listed.contains { $0.name == "GardenTalk" && $0.official })
+            #expect(!listed.contains { $0.name == "pan" })
+            let photos = SocialClient(try scene.service.neighbour("photos", callee: "social"))
+            await #expect(throws: APIError.self) { try await photos.operatorCommunities() }
+        }
+    }
+
     @Test func nobodyIsLetInWithoutACredential() async throws {
         try await withBroadcasts { scene in
             for path in ["/broadcasts", "/broadcasts/communities", "/broadcasts/t3_x"] {
@@ -205,6 +273,18 @@ import Wire
 }
 
 extension BroadcastScene {
+    /// One of the suite's own administrators.
+    fileprivate func administrator() async throws -> Administrator {
+        let user = User.ID(application: RoostApplication.id, user: "root")
+        return Administrator(id: user, token: try await keys.token(for: user, scope: "admin"), service: service)
+    }
+
+    fileprivate struct Administrator: SignedIn {
+        let id: User.ID
+        let token: String
+        let service: TestService
+    }
+
     /// Waits until so many rounds after another have brought nothing.
     func untilFailures(_ count: Int) async throws {
         try await eventually {

@@ -254,7 +254,7 @@ extension Scene {
     }
 
     /// From now until the next look at the only list there is.
-    fileprivate func secondsUntilDue() async throws -> Int {
+    func secondsUntilDue() async throws -> Int {
         let now = Timestamp.string(from: clock.read())
         let found = try await rows(
             """
@@ -278,7 +278,7 @@ extension Scene {
     }
 
     /// Waits until the only list of that kind is neither due nor looked at.
-    fileprivate func settled(_ list: String) async throws {
+    func settled(_ list: String) async throws {
         let now = Timestamp.string(from: clock.read())
         let end = Timestamp.string(from: clock.read().addingTimeInterval(60))
         // A look is put off only when all else of it is done; until then it is claimed for a minute.

@@ -124,10 +124,26 @@ import Wire
         #expect(first.items.allSatisfy { $0.item.kind == .message && $0.item.thread == "9" })
     }
 
+    @Test("A mention in a private message is no notification")
+    func privateMention() async throws {
+        let status = MastodonShapes.direct("9", by: "2", "psst")
+        network.answer(
+            "GET https://h/api/v1/notifications",
+            200,
+            #"[{"id":"20","type":"mention","created_at":"2026-10-14T19:00:00Z","account":{"id":"2","acct":"bo"},"status":\#(status)}]"#
+        )
+
+        let page = try await mastodon.notifications(PageRequest(), as: ann)
+
+        #expect(page.items.isEmpty)
+    }
+
     @Test func notificationsOfAnyKindAreRead() async throws {
         let kinds = ["mention", "favourite", "reblog", "follow", "poll", "something.new"]
         let notes = kinds.enumerated().map { index, kind in
-            let status = kind == "follow" ? "null" : MastodonShapes.direct("9", by: "1", "mine")
+            let status =
+                kind == "follow"
+                ? "null" : MastodonShapes.direct("9", by: "1", "mine").replacing("direct", with: "public")
             return
                 #"{"id":"\#(20 - index)","type":"\#(kind)","created_at":"2026-10-14T19:00:00Z","account":{"id":"2","acct":"bo"},"status":\#(status)}"#
         }

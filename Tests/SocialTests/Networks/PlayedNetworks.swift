@@ -131,3 +131,15 @@ func withPlayedNetworks(posts: Int = 60, _ test: (PlayedScene) async throws -> V
         }
     }
 }
+
+extension PlayedScene {
+    /// Sends a private message on the sandbox.
+    func say(_ text: String, from sender: String, to: String, on played: PlayedNetwork) async throws {
+        let origin = try #require(HTTPOrigin(sandbox.url))
+        let http = OutsideHTTP(reach: .listed([origin]), connections: connections)
+        let body: JSONValue = .object(["from": .string(sender), "to": .string(to), "text": .string(text)])
+        let url = "\(sandbox.url)/sandbox/networks/\(played.service.rawValue)/messages"
+        let answer = try await http.send(SocialServer.NetworkRequest.json(url, body))
+        #expect(answer.status == 201)
+    }
+}

@@ -20,6 +20,7 @@ struct Devices: Sendable {
     let hosts: AddressGuard
     /// How many of one user are known; the one seen longest ago is forgotten for one more.
     let maximum: Int
+    let owners: DeviceOwners
     let logger: Logger
     let now: @Sendable () -> Date
 
@@ -122,6 +123,7 @@ struct Devices: Sendable {
         try await devices.delete(holding: registration.address, but: registration.deviceID, of: registration.user)
         let record = try await devices.upsert(registration, at: now())
         try await devices.trim(registration.user, to: maximum)
+        try await owners.add(registration.user, in: db)
         return record
     }
 

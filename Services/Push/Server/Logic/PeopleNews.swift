@@ -45,6 +45,7 @@ struct PeopleNews: Sendable {
     private static func forget(_ user: User.ID, in db: PostgresTransaction) async throws {
         try await DeviceStore(db: db).delete(of: user)
         try await UserLanguageStore(db: db).delete(of: user)
+        try await DeviceOwnerStore(db: db).delete(user)
         try await SettingsStore(db: db).delete(of: user)
         try await SubscriptionStore(db: db).delete(of: user)
         try await TopicSubscriptionStore(db: db).delete(of: user)

@@ -11,6 +11,7 @@ struct AdminCommand: AsyncParsableCommand {
             GrantCommand.self, RevokeCommand.self, ListCommand.self, UsersCommand.self, UserCommand.self,
             SessionsCommand.self, DisableCommand.self, EnableCommand.self, DeleteCommand.self, AuditCommand.self,
             DeparturesCommand.self, ApplicationsCommand.self, SigningKeysCommand.self, SetAsideCommand.self,
+            CommunitiesCommand.self,
         ]
     )
 

@@ -1,5 +1,6 @@
 import AuthAPI
 import Foundation
+import SocialAPI
 import Wire
 
 /// What `roost admin` prints.
@@ -70,6 +71,12 @@ enum AdminLines {
             ]
         }
         return TextTable.lines([["APPLICATION", "NAME", "MADE", "KEYS IN USE", "OWNER"]] + rows)
+    }
+
+    static func communities(_ communities: [BroadcastCommunity]) -> String {
+        guard !communities.isEmpty else { return "there are none\n" }
+        let rows = communities.map { [$0.name, $0.official ? "official" : "seen"] }
+        return TextTable.lines([["COMMUNITY", ""]] + rows)
     }
 
     static func keys(_ keys: KeyRotation) -> String {

@@ -71,16 +71,19 @@ package struct Broadcast: Codable, Hashable, Sendable, Listed {
     }
 }
 
-/// A part of Reddit from which is broadcast.
+/// A subreddit that broadcasts come from.
 package struct BroadcastCommunity: Codable, Hashable, Sendable, Listed {
     package static let pluralName = "communities"
 
     package var name: String
     package var icon: String?
+    /// Whether the community is on the operator's list; the others were seen with a broadcast.
+    package var official: Bool
 
-    package init(name: String, icon: String? = nil) {
+    package init(name: String, icon: String? = nil, official: Bool = false) {
         self.name = name
         self.icon = icon
+        self.official = official
     }
 }
 

@@ -15,6 +15,17 @@ extension SocialClient {
         try await service.get("/broadcasts/communities", as: Page<BroadcastCommunity>.self).things
     }
 
+    /// Adds a community to the operator's list, as an administrator.
+    package func addCommunity(_ name: String) async throws -> BroadcastCommunity {
+        try await service.put("/broadcasts/communities/\(ServiceClient.percentEncoded(name))")
+    }
+
+    /// Removes a community, as an administrator.
+    package func removeCommunity(_ name: String) async throws {
+        let path = "/broadcasts/communities/\(ServiceClient.percentEncoded(name))"
+        _ = try await service.delete(path, as: [String: Bool].self)
+    }
+
     /// Makes favourites of those whom the caller follows on Reddit.
     package func importFollows() async throws -> FollowImport {
         try await service.post("/broadcasts/import", [String: String](), timeout: .seconds(60))

@@ -10,6 +10,8 @@ struct NetworkAccount: Hashable, Sendable {
     var id: String?
     /// Without an @ before it.
     var username: String?
+    /// The address of the account's picture, where the network gives it with the identity.
+    var avatarUrl: String?
     var tokens: NetworkTokens
     /// Where the account lives, as `https://mastodon.example` without a slash at the end; nil on networks of one place.
     ///
@@ -41,6 +43,7 @@ struct NetworkIdentity: Hashable, Sendable {
     var id: String
     var username: String?
     var name: String?
+    var avatarUrl: String?
     /// What is to be remembered of the account; see `NetworkAccount.details`.
     var details: [String: String] = [:]
     /// Tokens in the place of those asked with, where the network gave better ones (long-lived, a page's own).

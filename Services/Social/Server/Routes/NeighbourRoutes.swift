@@ -1,17 +1,36 @@
 import Hummingbird
 import ServiceHost
 import SocialAPI
+import Wire
 
 /// Serves the operator's commands for social.
 struct NeighbourRoutes {
     let reencryption: Reencryption
+    let communities: BroadcastCommunities
 
     func add(to routes: SuiteRoutes) {
-        routes.internalRoutes(from: [.operatorCommand]).post("social/reseal", use: reseal)
+        let operatorCommand = routes.internalRoutes(from: [.operatorCommand])
+        operatorCommand.post("social/reseal", use: reseal)
+        operatorCommand.get("social/communities", use: listCommunities)
+        operatorCommand.put("social/communities/:name", use: addCommunity)
+        operatorCommand.delete("social/communities/:name", use: removeCommunity)
     }
 
     func reseal(request: Request, context: NeighbourContext) async throws -> Reply<ResealReport> {
         let report = try await reencryption.run()
         return Reply(ResealReport(resealed: report.encrypted, unreadable: report.unreadable))
+    }
+
+    func listCommunities(request: Request, context: NeighbourContext) async throws -> Page<BroadcastCommunity> {
+        try await communities.list()
+    }
+
+    func addCommunity(request: Request, context: NeighbourContext) async throws -> Reply<BroadcastCommunity> {
+        Reply(try await communities.add(context.path("name")))
+    }
+
+    func removeCommunity(request: Request, context: NeighbourContext) async throws -> Reply<[String: Bool]> {
+        try await communities.remove(context.path("name"))
+        return Reply(["success": true])
     }
 }

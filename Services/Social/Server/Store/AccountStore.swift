@@ -10,6 +10,7 @@ struct AccountRecord: Sendable {
     var network: Network
     var nativeID: String?
     var username: String?
+    var avatarUrl: String?
     var instance: String?
     var details: [String: String]
     var tokens: Sealer.Sealed
@@ -73,18 +74,19 @@ struct AccountStore<Executor: PostgresExecutor> {
             """
             INSERT INTO accounts AS known (
                 application_id, user_id, network, native_id, username, instance, details, tokens, key_id, version,
-                expires_at, state, linked_at
+                expires_at, state, linked_at, avatar_url
             )
             VALUES (
                 \(record.user.application), \(record.user.user), \(record.network.rawValue), \(record.nativeID),
                 \(record.username), \(record.instance), \(record.detailsJSON), \(record.tokens.box),
-                \(record.tokens.keyID), 1, \(record.expiresAt), \(record.state.rawValue), \(record.linkedAt)
+                \(record.tokens.keyID), 1, \(record.expiresAt), \(record.state.rawValue), \(record.linkedAt),
+                \(record.avatarUrl)
             )
             ON CONFLICT ON CONSTRAINT accounts_pkey DO UPDATE
             SET native_id = excluded.native_id, username = excluded.username, instance = excluded.instance,
                 details = excluded.details, tokens = excluded.tokens, key_id = excluded.key_id,
                 version = known.version + 1, expires_at = excluded.expires_at, state = excluded.state,
-                linked_at = excluded.linked_at, renewing_until = NULL
+                linked_at = excluded.linked_at, avatar_url = excluded.avatar_url, renewing_until = NULL
             """
         )
     }
@@ -146,11 +148,22 @@ extension AccountStore {
             """
         )
     }
+
+    /// Notes that the tokens of one version have ended for good; false where that was noted before.
+    func endTokens(of record: AccountRecord) async throws -> Bool {
+        try await db.run(
+            """
+            UPDATE accounts SET state = 'reauthenticate', renewing_until = NULL
+            WHERE application_id = \(record.user.application) AND user_id = \(record.user.user)
+                AND network = \(record.network.rawValue) AND version = \(record.version) AND state <> 'reauthenticate'
+            """
+        ) == 1
+    }
 }
 
 private let columns = """
     application_id, user_id, network, native_id, username, instance, details, tokens, key_id, version, expires_at, state,
-    linked_at
+    linked_at, avatar_url
     """
 
 extension AccountRecord {
@@ -168,6 +181,7 @@ extension AccountRecord {
             network: known,
             nativeID: try row.optionalString("native_id"),
             username: try row.optionalString("username"),
+            avatarUrl: try row.optionalString("avatar_url"),
             instance: try row.optionalString("instance"),
             details: try WireJSON.decoder().decode([String: String].self, from: Data(row.json("details").utf8)),
             tokens: Sealer.Sealed(box: try row.decode("tokens"), keyID: try row.string("key_id")),

@@ -12,7 +12,7 @@ struct ExportStore<Executor: PostgresExecutor> {
         try await ExportPages.all(
             """
             SELECT json_build_object(
-                'network', network, 'id', native_id, 'username', username, 'instance', instance, 'state', state,
+                'network', network, 'id', native_id, 'username', username, 'avatarUrl', avatar_url, 'instance', instance, 'state', state,
                 'linkedAt', \(unsafe: ExportPages.time("linked_at"))
             )::text AS row
             FROM accounts

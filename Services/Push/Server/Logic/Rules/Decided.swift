@@ -70,7 +70,8 @@ struct Decided: Sendable {
         var holding: [HeldThing: Int] = [:]
         for (addressee, person) in zip(batch.addressees, facts) {
             let notification = batch.notifications[addressee.notification]
-            let own = devices[addressee.user] ?? []
+            // A browser shows an alert of its own for each push without text.
+            let own = (devices[addressee.user] ?? []).filter { !notification.isSilentChange || $0.platform != "web" }
             let targets = own.filter(addressee.includes)
             let isConnected = targets.isEmpty && !own.isEmpty && addressee.onlyDevices == nil
             if addressee.heldUntil == nil {

@@ -20,6 +20,9 @@ struct PendingNotification: Sendable {
     let expires: Date
     let isCancelled: Bool
 
+    /// Whether this is a change on a network that an app receives without an alert.
+    var isSilentChange: Bool { kind == .social && !isShown }
+
     /// Whose broadcast it is.
     var broadcaster: String? { kind == .broadcast ? about : nil }
 

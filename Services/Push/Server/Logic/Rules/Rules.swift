@@ -57,6 +57,8 @@ struct Rules: Sendable {
     ) -> Decision {
         if notification.isCancelled { return .cancelled }
         if notification.expires <= clock.now { return .expired }
+        // A silent change of a network updates what an app shows; settings and quiet hours are about alerts.
+        if notification.isSilentChange { return hasDevice ? .send : .withhold(.noDevice) }
         if let reason = objection(to: notification, of: person, at: clock.now) { return .withhold(reason) }
         guard hasDevice else { return .withhold(isConnected ? .connected : .noDevice) }
         if let hours = person.quietHours, let end = clock.end(of: hours) { return .hold(until: end) }

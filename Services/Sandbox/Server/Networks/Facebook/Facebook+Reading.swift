@@ -9,7 +9,7 @@ extension Facebook {
         let own = view.viewer
         if path.count == 1 { return try object(first, request, view) }
         switch (first, path[1]) {
-        case ("me", "accounts"): return .written(Meta.page(request, [own], { $0.id }) { page(of: $0) })
+        case ("me", "accounts"): return .written(Meta.page(request, [own], { $0.id }) { page(of: $0, request) })
         case ("me", "home"): return feed(request, view) { community.home(of: own, $0) }
         case ("me", "inbox"):
             return .written(
@@ -45,13 +45,15 @@ extension Facebook {
         }
     }
 
-    private func page(of person: Person) -> JSONValue {
-        [
+    private func page(of person: Person, _ request: NetworkRequest) -> JSONValue {
+        let page: JSONValue = [
             "id": .string(FacebookView.page(of: person)), "name": .string(person.displayName),
             "access_token": .string("\(fixedToken(person))-page"),
             "tasks": ["CREATE_CONTENT", "MESSAGING", "MODERATE"],
             "category": "Community",
         ]
+        guard let picture = ofOwn(person, request)["picture"] else { return page }
+        return page.with(["picture": picture])
     }
 
     func talk(_ id: String, _ view: FacebookView) -> Talk? {

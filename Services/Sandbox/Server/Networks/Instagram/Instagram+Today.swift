@@ -65,6 +65,7 @@ extension Instagram {
             return .written([
                 "id": .string(InstagramView.id(of: person)), "user_id": .string(InstagramView.id(of: person)),
                 "username": .string(person.name), "name": .string(person.displayName), "account_type": "BUSINESS",
+                "profile_picture_url": .string("\(request.origin)/sandbox/media/500001"),
             ])
         }
         guard let number = view.mediaID(id) else { return nil }

@@ -26,6 +26,7 @@ extension NetworkAccount {
     mutating func take(_ identity: NetworkIdentity) {
         id = identity.id
         username = identity.username ?? username
+        avatarUrl = identity.avatarUrl ?? avatarUrl
         details.merge(identity.details) { $1 }
         if let better = identity.tokens { tokens = tokens.renewed(by: better) }
     }

@@ -9,6 +9,8 @@ import Wire
 struct Linking: Sendable {
     /// Of an account's id on its network, in bytes: more than any has, and than an index takes.
     private static let maximumID = 1_024
+    /// Of the address of a picture, in bytes.
+    private static let maximumAddress = 2_048
 
     let database: PostgresPool
     let vault: Vault
@@ -58,6 +60,7 @@ struct Linking: Sendable {
             network: connector.network,
             nativeID: account.id,
             username: account.username,
+            avatarUrl: account.avatarUrl.flatMap { $0.utf8.count <= Self.maximumAddress ? $0 : nil },
             instance: account.instance,
             details: account.details,
             tokens: try vault.seal(account.tokens, of: account.owner, on: connector.network),
@@ -132,11 +135,24 @@ struct Linking: Sendable {
             state: record?.state ?? (isLinked ? .linked : nil),
             id: account.id,
             username: record?.username,
+            avatarUrl: record?.avatarUrl,
             instance: record?.instance,
             capabilities: Capabilities(abilities.able),
             limits: abilities.limits,
-            reasons: abilities.reasons.filter { !abilities.able.contains($0.key) }
+            reasons: abilities.reasons.filter { !abilities.able.contains($0.key) },
+            reasonCodes: Self.codes(of: abilities, connectors[network], account)
         )
+    }
+
+    /// Why each missing capability is missing, by a stable code.
+    private static func codes(
+        of abilities: Abilities,
+        _ connector: (any Connector)?,
+        _ account: NetworkAccount
+    ) -> [Capability: CapabilityReason] {
+        let missing = Capability.allCases.filter { !abilities.able.contains($0) }
+        let codes = missing.map { ($0, connector?.reason(why: $0, of: account) ?? .notAvailableHere) }
+        return Dictionary(uniqueKeysWithValues: codes)
     }
 
     /// What somebody who links is told of a network's refusal.

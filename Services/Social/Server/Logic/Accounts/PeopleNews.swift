@@ -1,10 +1,13 @@
 import AuthAPI
+import Foundation
+import PushAPI
 import ServiceHost
 import Wire
 
-/// What social does about what others tell of people: who is gone leaves nothing behind.
+/// The events of other services about users: account deletions, and devices of push.
 struct PeopleNews: Sendable {
     let erasures: Erasures
+    let now: @Sendable () -> Date
 
     /// The tables with data of users, in the order in which they are cleared of an application.
     static let tables = ["accounts", "authorizations", "posts", "changes", "journals", "follow_imports"]
@@ -20,7 +23,15 @@ struct PeopleNews: Sendable {
             try await PostStore(db: db).deleteAll(of: user)
             try await JournalStore(db: db).deleteAll(of: user)
             try await FollowImportStore(db: db).forget(user)
+            try await PresenceStore(db: db).delete(of: user)
             try await erasures.begin(user, deleted.departure, at: event.at, in: db)
+        }
+        .on(DevicesChanged.self, from: [.push]) { changed, _, db in
+            let store = PresenceStore(db: db)
+            guard changed.hasDevice else { return try await store.removeDevices(of: changed.user) }
+            try await store.addDevice(of: changed.user)
+            // Lists that were polled rarely are due again within 15 seconds.
+            try await WatchStore(db: db).hurry(changed.user, now: now(), pause: Looking.pause)
         }
     }
 }

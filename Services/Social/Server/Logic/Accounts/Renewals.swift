@@ -14,13 +14,21 @@ final class Renewals: Sendable {
 
     private let database: PostgresPool
     private let sources: Sources
+    private let journal: Journal
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let current = Lock<[String: Task<Source, any Error>]>([:])
 
-    init(database: PostgresPool, sources: Sources, logger: Logger, now: @escaping @Sendable () -> Date) {
+    init(
+        database: PostgresPool,
+        sources: Sources,
+        journal: Journal,
+        logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) {
         self.database = database
         self.sources = sources
+        self.journal = journal
         self.logger = logger
         self.now = now
     }
@@ -90,9 +98,9 @@ final class Renewals: Sendable {
         throw error
     }
 
-    /// Notes that only the person can help with these tokens.
+    /// Notes that only the user can help with these tokens, and publishes that once.
     func giveUp(_ record: AccountRecord) async throws {
-        try await AccountStore(db: database).settle(record, as: .reauthenticate)
+        try await journal.giveUp(record)
         logger.notice("an account must be linked anew", metadata: ["network": "\(record.network.rawValue)"])
     }
 

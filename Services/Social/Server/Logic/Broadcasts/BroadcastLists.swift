@@ -57,14 +57,6 @@ struct BroadcastLists: Sendable {
         return shown
     }
 
-    /// Those that are known of old, and those that were seen.
-    func communities() async throws -> Page<BroadcastCommunity> {
-        let seen = try await BroadcastCommunityStore(db: database.reads).all()
-        let names = Set(seen.map { NameFolding.fold($0.name) })
-        let others = Self.known.filter { !names.contains(NameFolding.fold($0)) }.map { BroadcastCommunity(name: $0) }
-        return Page((seen + others).sorted { NameFolding.fold($0.name) < NameFolding.fold($1.name) })
-    }
-
     /// The folded names of somebody's favourites; nil where push does not answer, for a list is better than none.
     private func favourites(of asker: Asker) async -> Set<String>? {
         guard let push else { return nil }
@@ -88,13 +80,6 @@ struct BroadcastLists: Sendable {
     private func note(_ error: any Error) {
         logger.notice("favourites not known", metadata: ["error": "\(error)"])
     }
-
-    /// Reddit's list of 2021 (its wiki, r/pan); what else there is, is seen.
-    private static let known = [
-        "AnimalsOnReddit", "distantsocializing", "GlamourSchool", "HeadlineWorthy", "lgbt", "pan", "readwithme",
-        "RedditInTheKitchen", "RedditMasterClasses", "RedditSessions", "RedditSets", "RedditSweats", "ShortCircuit",
-        "TableTopLive", "TalentShow", "TheArtistStudio", "TheGamerLounge", "TheYouShow", "WhereInTheWorld",
-    ]
 }
 
 extension Broadcast {

@@ -12,9 +12,11 @@ struct Journal: Sendable {
     /// Somebody has something new to hear.
     let ring: @Sendable (User.ID) -> Void
 
-    /// What the newest page of a list says; answers how many things are new to us.
-    func take(_ page: [Item], of key: WatchKey) async throws -> Int {
-        try await change(key) { try $0.take(page, of: key) }
+    /// Records what the newest page of a list says; returns how many changes there are.
+    ///
+    /// `messages` has what was read of changed threads, by the native id of the thread's item.
+    func take(_ page: [Item], messages: [String: ThreadMessages] = [:], of key: WatchKey) async throws -> Int {
+        try await change(key) { try $0.take(page, messages: messages, of: key) }
     }
 
     /// What a network tells by itself.
@@ -34,6 +36,20 @@ struct Journal: Sendable {
         }
     }
 
+    /// Ends the tokens of an account for good, and records that once.
+    func giveUp(_ record: AccountRecord) async throws {
+        let isNew = try await database.transaction { db in
+            // As for every change, the journal is locked before anything else.
+            let last = try await JournalStore(db: db).lock(record.user)
+            guard try await AccountStore(db: db).endTokens(of: record) else { return false }
+            let change = ItemChange.reauthenticate(record)
+            let pushes: [ChangePush] = [tellsPush ? .alert : .none]
+            try await JournalStore(db: db).append([change], pushes, of: record.user, after: last, now: now())
+            return true
+        }
+        if isNew { ring(record.user) }
+    }
+
     private func change(
         _ key: WatchKey,
         _ body: (inout WatchStore<PostgresTransaction>.Watch) throws -> [ItemChange]
@@ -47,40 +63,86 @@ struct Journal: Sendable {
             let changes = try body(&watch)
             try await store.keep(watch, of: key)
             guard !changes.isEmpty else { return 0 }
-            let told = try await news(among: changes, of: key, in: db)
-            try await journal.append(changes, of: key.user, after: last, now: now(), telling: told)
+            let pushes = try await pushes(of: changes, of: key, in: db)
+            try await journal.append(changes, pushes, of: key.user, after: last, now: now())
             return changes.count
         }
         if count > 0 { ring(key.user) }
         return count
     }
 
-    /// What push is told of: what somebody says, and not one's own doing.
-    private func news(
-        among changes: [ItemChange],
+    /// What push receives of changes, in their order: what others say alerts, everything else is silent.
+    ///
+    /// A silent change is only recorded for a user with a device, since nothing else can receive it.
+    private func pushes(
+        of changes: [ItemChange],
         of key: WatchKey,
         in db: PostgresTransaction
-    ) async throws -> Set<ItemID> {
-        let said = changes.filter(\.isNews)
-        guard tellsPush, !said.isEmpty else { return [] }
+    ) async throws -> [ChangePush] {
+        guard tellsPush else { return changes.map { _ in .none } }
         let own = try await AccountStore(db: db).names(of: key.user, on: key.network)
-        return Set(said.filter { !own.contains($0.item?.author) }.map(\.id))
+        let alerts = changes.map { $0.isNews && !own.contains($0.item?.author) }
+        let hasDevice = alerts.contains(false) ? try await PresenceStore(db: db).hasDevice(key.user) : false
+        return alerts.map { $0 ? .alert : hasDevice ? .silent : .none }
     }
+}
+
+/// What push receives of a change.
+enum ChangePush: Sendable {
+    case none, silent, alert
 }
 
 extension KeptWatch {
     /// Takes note of the newest page of a list; what is new, changed or gone, from the oldest on, as it happened.
-    mutating func take(_ page: [Item], of key: WatchKey) throws -> [ItemChange] {
+    mutating func take(
+        _ page: [Item],
+        messages: [String: ThreadMessages] = [:],
+        of key: WatchKey
+    ) throws -> [ItemChange] {
         var changes: [ItemChange] = []
         for id in isBegun && key.list == .feed ? seen.missing(from: page) : [] {
             _ = seen.remove(id)
             changes.append(ItemChange(kind: .deleted, list: key.list, id: ItemID(key.network, id)))
         }
+        let newest = seen.newestThread
         for item in page.reversed() {
-            guard let change = try seen.take(item, of: key.list), isBegun else { continue }
-            changes.append(change)
+            if item.isReadableThread {
+                changes += try take(thread: item, messages[item.id.native], since: newest)
+            } else if let change = try seen.take(item, of: key.list), isBegun {
+                changes.append(change)
+            }
         }
         isBegun = true
         return changes
     }
+
+    /// The threads of a page whose messages have to be read before the page is taken.
+    func threadsToRead(of page: [Item]) throws -> [Item] {
+        // The first poll only notes what is there.
+        guard isBegun else { return [] }
+        let newest = seen.newestThread
+        return try page.filter { try $0.isReadableThread && seen.mayHaveNewMessages($0, since: newest) }
+    }
+
+    private mutating func take(
+        thread: Item,
+        _ messages: ThreadMessages?,
+        since newest: Int64?
+    ) throws -> [ItemChange] {
+        guard isBegun, try seen.mayHaveNewMessages(thread, since: newest) else {
+            if seen.items[thread.id.native] == nil { try seen.note(thread) }
+            return []
+        }
+        switch messages {
+        // The next poll reads the thread.
+        case nil: return []
+        case .unreadable: return try seen.take(thread, of: .messages).map { [$0] } ?? []
+        case .read(let messages): return try seen.take(thread, messages: messages, since: newest)
+        }
+    }
+}
+
+extension Item {
+    /// Whether this is a thread whose messages can be read.
+    fileprivate var isReadableThread: Bool { kind == .thread && thread != nil }
 }

@@ -1,5 +1,6 @@
 import Credentials
 import Foundation
+import Locks
 import Logging
 import Postgres
 import PushAPI
@@ -9,6 +10,11 @@ import Wire
 
 /// Tells people what changes on their networks: those who listen at once, those who are away through push.
 struct Live: Sendable {
+    /// How long a user counts as present after the last confirmation of an open stream, in seconds.
+    private static let presence: TimeInterval = 60
+    /// From one confirmation to the next, in seconds.
+    private static let confirmation: TimeInterval = 15
+
     let settings: LiveConfiguration
     let looking: Looking
     let webhooks: Webhooks
@@ -20,40 +26,26 @@ struct Live: Sendable {
     private let hasEnded: @Sendable (_ session: String) -> Bool
     private let logger: Logger
 
-    // Where there is no push, nobody is told what happens while he is away.
     init(
         _ settings: LiveConfiguration,
+        _ recording: ChangeRecording,
         sources: Sources,
         asking: Asking,
         identities: Identities,
-        push: PushClient?,
         _ resources: ServiceResources
     ) {
         self.settings = settings
         (database, logger, now) = (resources.database, resources.logger, resources.now)
-        let listeners = StreamListeners(capacity: settings.maximumStreams, ofUser: settings.maximumStreamsOfUser)
-        self.listeners = listeners
-        let handOvers = push.map { push in
-            let telling = PushTelling(
-                database: resources.database,
-                push: push,
-                setAside: resources.setAside,
-                logger: resources.logger,
-                now: resources.now
-            )
-            return HandOvers(to: "push", [telling.round], logger: resources.logger)
-        }
-        self.handOvers = handOvers
-        let journal = Journal(database: database, tellsPush: push != nil, now: now) { user in
-            listeners.wake(user)
-            handOvers?.ring()
-        }
+        (listeners, handOvers) = (recording.listeners, recording.handOvers)
+        let journal = recording.journal
+        let senders = MessageSenders(database: database, sources: sources, asking: asking, now: now)
         looking = Looking(
             database: database,
             sources: sources,
             asking: asking,
             identities: identities,
             journal: journal,
+            senders: senders,
             budgets: settings.looks,
             setAside: resources.setAside,
             logger: logger,
@@ -63,6 +55,7 @@ struct Live: Sendable {
             database: database,
             connectors: sources.connectors,
             journal: journal,
+            senders: senders,
             logger: logger,
             now: now
         )
@@ -91,6 +84,8 @@ struct Live: Sendable {
             }
             return place
         }
+        try await PresenceStore(db: database)
+            .confirmStreams(of: [identity.user], until: now().addingTimeInterval(Self.presence))
         try await WatchStore(db: database).hurry(identity.user, now: now(), pause: Looking.pause)
         // From here on the stream gives the place back.
         let listener = try listeners.add(identity.user, session: identity.session)
@@ -103,11 +98,22 @@ struct Live: Sendable {
     private func listen() async throws {
         let users = listeners.users
         guard !users.isEmpty else { return }
+        try await confirmStreams(of: users)
         listeners.wake(try await JournalStore(db: database).lastPlaces(of: users))
+    }
+
+    /// Confirms that users have an open stream at this instance, so that their lists are polled without backoff.
+    private func confirmStreams(of users: [User.ID]) async throws {
+        let now = now()
+        let isDue = listeners.confirmedAt.withLock { $0.map { now.timeIntervalSince($0) >= Self.confirmation } ?? true }
+        guard isDue else { return }
+        try await PresenceStore(db: database).confirmStreams(of: users, until: now.addingTimeInterval(Self.presence))
+        listeners.confirmedAt.withLock { $0 = now }
     }
 
     private func sweep() async throws {
         try await JournalStore(db: database).delete(before: now().addingTimeInterval(-settings.retention))
         try await webhooks.sweep()
+        try await PresenceStore(db: database).delete(streamEndedBefore: now())
     }
 }

@@ -10,19 +10,24 @@ import Wire
 /// Looks at people's lists for what networks do not tell by themselves.
 ///
 /// Fifteen seconds is the aim (seed comblie), the budget of each network's application key the law: it is counted in the
-/// database, for all instances together. A list where nothing happens is looked at less and less often.
+/// database, for all instances together. The list of an absent user where nothing happens is polled less and less often.
 struct Looking: Sendable {
     /// Seconds from one look to the next, and at most.
     static let pause = 15.0
     private static let longestPause = 900.0
     /// How long one look may take, in seconds; after that another instance may take it up.
     private static let claim = 60.0
+    /// How many changed threads one poll reads, and how long each may take: together less than a claim lasts.
+    private static let threadsOfPoll = 10
+    private static let threadLimit: Duration = .seconds(4)
+    private static let messagesOfThread = 20
 
     let database: PostgresPool
     let sources: Sources
     let asking: Asking
     let identities: Identities
     let journal: Journal
+    let senders: MessageSenders
     /// `SOCIAL_LOOKS_HOUR`: looks an hour of each network's key.
     let budgets: [Network: Double]
     let setAside: SetAside
@@ -63,7 +68,9 @@ struct Looking: Sendable {
             let page = try await asking.ask(&source, within: .seconds(10)) { connector, account in
                 try await list.page(PageRequest(limit: 40), of: connector, as: account)
             }
-            let hasNews = try await take(page.items.map(\.item), of: claimed)
+            let items = page.items.map(\.item)
+            let messages = try await messages(of: items, claimed, &source)
+            let hasNews = try await take(items, messages, of: claimed)
             try await putOff(claimed, hasNews: hasNews, free: page.budget?.share(at: now()))
         } catch {
             await failed(error, claimed)
@@ -71,21 +78,57 @@ struct Looking: Sendable {
     }
 
     /// Whether anything is new; mostly nothing is, and then there is nothing to write down.
-    private func take(_ page: [Item], of claimed: ClaimedWatch) async throws -> Bool {
+    private func take(
+        _ page: [Item],
+        _ messages: [String: ThreadMessages],
+        of claimed: ClaimedWatch
+    ) async throws -> Bool {
         var watch = claimed.watch
-        let changes = try watch.take(page, of: claimed.key)
+        let changes = try watch.take(page, messages: messages, of: claimed.key)
         guard !changes.isEmpty || watch.seen != claimed.watch.seen || !claimed.watch.isBegun else { return false }
-        return try await journal.take(page, of: claimed.key) > 0
+        return try await journal.take(page, messages: messages, of: claimed.key) > 0
+    }
+
+    /// Reads the messages of the threads that have changed since the last poll, so that each message is an item by its own
+    /// id, as a webhook gives it.
+    private func messages(
+        of page: [Item],
+        _ claimed: ClaimedWatch,
+        _ source: inout Source
+    ) async throws -> [String: ThreadMessages] {
+        guard claimed.key.list == .messages else { return [:] }
+        senders.note(page, of: claimed.key.user)
+        var messages: [String: ThreadMessages] = [:]
+        for thread in try claimed.watch.threadsToRead(of: page).prefix(Self.threadsOfPoll) {
+            guard let name = thread.thread else { continue }
+            do {
+                let read = try await asking.ask(&source, within: Self.threadLimit) { connector, account in
+                    try await connector.messages(of: name, PageRequest(limit: Self.messagesOfThread), as: account)
+                }
+                messages[thread.id.native] = .read(read.items.map(\.item))
+            } catch let error as NetworkError where error.concernsThreadAlone {
+                messages[thread.id.native] = .unreadable
+            }
+        }
+        if !messages.isEmpty { try await WatchStore(db: database).spend(messages.count, of: claimed.key.network) }
+        return messages
     }
 
     private func source(of key: WatchKey) async throws -> Source? {
         try await AccountStore(db: database).account(of: key.user, on: key.network).flatMap(sources.source(of:))
     }
 
+    /// Sets when the list is polled next.
+    ///
+    /// The list of a present user is polled 15 seconds after this poll began, whatever it found: then only the budget of
+    /// the application key can delay it. The list of an absent user is polled less and less often.
     private func putOff(_ claimed: ClaimedWatch, hasNews: Bool, for least: Double = 0, free: Date? = nil) async throws {
-        let pause = hasNews ? Self.pause : min(max(claimed.watch.pause * 1.5, Self.pause), Self.longestPause)
+        let isFrequent = hasNews || claimed.isUserPresent
+        let pause = isFrequent ? Self.pause : min(max(claimed.watch.pause * 1.5, Self.pause), Self.longestPause)
         // Spread, so that those who were linked together are not looked at together for ever.
-        let due = now().addingTimeInterval(max(pause, least) * Double.random(in: 0.9...1.1))
+        let spread = claimed.isUserPresent ? Double.random(in: 0.9...1) : Double.random(in: 0.9...1.1)
+        let start = least > pause ? now() : claimed.begin
+        let due = max(now(), start.addingTimeInterval(max(pause, least) * spread))
         try await WatchStore(db: database).put(off: claimed, until: max(due, free ?? due), free: free, pause: pause)
     }
 
@@ -112,6 +155,16 @@ struct Looking: Sendable {
             let key = WatchKey(user: record.user, network: record.network, list: list)
             let due = able.contains(list.capability) ? now() : nil
             try await WatchStore(db: db).begin(key, at: due, pause: Self.pause)
+        }
+    }
+}
+
+extension NetworkError {
+    /// Whether the network refuses one thread, and another poll would change nothing.
+    fileprivate var concernsThreadAlone: Bool {
+        switch kind {
+        case .notFound, .invalid, .permission, .unsupported: true
+        case .auth, .rateLimited, .transient, .unknownOutcome: false
         }
     }
 }

@@ -13,6 +13,10 @@ struct PushTelling: Sendable {
     private static let characters = 300
     /// And so much of a name: a network may give any.
     private static let nameCharacters = 100
+    /// The most that an item may have of the 4,096 bytes of a push.
+    private static let itemBytes = 2_000
+    /// How long a silent change is of use, in seconds.
+    private static let silentLifetime = 3_600
     /// How long one instance has for a batch, in seconds.
     private static let claim: TimeInterval = 60
 
@@ -63,26 +67,84 @@ struct PushTelling: Sendable {
 
     private static func request(_ placed: JournalStore<PostgresPool>.Placed) -> NotificationRequest {
         let (change, network) = (placed.change, placed.change.id.network.rawValue)
-        let item = change.item
-        let body = cut(item?.text ?? "", to: characters)
-        return NotificationRequest(
+        var request = NotificationRequest(
             id: "social:\(Self.hash(of: placed.user)):\(placed.place)",
             applicationId: placed.user.application,
             kind: .social,
             recipients: [NotificationRequest.Recipient(userId: placed.user.user)],
-            title: [item.flatMap(Self.name), network].compactMap { $0 }.joined(separator: " · "),
-            body: body.isEmpty ? nil : body,
-            data: .object([
-                "type": .string("social"), "network": .string(network), "list": .string(change.list.rawValue),
-                "id": .string(change.id.description),
-            ]),
-            collapseKey: change.list == .feed ? "social-\(network)-feed" : nil,
-            priority: change.list == .feed ? .low : .normal,
-            bodyMessage: body.isEmpty ? NotificationText("social.new.body", ["network": .text(network)]) : nil
+            data: data(of: change)
         )
+        guard change.isAlert else {
+            // Without a title and a body, push sends the data alone, which the app receives in the background.
+            request.ttl = silentLifetime
+            request.priority = .low
+            return request
+        }
+        if change.kind == .reauthenticate {
+            request.titleMessage = NotificationText("social.link.title", ["network": .text(network)])
+            request.bodyMessage = NotificationText("social.link.body", ["network": .text(network)])
+            request.priority = .high
+            return request
+        }
+        let body = cut(change.item?.text ?? "", to: characters)
+        request.title = [change.item.flatMap(Self.name), network].compactMap { $0 }.joined(separator: " · ")
+        if body.isEmpty {
+            request.bodyMessage = NotificationText("social.new.body", ["network": .text(network)])
+        } else {
+            request.body = body
+        }
+        request.collapseKey = change.list == .feed ? "social-\(network)-feed" : nil
+        request.priority = change.list == .feed ? .low : .normal
+        return request
     }
 
-    private static func name(of item: Item) -> String? { item.author.map { cut($0.name, to: nameCharacters) } }
+    /// What the app receives: what happened, and the item itself as far as a push has room for it.
+    private static func data(of change: ItemChange) -> JSONValue {
+        let network = change.id.network.rawValue
+        var data: [String: JSONValue] = [
+            "type": .string("social"), "event": .string(change.kind.rawValue), "network": .string(network),
+            "id": .string(change.id.description),
+        ]
+        if let list = change.list { data["list"] = .string(list.rawValue) }
+        if let item = change.item { data["item"] = self.item(item) }
+        return .object(data)
+    }
+
+    /// An item without what makes it longer than a push may be: the longest parts go first.
+    private static func item(_ item: Item) -> JSONValue {
+        var fields: [String: JSONValue] = [
+            "kind": .string(item.kind.rawValue), "createdAt": .string(Timestamp.string(from: item.createdAt)),
+            "text": .string(cut(item.text, to: characters)),
+        ]
+        if let thread = item.thread { fields["thread"] = .string(thread) }
+        if let url = item.url { fields["url"] = .string(url) }
+        if let author = item.author {
+            var by: [String: JSONValue] = [
+                "id": .string(author.id), "name": .string(cut(author.name, to: nameCharacters)),
+            ]
+            if let username = author.username { by["username"] = .string(cut(username, to: nameCharacters)) }
+            if let avatar = author.avatarUrl { by["avatarUrl"] = .string(avatar) }
+            fields["author"] = .object(by)
+        }
+        if let medium = item.media.first {
+            fields["media"] = .object(["kind": .string(medium.kind.rawValue), "url": .string(medium.url)])
+        }
+        for name in ["media", "author", "url", "text", "thread"] {
+            guard size(of: fields) > itemBytes else { break }
+            fields[name] = nil
+        }
+        return .object(fields)
+    }
+
+    /// In bytes of compact JSON; what cannot be written has no room.
+    private static func size(of fields: [String: JSONValue]) -> Int {
+        (try? JSONValue.object(fields).compact().count) ?? .max
+    }
+
+    /// Nil where the network gives no name, or a number in its place.
+    private static func name(of item: Item) -> String? {
+        item.author.flatMap { $0.isNameless ? nil : cut($0.name, to: nameCharacters) }
+    }
 
     private static func cut(_ text: String, to limit: Int) -> String {
         text.unicodeScalars.count > limit ? String(text.unicodeScalars.prefix(limit)) + "…" : text

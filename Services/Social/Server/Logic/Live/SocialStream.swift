@@ -16,6 +16,13 @@ final class SocialStream: StreamEventSource {
         var item: Item?
     }
 
+    /// Of an account whose tokens have ended for good.
+    private struct AccountChange: Encodable {
+        var network: Network
+        var id: ItemID
+        var state: LinkState
+    }
+
     private let listener: StreamListener
     private let database: PostgresPool
     private let close: @Sendable () -> Void
@@ -77,7 +84,11 @@ final class SocialStream: StreamEventSource {
         if changes.count == Self.window { listener.wake(.news) }
         return try changes.compactMap { placed in
             guard let change = placed.change else { return nil }
-            let told = Told(list: change.list, network: change.id.network, id: change.id, item: change.item)
+            guard let list = change.list else {
+                let told = AccountChange(network: change.id.network, id: change.id, state: .reauthenticate)
+                return try StreamEvent(id: Self.id(placed.place), name: change.kind.rawValue, value: told)
+            }
+            let told = Told(list: list, network: change.id.network, id: change.id, item: change.item)
             return try StreamEvent(id: Self.id(placed.place), name: change.kind.rawValue, value: told)
         }
     }

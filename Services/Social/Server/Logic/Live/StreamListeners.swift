@@ -1,3 +1,4 @@
+import Foundation
 import Locks
 import Metrics
 import Synchronization
@@ -44,6 +45,8 @@ final class StreamListeners: Sendable {
     }
 
     private let state = Lock(State())
+    /// When the open streams of this instance were last confirmed in the database.
+    let confirmedAt = Lock<Date?>(nil)
     private let capacity: Int
     private let capacityOfUser: Int
     private let open = Gauge(label: "roost_social_streams")

@@ -15,6 +15,7 @@ struct Webhooks: Sendable {
     let database: PostgresPool
     let connectors: Connectors
     let journal: Journal
+    let senders: MessageSenders
     let logger: Logger
     let now: @Sendable () -> Date
 
@@ -46,7 +47,8 @@ struct Webhooks: Sendable {
     private func take(_ event: NetworkEvent, from network: Network) async throws {
         for user in try await WebhookStore(db: database).owners(of: event.account, on: network) {
             do {
-                try await journal.take(event.change, of: WatchKey(user: user, network: network, list: event.list))
+                let change = try await completed(event.change, of: user)
+                try await journal.take(change, of: WatchKey(user: user, network: network, list: event.list))
             } catch {
                 let key = [user.application, user.user, network.rawValue]
                 guard let failed = FailedRow(key, error) else { throw error }
@@ -57,6 +59,19 @@ struct Webhooks: Sendable {
                     ]
                 )
             }
+        }
+    }
+
+    /// The change with the name of the sender, where the delivery names the sender by a number.
+    private func completed(_ change: NetworkEvent.Change, of user: User.ID) async throws -> NetworkEvent.Change {
+        switch change {
+        case .created(var told):
+            told.item = try await senders.complete(told.item, of: user)
+            return .created(told)
+        case .updated(var told):
+            told.item = try await senders.complete(told.item, of: user)
+            return .updated(told)
+        case .deleted, .ping: return change
         }
     }
 

@@ -24,18 +24,22 @@ struct FacebookConnector: Connector {
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
         var token = account.tokens
         if !isPersonal, let longer = try await extended(token) { token = longer }
-        let (me, _) = try await graph.read("me", ["fields": "id,name"], token.access)
+        let (me, _) = try await graph.read("me", ["fields": "id,name,picture"], token.access)
         guard let id = me["id"]?.identifier else { throw NetworkError(.transient, "Facebook does not say who it is") }
         let name = me["name"]?.filled
-        guard !isPersonal else { return NetworkIdentity(id: id, username: name, name: name, tokens: token) }
+        let avatar = me["picture"]?["data"]?["url"]?.link
+        guard !isPersonal else {
+            return NetworkIdentity(id: id, username: name, name: name, avatarUrl: avatar, tokens: token)
+        }
         guard let page = try await page(account.id, token.access) else {
             // The token is a page's own already.
-            return NetworkIdentity(id: id, username: name, name: name, tokens: token)
+            return NetworkIdentity(id: id, username: name, name: name, avatarUrl: avatar, tokens: token)
         }
         return NetworkIdentity(
             id: page["id"]?.identifier ?? id,
             username: page["name"]?.filled,
             name: page["name"]?.filled,
+            avatarUrl: page["picture"]?["data"]?["url"]?.link,
             details: ["person": id],
             // Made of a person's long-lived token it has no end.
             tokens: NetworkTokens(access: page["access_token"]?.filled ?? token.access)
@@ -44,7 +48,7 @@ struct FacebookConnector: Connector {
 
     private func page(_ wanted: String?, _ token: String) async throws -> JSONValue? {
         do {
-            let (json, _) = try await graph.read("me/accounts", ["fields": "id,name,access_token,tasks"], token)
+            let (json, _) = try await graph.read("me/accounts", ["fields": "id,name,access_token,tasks,picture"], token)
             let pages = json["data"].list
             return pages.first { $0["id"]?.identifier == wanted } ?? pages.first
         } catch let error as NetworkError where [.invalid, .notFound, .permission, .unsupported].contains(error.kind) {

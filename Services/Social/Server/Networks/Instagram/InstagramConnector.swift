@@ -32,16 +32,23 @@ struct InstagramConnector: Connector {
             return NetworkIdentity(
                 id: id,
                 username: json["data"]?["username"]?.text,
-                name: json["data"]?["full_name"]?.filled
+                name: json["data"]?["full_name"]?.filled,
+                avatarUrl: json["data"]?["profile_picture"]?.link
             )
         }
         var tokens = account.tokens
         if tokens.expiresAt == nil, let longer = try await extended(tokens) { tokens = longer }
-        let (me, _) = try await graph.read("me", ["fields": "user_id,username,name"], tokens.access)
+        let (me, _) = try await graph.read("me", ["fields": "user_id,username,name,profile_picture_url"], tokens.access)
         guard let id = (me["user_id"] ?? me["id"])?.identifier else {
             throw NetworkError(.transient, "Instagram does not say who it is")
         }
-        return NetworkIdentity(id: id, username: me["username"]?.text, name: me["name"]?.filled, tokens: tokens)
+        return NetworkIdentity(
+            id: id,
+            username: me["username"]?.text,
+            name: me["name"]?.filled,
+            avatarUrl: me["profile_picture_url"]?.link,
+            tokens: tokens
+        )
     }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {

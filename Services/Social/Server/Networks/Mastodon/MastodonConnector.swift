@@ -30,6 +30,7 @@ struct MastodonConnector: Connector {
             id: id,
             username: me["acct"]?.text ?? me["username"]?.text,
             name: me["display_name"]?.filled,
+            avatarUrl: me["avatar"]?.link,
             details: instance.map { MastodonLimits.details($0.json) } ?? [:]
         )
     }

@@ -55,7 +55,9 @@ struct MastodonItems {
         )
     }
 
+    /// Nil for a mention in a private message, which is in the list of messages.
     func notification(_ json: JSONValue) -> Item? {
+        guard json["type"]?.text != "mention" || json["status"]?["visibility"]?.text != "direct" else { return nil }
         guard let id = json["id"]?.identifier, let createdAt = json["created_at"]?.date else { return nil }
         let status = json["status"]
         return Item(

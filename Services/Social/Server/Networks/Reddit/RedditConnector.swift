@@ -29,7 +29,12 @@ struct RedditConnector: Connector, FollowsConnector {
         let (me, _) = try await read("/api/v1/me", [:], account)
         guard let name = me["name"]?.filled else { throw NetworkError(.transient, "Reddit does not say who it is") }
         let id = me["id"]?.filled.map { "t2_\($0)" } ?? name
-        return NetworkIdentity(id: id, username: name, name: me["subreddit"]?["title"]?.filled)
+        return NetworkIdentity(
+            id: id,
+            username: name,
+            name: me["subreddit"]?["title"]?.filled,
+            avatarUrl: (me["snoovatar_img"]?.link ?? me["icon_img"]?.link).map(PlainText.unescaped)
+        )
     }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {

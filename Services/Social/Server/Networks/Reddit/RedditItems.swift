@@ -59,23 +59,21 @@ struct RedditItems {
         return ([first] + replies).sorted { ($0.createdAt, $0.id.native) > ($1.createdAt, $1.id.native) }
     }
 
-    /// What is in the inbox: answers, mentions, and private messages too.
+    /// What is in the inbox: answers and mentions.
+    ///
+    /// The inbox has private messages too; they are left to the list of messages, so that each is one item.
     func notification(_ json: JSONValue) -> Item? {
-        guard let data = json["data"] else { return nil }
+        guard json["kind"]?.text != "t4", let data = json["data"] else { return nil }
         let kinds: [String: ItemKind] = [
             "comment_reply": .reply, "post_reply": .comment, "username_mention": .mention,
         ]
         // Where the type is missing, its words are the subject.
         let type = data["type"]?.filled ?? data["subject"]?.text?.replacing(" ", with: "_") ?? ""
-        let kind = json["kind"]?.text == "t4" ? .message : kinds[type] ?? .other
-        guard var item = common(json, data, kind) else { return nil }
-        let subject = json["kind"]?.text == "t4" ? data["subject"]?.filled : nil
-        item.text = [subject, data["body"]?.text].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: "\n\n")
+        guard var item = common(json, data, kinds[type] ?? .other) else { return nil }
+        item.text = data["body"]?.text ?? ""
         item.url = data["context"]?.filled.map { "https://www.reddit.com\($0)" }
         item.unread = data["new"]?.flag.map { $0 ? 1 : 0 }
-        if kind == .message {
-            item.thread = data["first_message_name"]?.filled ?? item.id.native
-        } else if let parent = data["parent_id"]?.filled {
+        if let parent = data["parent_id"]?.filled {
             item.about = ItemReference(id: ItemID(.reddit, parent), text: data["link_title"]?.text)
         }
         return item

@@ -32,21 +32,30 @@ struct TwitterConnector: Connector {
 
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
         if isSecond(account) {
-            let (json, _) = try await ask(.get("\(key.baseURL)/2/users/me"), account)
+            let (json, _) = try await ask(
+                .get("\(key.baseURL)/2/users/me".adding(["user.fields": "profile_image_url"])),
+                account
+            )
             guard let id = json["data"]?["id"]?.identifier else {
                 throw NetworkError(.transient, "the network does not say who it is")
             }
             return NetworkIdentity(
                 id: id,
                 username: json["data"]?["username"]?.text,
-                name: json["data"]?["name"]?.text
+                name: json["data"]?["name"]?.text,
+                avatarUrl: json["data"]?["profile_image_url"]?.link
             )
         }
         let (json, _) = try await ask(.get("\(key.baseURL)/1.1/account/verify_credentials.json"), account)
         guard let id = json["id_str"]?.identifier else {
             throw NetworkError(.transient, "the network does not say who it is")
         }
-        return NetworkIdentity(id: id, username: json["screen_name"]?.text, name: json["name"]?.text)
+        return NetworkIdentity(
+            id: id,
+            username: json["screen_name"]?.text,
+            name: json["name"]?.text,
+            avatarUrl: json["profile_image_url_https"]?.link
+        )
     }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {

@@ -41,7 +41,11 @@ struct VineConnector: Connector {
         guard let id = json["data"]?["userId"]?.identifier else {
             throw NetworkError(.transient, "Vine does not say who it is")
         }
-        return NetworkIdentity(id: id, username: json["data"]?["username"]?.text)
+        return NetworkIdentity(
+            id: id,
+            username: json["data"]?["username"]?.text,
+            avatarUrl: json["data"]?["avatarUrl"]?.link
+        )
     }
 
     func revoke(_ account: NetworkAccount) async throws {

@@ -8,9 +8,40 @@ struct BroadcastCommunityStore<Executor: PostgresExecutor> {
 
     func all() async throws -> [BroadcastCommunity] {
         try await db.all(
-            "SELECT name, icon FROM broadcast_communities ORDER BY folded",
-            as: { BroadcastCommunity(name: try $0.string("name"), icon: try $0.optionalString("icon")) }
+            "SELECT name, icon, is_official FROM broadcast_communities WHERE NOT is_hidden ORDER BY folded",
+            as: BroadcastCommunity.init(row:)
         )
+    }
+
+    func countOfficial() async throws -> Int {
+        try await db.one(
+            "SELECT count(*) AS number FROM broadcast_communities WHERE is_official AND NOT is_hidden",
+            as: { try $0.int("number") }
+        )
+    }
+
+    /// Makes a community official and visible; the name is written as given.
+    func add(_ name: String) async throws -> BroadcastCommunity {
+        try await db.one(
+            """
+            INSERT INTO broadcast_communities (folded, name, is_official)
+            VALUES (\(NameFolding.fold(name)), \(name), true)
+            ON CONFLICT ON CONSTRAINT broadcast_communities_pkey DO UPDATE
+            SET name = excluded.name, is_official = true, is_hidden = false
+            RETURNING name, icon, is_official
+            """,
+            as: BroadcastCommunity.init(row:)
+        )
+    }
+
+    /// Hides a community; false for a community that is not visible.
+    func hide(_ name: String) async throws -> Bool {
+        try await db.run(
+            """
+            UPDATE broadcast_communities SET is_official = false, is_hidden = true
+            WHERE folded = \(NameFolding.fold(name)) AND NOT is_hidden
+            """
+        ) == 1
     }
 
     /// Notes where broadcasts come from; each but once.
@@ -25,6 +56,16 @@ struct BroadcastCommunityStore<Executor: PostgresExecutor> {
             ON CONFLICT (folded) DO UPDATE SET name = excluded.name, icon = excluded.icon
             WHERE (known.name, known.icon) IS DISTINCT FROM (excluded.name, excluded.icon)
             """
+        )
+    }
+}
+
+extension BroadcastCommunity {
+    fileprivate init(row: PostgresRow) throws {
+        self.init(
+            name: try row.string("name"),
+            icon: try row.optionalString("icon"),
+            official: try row.bool("is_official")
         )
     }
 }

@@ -30,25 +30,25 @@ struct JournalStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Adds changes behind the last place, in the transaction that holds the lock; push is to be told of some of them.
+    /// Adds changes behind the last place, in the transaction that holds the lock; `pushes` says what push receives of each.
     func append(
         _ changes: [ItemChange],
+        _ pushes: [ChangePush],
         of user: User.ID,
         after last: Int64,
-        now: Date,
-        telling told: Set<ItemID>
+        now: Date
     ) async throws {
-        for (offset, change) in changes.enumerated() {
+        for (offset, (change, push)) in zip(changes, pushes).enumerated() {
             try await db.run(
                 """
                 INSERT INTO changes (
-                    application_id, user_id, place, kind, list, item_id, item, happened_at, is_untold
+                    application_id, user_id, place, kind, list, item_id, item, happened_at, is_untold, is_alert
                 )
                 VALUES (
                     \(user.application), \(user.user), \(last + 1 + Int64(offset)), \(change.kind.rawValue),
-                    \(change.list.rawValue), \(change.id.description),
+                    \(change.list?.rawValue ?? ""), \(change.id.description),
                     \(try change.item.map { try PostgresJSON(encoding: $0) }), \(now),
-                    \(change.isNews && told.contains(change.id))
+                    \(push != .none), \(push == .alert)
                 )
                 """
             )
@@ -84,7 +84,7 @@ struct JournalStore<Executor: PostgresExecutor> {
     ) async throws -> [(place: Int64, change: ItemChange?)] {
         try await db.all(
             """
-            SELECT application_id, user_id, place, kind, list, item_id, item FROM changes
+            SELECT application_id, user_id, place, kind, list, item_id, item, is_alert FROM changes
             WHERE application_id = \(user.application) AND user_id = \(user.user) AND place > \(place)
             ORDER BY place LIMIT \(limit)
             """
@@ -108,7 +108,7 @@ struct JournalStore<Executor: PostgresExecutor> {
                 WHERE is_untold AND (claimed_until IS NULL OR claimed_until <= \(now))
                 ORDER BY happened_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
             )
-            RETURNING application_id, user_id, place, kind, list, item_id, item
+            RETURNING application_id, user_id, place, kind, list, item_id, item, is_alert
             """
         ).decoded(
             key: { [try $0.string("application_id"), try $0.string("user_id"), "\(try $0.int64("place"))"] },
@@ -158,14 +158,15 @@ extension SetAsideKind {
 extension JournalStore.Placed {
     fileprivate init(row: PostgresRow) throws {
         let words = (kind: try row.string("kind"), list: try row.string("list"), id: try row.string("item_id"))
-        guard let kind = ItemChange.Kind(rawValue: words.kind), let list = NetworkEvent.List(rawValue: words.list),
+        let list = NetworkEvent.List(rawValue: words.list)
+        guard let kind = ItemChange.Kind(rawValue: words.kind), list != nil || kind == .reauthenticate,
             let id = ItemID(words.id)
         else { throw UnreadableRow("changes", "kind, list or item_id is unknown") }
         let item = try row.optionalJSON("item") == nil ? nil : row.decoded("item", as: Item.self)
         self.init(
             user: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),
             place: try row.int64("place"),
-            change: ItemChange(kind: kind, list: list, id: id, item: item)
+            change: ItemChange(kind: kind, list: list, id: id, item: item, isAlert: try row.bool("is_alert"))
         )
     }
 }

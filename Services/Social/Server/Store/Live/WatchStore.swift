@@ -22,7 +22,11 @@ struct KeptWatch: Sendable {
 struct ClaimedWatch: Sendable {
     var key: WatchKey
     var watch: KeptWatch
+    /// When the claim began, and when it ends.
+    var begin: Date
     var end: Date
+    /// Whether the user has an open stream or a push device.
+    var isUserPresent: Bool
 }
 
 /// The table `watches`.
@@ -134,7 +138,11 @@ struct WatchStore<Executor: PostgresExecutor> {
                 WHERE network = \(network.rawValue) AND due_at <= \(now)
                 ORDER BY due_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
             )
-            RETURNING application_id, user_id, list, seen, is_begun, pause
+            RETURNING application_id, user_id, list, seen, is_begun, pause, EXISTS (
+                SELECT FROM user_presence AS present
+                WHERE present.application_id = watches.application_id AND present.user_id = watches.user_id
+                    AND (present.has_device OR present.stream_until > \(now))
+            ) AS is_user_present
             """
         ).decoded(
             key: { row in
@@ -148,7 +156,13 @@ struct WatchStore<Executor: PostgresExecutor> {
             guard let known = NetworkEvent.List(rawValue: list) else { throw UnreadableRow("watches", list) }
             let user = User.ID(application: try row.string("application_id"), user: try row.string("user_id"))
             let key = WatchKey(user: user, network: network, list: known)
-            return ClaimedWatch(key: key, watch: try Watch(row: row), end: end)
+            return ClaimedWatch(
+                key: key,
+                watch: try Watch(row: row),
+                begin: now,
+                end: end,
+                isUserPresent: try row.bool("is_user_present")
+            )
         }
     }
 

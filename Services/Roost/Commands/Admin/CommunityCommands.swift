@@ -1,0 +1,73 @@
+import ArgumentParser
+import ServiceClient
+import SocialAPI
+import Wire
+
+/// `roost admin communities`.
+struct CommunitiesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "communities",
+        abstract: "Lists the communities of broadcasts, and adds or removes official ones.",
+        subcommands: [ListCommand.self, AddCommand.self, RemoveCommand.self],
+        defaultSubcommand: ListCommand.self
+    )
+
+    /// `roost admin communities list`, which is also `roost admin communities`.
+    struct ListCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list",
+            abstract: "Lists the communities of broadcasts."
+        )
+
+        @OptionGroup var options: WorkspaceOptions
+
+        func run() async throws {
+            let communities = try await CommunitiesCommand.requesting(options) { try await $0.operatorCommunities() }
+            print(AdminLines.communities(communities), terminator: "")
+        }
+    }
+
+    /// `roost admin communities add`.
+    struct AddCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "add",
+            abstract: "Adds a community to the list of official communities."
+        )
+
+        @Argument(help: "The community's name, without r/ before it.") var name: String
+        @OptionGroup var options: WorkspaceOptions
+
+        func run() async throws {
+            let community = try await CommunitiesCommand.requesting(options) { try await $0.operatorAddCommunity(name) }
+            print("\(community.name) is an official community")
+        }
+    }
+
+    /// `roost admin communities remove`.
+    struct RemoveCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "remove",
+            abstract: "Removes a community from the list; broadcasts from there do not bring it back."
+        )
+
+        @Argument(help: "The community's name, without r/ before it.") var name: String
+        @OptionGroup var options: WorkspaceOptions
+
+        func run() async throws {
+            try await CommunitiesCommand.requesting(options) { try await $0.operatorRemoveCommunity(name) }
+            print("\(name) is not listed any more")
+        }
+    }
+
+    /// Calls social; an error is printed in its own words.
+    fileprivate static func requesting<Answer>(
+        _ options: WorkspaceOptions,
+        _ call: (SocialClient) async throws -> Answer
+    ) async throws -> Answer {
+        do {
+            return try await call(SocialClient(.ofOperator("social", options)))
+        } catch let error as APIError {
+            throw Workspace.Problem(error.message)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import SocialAPI
+
+/// Why each network lacks a capability, by the version of its API. The texts beside the codes are in the connectors'
+/// `abilities`.
+extension Connector {
+    /// The reason why an account lacks a capability that `abilities(of:)` does not list.
+    func reason(why capability: Capability, of account: NetworkAccount) -> CapabilityReason {
+        switch (network, capability) {
+        case (.twitter, .like): return .useFavorite
+        case (_, .favorite): return .useLike
+        case (.roost, .notifications): return .pushOnly
+        case (.roost, .video), (.reddit, .video), (.vine, .location): return .notSupported
+        default: break
+        }
+        return versionReason(why: capability, of: account) ?? .notOfferedByNetwork
+    }
+
+    private func versionReason(why capability: Capability, of account: NetworkAccount) -> CapabilityReason? {
+        switch (self, capability) {
+        case (let facebook as FacebookConnector, .notifications) where !facebook.isPersonal: .webhookOnly
+        case (let instagram as InstagramConnector, .notifications) where !instagram.isFirst: .webhookOnly
+        // Of 2015: no messages, no posts. Today: no likes.
+        case (let instagram as InstagramConnector, .messages), (let instagram as InstagramConnector, .reply),
+            (let instagram as InstagramConnector, .photo), (let instagram as InstagramConnector, .video):
+            instagram.isFirst ? .notOfferedByVersion : nil
+        case (let instagram as InstagramConnector, .like): instagram.isFirst ? nil : .notOfferedByVersion
+        case (let twitter as TwitterConnector, .location) where twitter.isSecond(account): .notOfferedByVersion
+        // Bluesky has all but these; anything else was not granted.
+        case (is BlueskyConnector, .location): nil
+        case (is BlueskyConnector, _): .notGranted
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import PushAPI
+import ServiceClient
+import SocialAPI
+import TestSupport
+import Testing
+import Wire
+
+@testable import SocialServer
+
+@Suite("Pushes of changes") struct ChangePushTests {
+    private func withPush(_ body: (Scene, PushStandIn) async throws -> Void) async throws {
+        let push = PushStandIn()
+        try await withSocial(settings: ["PUSH_URL": "http://push"], neighbours: ["push": push.client]) { scene in
+            try await scene.link(.facebook)
+            try await body(scene, push)
+        }
+    }
+
+    /// Facebook says that something happened to an item of Ann's feed.
+    private func deliver(_ change: String, _ id: String, at time: Int, _ scene: Scene) async throws {
+        let answer = try await scene.service.call("/webhooks/facebook", "id of ann \(change) \(id) \(time)")
+        #expect(answer.status == 200)
+    }
+
+    @Test("A new item alerts, with the item in the payload")
+    func created() async throws {
+        try await withPush { scene, push in
+            try await deliver("created", "one", at: 7, scene)
+            try await push.has(1)
+
+            let request = try #require(push.taken.first)
+            let data = try #require(request.data)
+            #expect(request.title == "Somebody · facebook" && request.body == "text of one")
+            #expect(data["event"].string == "created")
+            #expect(data["id"].string == "facebook:one")
+            #expect(data["list"].string == "feed")
+            #expect(data["item"]["text"].string == "text of one")
+            #expect(data["item"]["author"]["name"].string == "Somebody")
+        }
+    }
+
+    @Test("A deleted item is a silent push to a user with a device")
+    func deleted() async throws {
+        try await withPush { scene, push in
+            try await scene.publish(scene.devices(of: scene.ann, true), from: "push")
+            try await deliver("created", "one", at: 7, scene)
+            try await deliver("deleted", "one", at: 7, scene)
+            try await push.has(2)
+
+            let request = try #require(push.taken.first { $0.data?["event"].string == "deleted" })
+            #expect(request.title == nil && request.body == nil)
+            #expect(request.data?["id"].string == "facebook:one")
+            #expect(request.priority == .low)
+        }
+    }
+
+    @Test("Without a device there is no silent push")
+    func noDevice() async throws {
+        try await withPush { scene, push in
+            try await deliver("created", "one", at: 7, scene)
+            try await deliver("deleted", "one", at: 7, scene)
+            try await push.has(1)
+
+            try await eventually { try await scene.rows("SELECT '' AS row FROM changes WHERE is_untold").isEmpty }
+            #expect(push.taken.compactMap { $0.data?["event"].string } == ["created"])
+        }
+    }
+
+    @Test("An item that is too long for a push loses its parts, and not its id")
+    func longItem() async throws {
+        try await withPush { scene, push in
+            let network = scene.networks[.mastodon]
+            try await scene.link(.mastodon)
+            try await scene.service.served { port in
+                try await EventStreamClient.with(port: port, "/stream", token: scene.ann.token) { _ in
+                    try await eventually { network.lines.value["ann"] != nil }
+                    var long = network.item("long", at: 1)
+                    long.item.url = "https://mastodon.example/" + String(repeating: "a", count: 5_000)
+                    network.tell("ann", .created(long))
+                    try await push.has(1)
+                }
+            }
+            let data = try #require(push.taken.first?.data)
+            #expect(data["id"].string == "mastodon:long")
+            #expect(data["item"]["url"] == .null)
+            #expect(data["item"]["text"].string == "text of long")
+            let size = try data.compact().count
+            #expect(size < 3_000)
+        }
+    }
+
+    @Test("A sign-in that has ended is an event and a push, once")
+    func reauthenticate() async throws {
+        try await withPush { scene, push in
+            let network = scene.networks[.twitter]
+            network.renewing.change { $0 = .fails(NetworkError(.auth, "invalid_grant")) }
+            try await scene.ann.link(.twitter, "ann", #", "refresh_token": "r1", "expires_in": 100"#)
+            try await scene.service.served { port in
+                try await EventStreamClient.with(port: port, "/stream", token: scene.ann.token) { stream in
+                    #expect(await stream.event()?.name == "ready")
+                    for _ in 0..<3 { _ = try await scene.ann.read("/feed") }
+
+                    let event = await stream.event()
+                    #expect(event?.name == "reauthenticate")
+                    #expect(event?.json["network"].string == "twitter")
+                    #expect(event?.json["state"].string == "reauthenticate")
+                }
+            }
+            try await push.has(1)
+            try await eventually { try await scene.rows("SELECT '' AS row FROM changes WHERE is_untold").isEmpty }
+            let request = try #require(push.taken.first)
+            #expect(push.taken.count == 1)
+            #expect(request.title == "twitter")
+            #expect(request.data?["event"].string == "reauthenticate")
+            #expect(request.data?["network"].string == "twitter")
+
+            // Another sign-in that ends is another event.
+            try await scene.ann.link(.twitter, "ann", #", "refresh_token": "r2", "expires_in": 100"#)
+            _ = try await scene.ann.read("/feed")
+            try await push.has(2)
+            #expect(push.taken.compactMap { $0.data?["event"].string } == ["reauthenticate", "reauthenticate"])
+        }
+    }
+}
