@@ -41,8 +41,18 @@ struct InstagramConnector: Connector {
         guard let id = (me["user_id"] ?? me["id"])?.identifier else {
             throw NetworkError(.transient, "Instagram does not say who it is")
         }
-        return NetworkIdentity(id: id, username: me["username"]?.text, name: me["name"]?.filled, tokens: tokens)
+        return NetworkIdentity(
+            id: id,
+            username: me["username"]?.text,
+            name: me["name"]?.filled,
+            tokens: tokens,
+            // The id that the application knows the account by differs from `user_id`.
+            aliases: [me["id"]?.identifier].compactMap(\.self)
+        )
     }
+
+    /// The API's paths take the numeric id; a client may know the account by its user name.
+    func takesAsGiven(_ account: NetworkAccount) -> Bool { account.hasNumericID }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let shapes = InstagramItems(page: page)

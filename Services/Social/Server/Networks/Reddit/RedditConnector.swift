@@ -29,8 +29,16 @@ struct RedditConnector: Connector, FollowsConnector {
         let (me, _) = try await read("/api/v1/me", [:], account)
         guard let name = me["name"]?.filled else { throw NetworkError(.transient, "Reddit does not say who it is") }
         let id = me["id"]?.filled.map { "t2_\($0)" } ?? name
-        return NetworkIdentity(id: id, username: name, name: me["subreddit"]?["title"]?.filled)
+        return NetworkIdentity(
+            id: id,
+            username: name,
+            name: me["subreddit"]?["title"]?.filled,
+            aliases: ["u/\(name)", me["id"]?.filled].compactMap(\.self)
+        )
     }
+
+    /// The API's paths take the user name, which clients do not give.
+    func takesAsGiven(_ account: NetworkAccount) -> Bool { account.username != nil }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let shapes = RedditItems(page: page, me: account.username)
