@@ -24,6 +24,7 @@ package struct SocialService: SuiteService {
     package static let setAsideKinds: [SetAsideKind] = [.change, .watch, .scheduledPost, .delivery, .erasure]
 
     private let reader: RequestReader
+    private let encryption: TokenEncryption
     private let linking: Linking
     private let authorizations: Authorizations
     private let reading: Reading
@@ -69,7 +70,8 @@ package struct SocialService: SuiteService {
             now: now
         )
         let identities = Identities()
-        let rules = AccountRules(hosts: settings.outsideHosts, now: now)
+        encryption = try TokenEncryption(vault.sealer)
+        let rules = AccountRules(hosts: settings.outsideHosts, encryption: encryption, now: now)
         reader = RequestReader(rules: rules, slots: settings.formSlots)
         let push = try settings.tellsPush ? PushClient(resources.neighbours.client("push")) : nil
         live = Live(
@@ -135,7 +137,7 @@ package struct SocialService: SuiteService {
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
-        NetworkRoutes(linking: linking, authorizations: authorizations).add(to: routes)
+        NetworkRoutes(linking: linking, authorizations: authorizations, encryption: encryption).add(to: routes)
         FeedRoutes(reader: reader, reading: reading, writing: writing).add(to: routes)
         PostRoutes(reader: reader, writing: writing).add(to: routes)
         StreamRoutes(live: live).add(to: routes)
