@@ -19,6 +19,8 @@ package struct SocialService: SuiteService {
         Migration(name: "V0012_replies", sql: PackageResources.V0012_replies_sql),
         Migration(name: "V0013_sent", sql: PackageResources.V0013_sent_sql),
         Erasures.migration("V0040_erasures"),
+        Migration(name: "V0080_fetched_media", sql: PackageResources.V0080_fetched_media_sql),
+        Migration(name: "V0081_delivery_parts", sql: PackageResources.V0081_delivery_parts_sql),
     ]
     package static let events: Set = [BroadcastLive.type, UserErased.type]
     package static let setAsideKinds: [SetAsideKind] = [.change, .watch, .scheduledPost, .delivery, .erasure]
@@ -29,6 +31,7 @@ package struct SocialService: SuiteService {
     private let authorizations: Authorizations
     private let reading: Reading
     private let writing: Writing
+    private let media: PostMedia
     private let live: Live
     private let reencryption: Reencryption
     private let broadcasting: Broadcasting
@@ -100,12 +103,21 @@ package struct SocialService: SuiteService {
             cursors: resources.cursors
         )
         reencryption = Reencryption([Vault.encrypted], database: database, sealer: vault.sealer, logger: logger)
+        let media = PostMedia(
+            database: database,
+            cursors: resources.cursors,
+            publicURL: resources.publicURL,
+            quota: settings.quota,
+            now: now
+        )
+        self.media = media
         writing = Writing(
             sources: sources,
             asking: asking,
             identities: identities,
             photos: try resources.neighbours.client("photos"),
             quota: settings.quota,
+            media: media,
             resources
         )
         authorizations = Authorizations(
@@ -140,6 +152,7 @@ package struct SocialService: SuiteService {
         NetworkRoutes(linking: linking, authorizations: authorizations, encryption: encryption).add(to: routes)
         FeedRoutes(reader: reader, reading: reading, writing: writing).add(to: routes)
         PostRoutes(reader: reader, writing: writing).add(to: routes)
+        PostMediaRoutes(media: media).add(to: routes)
         StreamRoutes(live: live).add(to: routes)
         WebhookRoutes(webhooks: live.webhooks).add(to: routes)
         NeighbourRoutes(reencryption: reencryption).add(to: routes)
