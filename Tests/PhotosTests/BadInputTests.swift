@@ -12,6 +12,7 @@ import Wire
 
     static let posting: [BadRequest] = [
         #"{}"#: "uploadIds", #"{"uploadIds": null}"#: "uploadIds", #"{"uploadIds": []}"#: "uploadIds",
+        #"{"text": " \n"}"#: "uploadIds", #"{"text": "", "uploadIds": []}"#: "uploadIds",
         #"{"uploadIds": "u"}"#: "uploadIds", #"{"uploadIds": [1]}"#: "uploadIds[0]",
         #"{"uploadIds": [""]}"#: "uploadIds[0]", #"{"uploadIds": ["u", "u"]}"#: "uploadIds[1]",
         #"{"uploadIds": [\#(eleven)]}"#: "uploadIds", #"{"uploadIds": ["\#(long(256))"]}"#: "uploadIds[0]",

@@ -7,6 +7,10 @@ import SocialAPI
 extension MemoryNetwork {
     func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost? {
         try await meet("prepare", account)
+        if let fetch = mood.value.fetch, let photo = post.photos.first {
+            guard let url = photo.url else { throw NetworkError(.invalid, "the photo has no address") }
+            try await fetch(url)
+        }
         return post.photos.isEmpty ? nil : try NetworkCursor(["media"])
     }
 

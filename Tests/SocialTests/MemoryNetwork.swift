@@ -58,6 +58,10 @@ struct MemoryNetwork: Connector {
         var repeatsSafely = false
         /// Whether it takes subscriptions of webhooks.
         var tells = true
+        /// Fetches a post's photo from its address while the post is prepared; nil for a network that takes bytes.
+        var fetch: (@Sendable (String) async throws -> Void)?
+        /// Whether an account is used as a client describes it.
+        var takesAsGiven = true
     }
 
     enum Publishing: Sendable {
@@ -117,6 +121,10 @@ struct MemoryNetwork: Connector {
     }
 
     var repeatsSafely: Bool { mood.value.repeatsSafely }
+
+    var fetchesMedia: Bool { mood.value.fetch != nil }
+
+    func takesAsGiven(_ account: NetworkAccount) -> Bool { account.id != nil && mood.value.takesAsGiven }
 
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
         try await meet("identify", account)

@@ -1,16 +1,16 @@
 package import Foundation
 import Wire
 
-/// What somebody shows to others: one to ten images and a text.
+/// A post: up to ten images, a text, or both.
 package struct Post: Codable, Hashable, Sendable, Listed {
     package static let pluralName = "posts"
 
     /// Opaque.
     package var postId: String
     package var author: Author
-    /// 0 to 1,999 characters.
+    /// 0 to 1,999 characters; not empty where there are no images.
     package var text: String
-    /// In the author's order.
+    /// In the author's order; empty for a post of text alone.
     package var images: [PostImage]
     package var timestamp: Date
     package var editedAt: Date?

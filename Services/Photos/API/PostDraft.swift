@@ -1,10 +1,10 @@
 package import Wire
 
-/// What one asks to have posted: `uploadIds`, or `images` where they have alternative texts.
+/// A post to create: a text, `uploadIds`, or `images` where the images have alternative texts.
 package struct PostDraft: Codable, Sendable {
-    /// 0 to 1,999 characters; none is the empty one.
+    /// 0 to 1,999 characters; required where there are no images.
     package var text: String?
-    /// 1 to 10, each once.
+    /// 0 to 10, each once.
     package var uploadIds: [String]?
     /// Instead of `uploadIds`.
     package var images: [ImageDraft]?
@@ -17,6 +17,11 @@ package struct PostDraft: Codable, Sendable {
     package init(text: String? = nil, images: [ImageDraft]) {
         self.text = text
         self.images = images
+    }
+
+    /// A post without images.
+    package init(text: String) {
+        self.text = text
     }
 }
 

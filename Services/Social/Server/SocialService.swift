@@ -22,15 +22,19 @@ package struct SocialService: SuiteService {
         Migration(name: "V0082_presence", sql: PackageResources.V0082_presence_sql),
         Migration(name: "V0083_change_kinds", sql: PackageResources.V0083_change_kinds_sql),
         Migration(name: "V0084_official_communities", sql: PackageResources.V0084_official_communities_sql),
+        Migration(name: "V0080_fetched_media", sql: PackageResources.V0080_fetched_media_sql),
+        Migration(name: "V0081_delivery_parts", sql: PackageResources.V0081_delivery_parts_sql),
     ]
     package static let events: Set = [BroadcastLive.type, UserErased.type]
     package static let setAsideKinds: [SetAsideKind] = [.change, .watch, .scheduledPost, .delivery, .erasure]
 
     private let reader: RequestReader
+    private let encryption: TokenEncryption
     private let linking: Linking
     private let authorizations: Authorizations
     private let reading: Reading
     private let writing: Writing
+    private let media: PostMedia
     private let live: Live
     private let reencryption: Reencryption
     private let broadcasting: Broadcasting
@@ -80,7 +84,8 @@ package struct SocialService: SuiteService {
             now: now
         )
         let identities = Identities()
-        let rules = AccountRules(hosts: settings.outsideHosts, now: now)
+        encryption = try TokenEncryption(vault.sealer)
+        let rules = AccountRules(hosts: settings.outsideHosts, encryption: encryption, now: now)
         reader = RequestReader(rules: rules, slots: settings.formSlots)
         live = Live(
             settings.live,
@@ -108,12 +113,21 @@ package struct SocialService: SuiteService {
             cursors: resources.cursors
         )
         reencryption = Reencryption([Vault.encrypted], database: database, sealer: vault.sealer, logger: logger)
+        let media = PostMedia(
+            database: database,
+            cursors: resources.cursors,
+            publicURL: resources.publicURL,
+            quota: settings.quota,
+            now: now
+        )
+        self.media = media
         writing = Writing(
             sources: sources,
             asking: asking,
             identities: identities,
             photos: try resources.neighbours.client("photos"),
             quota: settings.quota,
+            media: media,
             resources
         )
         authorizations = Authorizations(
@@ -147,9 +161,10 @@ package struct SocialService: SuiteService {
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
-        NetworkRoutes(linking: linking, authorizations: authorizations).add(to: routes)
+        NetworkRoutes(linking: linking, authorizations: authorizations, encryption: encryption).add(to: routes)
         FeedRoutes(reader: reader, reading: reading, writing: writing).add(to: routes)
         PostRoutes(reader: reader, writing: writing).add(to: routes)
+        PostMediaRoutes(media: media).add(to: routes)
         StreamRoutes(live: live).add(to: routes)
         WebhookRoutes(webhooks: live.webhooks).add(to: routes)
         NeighbourRoutes(reencryption: reencryption, communities: broadcasting.communities).add(to: routes)

@@ -77,6 +77,21 @@ import Wire
         }
     }
 
+    @Test("An order of text alone becomes one post without images")
+    func textAlone() async throws {
+        try await withUploads { scene async throws in
+            let order = PostOrder(for: scene.ann.id, key: UUID(), PostDraft(text: "from afar", images: []))
+
+            let made = try await scene.orders.order(order)
+            let again = try await scene.orders.order(order)
+
+            let post = try await scene.bob.photos.post(made.postId)
+            #expect(again == made)
+            #expect(post.text == "from afar")
+            #expect(post.images.isEmpty)
+        }
+    }
+
     @Test func onlyServicesOrder() async throws {
         try await withUploads { scene async throws in
             for path in ["/internal/posts", "/internal/uploads?application=other&userId=ann"] {

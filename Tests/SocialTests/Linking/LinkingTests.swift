@@ -103,6 +103,34 @@ import Wire
         }
     }
 
+    @Test("An id in the request may be any id or name of the account", arguments: ["id of ann", "ann", "ANN", "@ann"])
+    func idForms(id: String) async throws {
+        try await withSocial { scene in
+            let body = #"{"access_token": "ann", "id": "\#(id)"}"#
+
+            let answer = try await scene.ann.ask(.put, "/networks/twitter", body)
+
+            #expect(answer.status == 200)
+            #expect(answer.json["id"].string == "id of ann")
+        }
+    }
+
+    @Test("Tokens of a request whose id names another account serve nothing")
+    func foreignIDInMeta() async throws {
+        try await withSocial { scene in
+            scene.networks[.twitter].mood.change { $0.takesAsGiven = false }
+            let meta = #"{"meta": {"twitter": {"access_token": "ann", "id": "bob"}}}"#
+            let own = meta.replacing("bob", with: "Ann")
+
+            let refused = try await scene.ann.ask(.post, "/feed", meta)
+            let read = try await scene.ann.ask(.post, "/feed", own)
+
+            #expect(refused.json["meta"]["networks"]["twitter"]["code"].int == 422)
+            #expect(read.json["meta"]["networks"]["twitter"]["code"].int == 200)
+            #expect(scene.networks[.twitter].asked.value.count { $0.hasPrefix("feed") } == 1)
+        }
+    }
+
     @Test func unlinkingTellsTheNetworkAndForgets() async throws {
         try await withSocial { scene in
             try await scene.ann.link(.tumblr, "ann")

@@ -191,6 +191,61 @@ import Wire
         #expect(try await facebook.like("546_9", as: page).id == "546_9")
     }
 
+    @Test("A location alone is posted with the place's name as message")
+    func locationAlone() async throws {
+        network.answer("GET https://f/v24.0/search", 200, #"{"data":[{"id":"113785468632283","name":"Lake Merced"}]}"#)
+        network.answer("POST https://f/v24.0/546/feed", 200, #"{"id":"546_111"}"#)
+        network.answer(
+            "GET https://f/v24.0/546/posts",
+            200,
+            #"{"data":[{"id":"546_111","message":"Lake Merced","created_time":"2099-01-01T00:00:00+0000"}]}"#
+        )
+        var post = NetworkPost.saying("")
+        post.location = ItemLocation(latitude: 37.72, longitude: -122.49)
+
+        let prepared = try await facebook.prepare(post, as: page)
+        let posted = try await facebook.publish(post, prepared: prepared, as: page)
+
+        #expect(posted.id == "546_111")
+        #expect(network.asked[1].form("place") == "113785468632283")
+        #expect(network.asked[1].form("message") == "Lake Merced")
+        #expect(try await facebook.find(post, prepared: prepared, as: page)?.id == "546_111")
+    }
+
+    @Test("A video, which has no place, names it in its description")
+    func videoWithLocation() async throws {
+        network.answer("GET https://f/v24.0/search", 200, #"{"data":[{"id":"113785468632283","name":"Lake Merced"}]}"#)
+        network.answer("POST https://f/v24.0/546/videos", 200, #"{"id":"333"}"#)
+        var post = NetworkPost.saying("film", video: .video)
+        post.location = ItemLocation(latitude: 37.72, longitude: -122.49, name: "The lake")
+
+        let prepared = try await facebook.prepare(post, as: page)
+        _ = try await facebook.publish(post, prepared: prepared, as: page)
+
+        #expect(network.asked[1].text.contains("film\nThe lake"))
+    }
+
+    @Test(
+        "A page is known by its own id and name and by those of the person who signed in",
+        arguments: [
+            ("10001", true), ("ann", true), ("546", true), ("acme", true), ("10002", false), ("Other page", false),
+        ]
+    )
+    func pageNames(given: String, isKnown: Bool) async throws {
+        network.answer("GET https://f/v24.0/oauth/access_token", 200, #"{"access_token":"long"}"#)
+        network.answer("GET https://f/v24.0/me", 200, #"{"id":"10001","name":"Ann"}"#)
+        network.answer(
+            "GET https://f/v24.0/me/accounts",
+            200,
+            #"{"data":[{"id":"546","name":"Acme","access_token":"pages-own"},{"id":"547","name":"Third"}]}"#
+        )
+
+        let identity = try await facebook.identify(.ann(id: given, NetworkTokens(access: "short")))
+
+        #expect(identity.id == "546")
+        #expect(identity.isCalled(given) == isKnown)
+    }
+
     @Test func aPersonsTokenLeadsToHisPages() async throws {
         network.answer(
             "GET https://f/v24.0/oauth/access_token",

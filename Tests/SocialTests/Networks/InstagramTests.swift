@@ -134,6 +134,30 @@ import Wire
         #expect(try await instagram.find(post, prepared: prepared, as: ann) == nil)
     }
 
+    @Test("A video that is still processed keeps its container and is published later")
+    func slowVideo() async throws {
+        network.answer("POST https://i/v24.0/178/media", 200, #"{"id":"17889455560051444"}"#)
+        for _ in 0..<5 {
+            network.answer("GET https://i/v24.0/17889455560051444", 200, #"{"status_code":"IN_PROGRESS"}"#)
+        }
+        network.answer("GET https://i/v24.0/17889455560051444", 200, #"{"status_code":"FINISHED"}"#)
+        network.answer("POST https://i/v24.0/178/media_publish", 200, #"{"id":"17920238422030506"}"#)
+        var video = OutgoingMedia.video
+        video.url = "https://roost/feed/media/x"
+        let post = NetworkPost.saying("hi", video: video)
+
+        let prepared = try await instagram.prepare(post, as: ann)
+        let early = await failure(isWrite: true) {
+            try await instagram.publish(post, prepared: prepared, as: ann)
+        }
+        let posted = try await instagram.publish(post, prepared: prepared, as: ann)
+
+        #expect(early?.kind == .transient)
+        #expect(early?.code == "media_processing")
+        #expect(posted.id == "17920238422030506")
+        #expect(network.asked.filter { $0.form("video_url") != nil }.count == 1)
+    }
+
     @Test func whatInstagramDoesNotTakeIsNeverSent() async {
         var tall = OutgoingMedia.photo
         tall.url = "https://roost/media/x"

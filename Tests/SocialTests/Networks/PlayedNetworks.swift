@@ -88,11 +88,23 @@ struct PlayedScene {
             height: 1,
             alt: "a dot"
         )
-        let (mastodon, cara) = try await link("cara", on: .mastodon)
-        let kept = try await mastodon.prepare(.saying("", photos: [picture]), as: cara)
-        let id = try #require((kept?.value["media"]).list.first?.text)
-        picture.url = "\(sandbox.url)/sandbox/media/\(id)"
+        picture.url = try await address(of: .saying("", photos: [picture]))
         return picture
+    }
+
+    /// A video, where a network that fetches media itself finds it.
+    func video() async throws -> OutgoingMedia {
+        var video = OutgoingMedia.video
+        video.url = try await address(of: .saying("", video: video))
+        return video
+    }
+
+    /// Where the sandbox serves the file of a post once it is uploaded.
+    private func address(of post: NetworkPost) async throws -> String {
+        let (mastodon, cara) = try await link("cara", on: .mastodon)
+        let kept = try await mastodon.prepare(post, as: cara)
+        let id = try #require((kept?.value["media"]).list.first?.text)
+        return "\(sandbox.url)/sandbox/media/\(id)"
     }
 
     private func connector(_ network: Network, _ base: String, _ api: String?) throws -> any Connector {

@@ -121,7 +121,22 @@ import Wire
         let query = "application=\(absent.owner.application)&userId=\(absent.owner.user)"
         #expect(photos.asked.map(\.path).contains("/internal/uploads?\(query)"))
         #expect(photos.asked.last?.path == "\(order)?\(query)")
-        #expect(await failure { try await roost.prepare(.saying("text"), as: ann) }?.code == "media_missing")
+    }
+
+    @Test("A post of text alone is ordered without images")
+    func textAlone() async throws {
+        photos.answer("POST /internal/posts", OrderedPost(postId: "1-2"))
+        let wanted = NetworkPost.saying("only words")
+
+        let prepared = try await roost.prepare(wanted, as: ann)
+        let posted = try await roost.publish(wanted, prepared: prepared, as: ann)
+
+        let sent = try #require(photos.asked.first { $0.path == "/internal/posts" }?.body)
+        let ordered = try WireJSON.decoder().decode(PostOrder.self, from: sent)
+        #expect(posted.id == "1-2")
+        #expect(ordered.post.text == "only words")
+        #expect(ordered.post.images?.isEmpty == true)
+        #expect(PostContent(text: "only words").taken(by: roost.abilities(of: ann)) == [.text])
     }
 
     @Test func aReplyHasItsKeyAndALikeIsALike() async throws {

@@ -117,6 +117,31 @@ import Wire
         #expect(await failure { try await tumblr.feed(PageRequest(), as: ann) }?.kind == kind)
     }
 
+    @Test(
+        "An account is known by its user name and by the names of its blogs",
+        arguments: [
+            ("ann", "t:1", "ann"), ("ANN", "t:1", "ann"), ("ann-paints", "t:2", "ann-paints"),
+            ("ann-paints.tumblr.com", "t:2", "ann-paints"), ("t:1", "t:1", "ann"),
+        ]
+    )
+    func accountNames(given: String, id: String, blog: String) async throws {
+        network.answer(
+            "GET https://t/v2/user/info",
+            200,
+            #"""
+            {"meta":{"status":200},"response":{"user":{"name":"ann","blogs":[
+            {"name":"ann","uuid":"t:1","primary":true},{"name":"ann-paints","uuid":"t:2","primary":false}]}}}
+            """#
+        )
+
+        let identity = try await tumblr.identify(.ann(id: given, NetworkTokens(access: "t")))
+
+        #expect(identity.id == id)
+        #expect(identity.details["blog"] == blog)
+        #expect(identity.isCalled(given))
+        #expect(!identity.isCalled("bob"))
+    }
+
     @Test func aPostIsAFormWithItsMedia() async throws {
         network.answer(
             "POST https://t/v2/blog/ann/posts",

@@ -32,6 +32,50 @@ import Wire
         }
     }
 
+    @Test("The results of a scheduled post have the parts that an immediate post has")
+    func parts() async throws {
+        try await withSocial { scene in
+            try await scene.link(.twitter, .facebook)
+            scene.networks[.facebook].mood.change { $0.able = [.text] }
+            scene.networks[.twitter].mood.change { $0.publishing = .refuses(NetworkError(.permission, "not allowed")) }
+            let place = #", "location": {"latitude": 48.2, "longitude": 16.4}"#
+            let now = try await scene.ann.ask(.post, "/feed", #"{"data": {"text": "now"\#(place)}}"#)
+
+            _ = try await scene.schedule("later", after: 60, place)
+            scene.clock.advance(by: 61)
+            try await eventually(within: .seconds(20), "posted") {
+                try await scene.ann.ask(.get, "/feed/scheduled").json["scheduled"][0]["state"].string == "done"
+            }
+
+            let results = try await scene.ann.ask(.get, "/feed/scheduled").json["scheduled"][0]["results"]
+            for network in ["facebook", "twitter"] {
+                #expect(results[network]["parts"] == now.json["data"]["results"][network]["parts"])
+            }
+            #expect(results["facebook"]["parts"]["text"].int == 200)
+            #expect(results["facebook"]["parts"]["location"].int == 422)
+            #expect(results["twitter"]["parts"]["location"].int == 403)
+        }
+    }
+
+    @Test("A network that refuses until the post is given up has its result")
+    func givenUp() async throws {
+        try await withSocial { scene in
+            try await scene.link(.twitter)
+            let busy = NetworkError(.transient, "busy")
+            scene.networks[.twitter].mood.change { $0.publishing = .refuses(busy) }
+            _ = try await scene.schedule("later", after: 60)
+            scene.clock.advance(by: 60 + 3_601)
+
+            try await eventually(within: .seconds(20), "given up") {
+                try await scene.ann.ask(.get, "/feed/scheduled").json["scheduled"][0]["state"].string == "done"
+            }
+
+            let results = try await scene.ann.ask(.get, "/feed/scheduled").json["scheduled"][0]["results"]
+            #expect(results["twitter"]["code"].int == 503)
+            #expect(results["twitter"]["parts"]["text"].int == 503)
+        }
+    }
+
     @Test func itsFileComesAlong() async throws {
         try await withSocial { scene in
             try await scene.link(.twitter)

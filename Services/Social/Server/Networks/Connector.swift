@@ -18,6 +18,8 @@ protocol Connector: Sendable {
 
     /// Asks the network whose tokens these are; the first call for an account that is being linked.
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity
+    /// Whether calls work for an account as a client describes it in a request; otherwise `identify` is called first.
+    func takesAsGiven(_ account: NetworkAccount) -> Bool
 
     // MARK: Reading, each list the newest first
 
@@ -30,6 +32,8 @@ protocol Connector: Sendable {
 
     // MARK: Writing
 
+    /// Whether the network fetches a post's files from their addresses instead of taking their bytes.
+    var fetchesMedia: Bool { get }
     /// Whether a publication or reply may be sent again with the same key, and is then surely done once.
     var repeatsSafely: Bool { get }
 
@@ -82,6 +86,10 @@ extension Connector {
     func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         throw NetworkError.unsupported("\(network.rawValue) has no notifications")
     }
+
+    func takesAsGiven(_ account: NetworkAccount) -> Bool { account.id != nil }
+
+    var fetchesMedia: Bool { false }
 
     var repeatsSafely: Bool { false }
 

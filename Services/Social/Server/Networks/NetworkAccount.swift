@@ -19,6 +19,9 @@ struct NetworkAccount: Hashable, Sendable {
     var instance: String?
     /// What the connector wants to remember of it (a page's id, the scopes granted); never a secret.
     var details: [String: String] = [:]
+
+    /// Whether the id consists of digits, as the native ids of some networks do.
+    var hasNumericID: Bool { id?.isEmpty == false && id?.utf8.allSatisfy { (0x30...0x39).contains($0) } == true }
 }
 
 /// What a network takes as a proof that its account agreed; kept encrypted, and never printed.
@@ -48,4 +51,15 @@ struct NetworkIdentity: Hashable, Sendable {
     var details: [String: String] = [:]
     /// Tokens in the place of those asked with, where the network gave better ones (long-lived, a page's own).
     var tokens: NetworkTokens?
+    /// Other ids and names by which the network knows the account: a person's id beside the page's, blogs, an e-mail address.
+    var aliases: [String] = []
+
+    /// Whether an id or name that a client gives is one of this account's.
+    ///
+    /// Names are compared without regard to case, as all networks here do, and may begin with "@".
+    func isCalled(_ given: String) -> Bool {
+        guard given != id else { return true }
+        let name = given.drop { $0 == "@" }.lowercased()
+        return !name.isEmpty && ([id, username].compactMap(\.self) + aliases).contains { $0.lowercased() == name }
+    }
 }

@@ -27,7 +27,7 @@ struct OutgoingMedia: Hashable, Sendable {
     var alt: String?
     /// The upload of photos that it is, where it was brought there before; another post may not take it.
     var upload: String?
-    /// Where anybody can fetch it for the next hour, for networks that do not take bytes (Instagram).
+    /// Where the network can fetch it for an hour; for networks that do not take bytes (`Connector.fetchesMedia`).
     var url: String?
 }
 

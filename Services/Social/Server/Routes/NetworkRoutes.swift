@@ -9,9 +9,11 @@ import Wire
 struct NetworkRoutes {
     let linking: Linking
     let authorizations: Authorizations
+    let encryption: TokenEncryption
 
     func add(to routes: SuiteRoutes) {
         routes.user.get("networks", use: list)
+        routes.open.get("networks/keys", use: keys)
         routes.user.put("networks/:network", use: link)
         routes.user.delete("networks/:network", use: unlink)
         routes.user.post("networks/:network/authorize", use: authorize)
@@ -22,6 +24,15 @@ struct NetworkRoutes {
 
     func list(request: Request, context: UserContext) async throws -> Page<NetworkStatus> {
         try await linking.list(of: context.user)
+    }
+
+    /// The key that clients may encrypt tokens with.
+    func keys(request: Request, context: SuiteContext) async throws -> Response {
+        Response(
+            status: .ok,
+            headers: [.contentType: "application/jwk-set+json", .cacheControl: "public, max-age=300"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: try encryption.document.compact()))
+        )
     }
 
     func link(request: Request, context: UserContext) async throws -> Reply<NetworkStatus> {

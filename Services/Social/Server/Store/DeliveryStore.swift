@@ -24,6 +24,18 @@ struct DeliveryRecord: Sendable {
     var looks: Int
     /// When the request that people see the result of was last sent.
     var sentAt: Date?
+    /// The post's elements, and whether the network takes each; empty for replies, and rows of earlier releases.
+    var parts: [PostElement: Bool] = [:]
+
+    /// The result as a client sees it, with what became of each element; nil while there is none.
+    ///
+    /// What may have been posted and is still looked for counts as unknown.
+    var report: PostResult? {
+        let isUnknown = state == .sent || state == .unknown
+        guard var report = result ?? (isUnknown ? Delivering.unknown : nil) else { return nil }
+        if report.parts.isEmpty { report.parts = parts.mapValues { $0 ? report.code : 422 } }
+        return report
+    }
 
     /// As it names the row where the row is set aside.
     var key: [String] { [post.uuidString, network.rawValue] }
@@ -34,12 +46,27 @@ struct DeliveryStore<Executor: PostgresExecutor> {
     let db: Executor
 
     /// What is known of the delivery: a new one, or the same from an attempt before.
-    func begin(_ post: UUID, on network: Network, now: Date) async throws -> DeliveryRecord {
-        try await db.one(
+    ///
+    /// - Parameters:
+    ///   - post: the post.
+    ///   - network: where it is delivered to.
+    ///   - parts: the post's elements, and whether the network takes each; an earlier attempt's are kept.
+    ///   - now: the time of a new one.
+    /// - Returns: the delivery.
+    /// - Throws: what the database throws.
+    func begin(
+        _ post: UUID,
+        on network: Network,
+        parts: [PostElement: Bool] = [:],
+        now: Date
+    ) async throws -> DeliveryRecord {
+        let parts = try parts.isEmpty ? nil : PostgresJSON(encoding: parts)
+        return try await db.one(
             """
-            INSERT INTO deliveries AS known (post_id, network, changed_at)
-            VALUES (\(post), \(network.rawValue), \(now))
-            ON CONFLICT ON CONSTRAINT deliveries_pkey DO UPDATE SET changed_at = known.changed_at
+            INSERT INTO deliveries AS known (post_id, network, changed_at, parts)
+            VALUES (\(post), \(network.rawValue), \(now), \(parts))
+            ON CONFLICT ON CONSTRAINT deliveries_pkey DO UPDATE
+            SET changed_at = known.changed_at, parts = coalesce(known.parts, EXCLUDED.parts)
             RETURNING \(unsafe: columns)
             """,
             as: DeliveryRecord.init(row:)
@@ -119,7 +146,7 @@ extension SetAsideKind {
     )
 }
 
-private let columns = "post_id, network, state, prepared, result, looks, sent_at"
+private let columns = "post_id, network, state, prepared, result, looks, sent_at, parts"
 
 extension DeliveryRecord {
     fileprivate init(row: PostgresRow) throws {
@@ -134,7 +161,8 @@ extension DeliveryRecord {
             prepared: try row.optionalJSON("prepared") == nil ? nil : row.decoded("prepared"),
             result: try row.optionalJSON("result") == nil ? nil : row.decoded("result"),
             looks: try row.int("looks"),
-            sentAt: try row.optionalDate("sent_at")
+            sentAt: try row.optionalDate("sent_at"),
+            parts: try row.optionalJSON("parts") == nil ? [:] : row.decoded("parts")
         )
     }
 }

@@ -1,8 +1,9 @@
 import Foundation
 import NIOCore
 import Postgres
+import SocialAPI
 
-/// The table `post_media`: files of posts for later.
+/// The table `post_media`: files of posts for later, and of posts at once while a network fetches them.
 struct MediaStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -13,6 +14,8 @@ struct MediaStore<Executor: PostgresExecutor> {
                 """
                 INSERT INTO post_media (post_id, element, media_type, alt, bytes)
                 VALUES (\(post), \(element), \(media.type), \(media.alt), \(Array(media.bytes.readableBytesView)))
+                ON CONFLICT ON CONSTRAINT post_media_pkey DO UPDATE
+                SET media_type = EXCLUDED.media_type, alt = EXCLUDED.alt, bytes = EXCLUDED.bytes
                 """
             )
         }
@@ -29,5 +32,41 @@ struct MediaStore<Executor: PostgresExecutor> {
             return (try $0.string("element"), media)
         }
         return Dictionary(uniqueKeysWithValues: all)
+    }
+
+    /// The type and the size in bytes of one file; nil where there is none.
+    func describe(_ element: PostElement, of post: UUID) async throws -> (type: String, size: Int64)? {
+        try await db.first(
+            """
+            SELECT media_type, octet_length(bytes)::bigint AS size FROM post_media
+            WHERE post_id = \(post) AND element = \(element.rawValue)
+            """,
+            as: { (type: try $0.string("media_type"), size: try $0.int64("size")) }
+        )
+    }
+
+    /// A part of one file; empty where the file is gone.
+    func piece(of element: PostElement, of post: UUID, from offset: Int64, length: Int64) async throws -> [UInt8] {
+        try await db.first(
+            """
+            SELECT substring(bytes FROM \(offset + 1)::integer FOR \(length)::integer) AS piece FROM post_media
+            WHERE post_id = \(post) AND element = \(element.rawValue)
+            """,
+            as: { try $0.bytes("piece") }
+        ) ?? []
+    }
+
+    func delete(of post: UUID) async throws {
+        try await db.run("DELETE FROM post_media WHERE post_id = \(post)")
+    }
+
+    /// Removes the files of posts at once from before a time.
+    func deleteFetched(postedBefore date: Date) async throws {
+        try await db.run(
+            """
+            DELETE FROM post_media USING posts
+            WHERE posts.post_id = post_media.post_id AND NOT posts.is_scheduled AND posts.created_at < \(date)
+            """
+        )
     }
 }

@@ -113,6 +113,25 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
+    /// How many bytes of files the user's other posts at once have; until the transaction ends, no other transaction of this
+    /// user counts them.
+    func lockFetched(of user: User.ID, except id: UUID) async throws -> Int {
+        try await db.run(
+            """
+            SELECT pg_advisory_xact_lock(hashtextextended('fetched ' || \(user.application) || ' ' || \(user.user), 0))
+            """
+        )
+        return try await db.one(
+            """
+            SELECT coalesce(sum(octet_length(bytes)), 0)::bigint AS bytes
+            FROM posts JOIN post_media USING (post_id)
+            WHERE application_id = \(user.application) AND user_id = \(user.user) AND NOT is_scheduled
+                AND post_id <> \(id)
+            """,
+            as: { try $0.int("bytes") }
+        )
+    }
+
     /// Takes back a post that nobody has begun to send; false where there is none.
     func cancel(_ id: UUID, of user: User.ID, now: Date) async throws -> Bool {
         try await db.run(

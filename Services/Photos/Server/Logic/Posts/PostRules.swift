@@ -11,9 +11,16 @@ enum PostRules {
     /// Of an upload's id, which is longer than any there is.
     private static let maximumID = 255
 
-    /// Of a post, which may say nothing.
+    /// Returns the text of a post, which may be empty where the post has images.
     static func text(_ text: String) throws -> String {
         try length(text, atMost: maximumText, "text")
+    }
+
+    /// Checks that a post has something to show: an image, or a text that is not only white space.
+    static func requireContent(text: String, imageCount: Int, field: String = "text") throws {
+        guard imageCount == 0, text.allSatisfy(\.isWhitespace) else { return }
+        let message = "a post has a text or \(images.lowerBound) to \(images.upperBound) images"
+        throw APIError.invalid(field, message, code: "post_empty")
     }
 
     /// Of a comment, which may not.
@@ -22,10 +29,10 @@ enum PostRules {
         return try length(text, atMost: maximumText, "text")
     }
 
-    /// The uploads that a draft names, with their alternative texts.
+    /// The uploads that a draft names, with their alternative texts; none for a post of text alone.
     static func images(of draft: PostDraft) throws -> [ImageDraft] {
         switch (draft.uploadIds, draft.images) {
-        case (nil, nil): throw APIError.missing("uploadIds")
+        case (nil, nil): return []
         case (.some, .some):
             throw APIError.invalid("images", "\"images\" stands instead of \"uploadIds\", not beside it")
         case (let ids?, nil):
@@ -59,13 +66,8 @@ enum PostRules {
     }
 
     private static func check(_ ids: [String], _ field: String, _ element: (Int) -> String) throws {
-        guard !ids.isEmpty else { throw APIError.missing(field) }
-        guard images.contains(ids.count) else {
-            throw APIError.invalid(
-                field,
-                "a post has \(images.lowerBound) to \(images.upperBound) images",
-                code: "too_many"
-            )
+        guard ids.count <= images.upperBound else {
+            throw APIError.invalid(field, "a post has at most \(images.upperBound) images", code: "too_many")
         }
         var seen: Set<String> = []
         for (index, id) in ids.enumerated() {
@@ -98,5 +100,7 @@ struct CheckedPost: Sendable {
         images = try PostRules.images(of: draft).map {
             ImageDraft(uploadId: $0.uploadId, alt: $0.alt.map(mask.masked))
         }
+        let field = draft.images != nil ? "images" : "uploadIds"
+        try PostRules.requireContent(text: text, imageCount: images.count, field: field)
     }
 }

@@ -118,6 +118,7 @@ struct Posts: Sendable {
     private func set(_ text: String?, of post: LockedPost, on db: PostgresTransaction) async throws -> Bool {
         guard let text, !text.isExactly(post.text) else { return false }
         let store = PostStore(db: db, links: links)
+        try PostRules.requireContent(text: text, imageCount: try await store.alts(of: post.key).count)
         try await store.set(text: text, of: post.key)
         let (old, new) = (try await store.hashtags(of: post.key), HashtagText.all(in: text))
         guard old != new else { return true }

@@ -38,7 +38,8 @@ struct ExportStore<Executor: PostgresExecutor> {
                 'hiddenAt', \(unsafe: ExportPages.time("hidden_at")),
                 'likeCount', like_count, 'commentCount', comment_count,
                 'images', (
-                    SELECT json_agg(json_build_object('url', url, 'alt', alt) ORDER BY place) FROM post_images
+                    SELECT coalesce(json_agg(json_build_object('url', url, 'alt', alt) ORDER BY place), '[]')
+                    FROM post_images
                     WHERE post_images.author_id = posts.author_id AND post_images.number = posts.number
                 )
             )::text AS row

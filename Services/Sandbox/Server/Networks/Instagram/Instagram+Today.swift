@@ -94,7 +94,14 @@ extension Instagram {
         let alternative = request["alt_text"]
         Task { [containers, media, calls, clock] in
             let file = await calls.fetch(url)
-            let isGood = file.map { isVideo ? $0.type.hasPrefix("video/") : $0.type == "image/jpeg" } ?? false
+            // The type and the bytes must agree: Instagram decodes the file.
+            let isGood =
+                file.map { file in
+                    let bytes = file.bytes.readableBytesView
+                    return isVideo
+                        ? file.type.hasPrefix("video/") && bytes.dropFirst(4).starts(with: "ftyp".utf8)
+                        : file.type == "image/jpeg" && bytes.starts(with: [0xFF, 0xD8, 0xFF])
+                } ?? false
             containers.change(id) { container in
                 guard let file, isGood else { return container.status = "ERROR" }
                 let kept = media.keep(file.bytes, type: file.type, description: alternative, by: owner, at: clock.now)

@@ -12,6 +12,7 @@ struct AccountRules: Sendable {
     private static let maximumInstance = 512
 
     let hosts: AddressGuard
+    let encryption: TokenEncryption
     let now: @Sendable () -> Date
 
     /// The account that a draft describes.
@@ -25,6 +26,7 @@ struct AccountRules: Sendable {
     ) throws
         -> NetworkAccount
     {
+        let draft = try opened(draft, field: prefix)
         let texts = [
             ("access_token", draft.accessToken), ("access_token_secret", draft.accessTokenSecret),
             ("id", draft.id), ("refresh_token", draft.refreshToken),
@@ -42,6 +44,18 @@ struct AccountRules: Sendable {
             ),
             instance: try instance(draft.instance, on: network, field: prefix + "instance")
         )
+    }
+
+    /// The draft with what a client has encrypted decrypted.
+    private func opened(_ draft: LinkDraft, field prefix: String) throws -> LinkDraft {
+        var draft = draft
+        draft.accessToken = try encryption.open(draft.accessToken, field: prefix + "access_token")
+        draft.accessTokenSecret = try draft.accessTokenSecret.map {
+            try encryption.open($0, field: prefix + "access_token_secret")
+        }
+        draft.id = try draft.id.map { try encryption.open($0, field: prefix + "id") }
+        draft.refreshToken = try draft.refreshToken.map { try encryption.open($0, field: prefix + "refresh_token") }
+        return draft
     }
 
     /// Where an account lives, as `https://mastodon.example`; nil on networks of one place, where it may be said in vain.

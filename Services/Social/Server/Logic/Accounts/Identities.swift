@@ -8,11 +8,21 @@ final class Identities: Sendable {
 
     /// Fills in what is missing of an account.
     func complete(_ source: inout Source, _ asking: Asking, within limit: Duration) async throws {
-        guard source.account.id == nil else { return }
-        let key = source.key
+        let given = source.account.id
+        // A linked account was identified when it was linked.
+        let isGiven = source.record == nil && source.network != .roost
+        guard given == nil || isGiven && !source.connector.takesAsGiven(source.account) else { return }
+        let key = "\(source.key) \(given ?? "")"
         if let identity = known.withLock({ $0[key] }) { return source.account.take(identity) }
         let identity = try await asking.ask(&source, within: limit) { connector, account in
             try await connector.identify(account)
+        }
+        if let given, !identity.isCalled(given) {
+            throw NetworkError(
+                .invalid,
+                "the tokens belong to another account than \"id\" names",
+                code: "another_account"
+            )
         }
         known.withLock { known in
             if known.count >= capacity { known.removeAll() }

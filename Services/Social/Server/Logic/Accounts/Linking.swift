@@ -47,8 +47,10 @@ struct Linking: Sendable {
         } catch {
             throw Self.refusal(NetworkError(error, isWrite: false), of: connector.network)
         }
-        if let id = account.id, id != identity.id {
-            throw APIError(.unprocessable, "another_account", "the tokens are another account's", field: "id")
+        if let id = account.id, !identity.isCalled(id) {
+            let message =
+                "the tokens belong to another account than \"id\" names; leave \"id\" out or send its id or name"
+            throw APIError(.unprocessable, "another_account", message, field: "id")
         }
         guard 1...Self.maximumID ~= identity.id.utf8.count else {
             let reason = "it does not say whose the account is"

@@ -44,6 +44,7 @@ struct Delivering: Sendable {
     ///   - parcel: what this network takes of the post.
     ///   - id: the post's.
     ///   - source: whose account it is posted by.
+    ///   - parts: the post's elements, and whether the network takes each.
     ///   - limit: the time there is.
     /// - Returns: what came of it, without parts.
     /// - Throws: what the database throws; of the network nothing.
@@ -51,10 +52,11 @@ struct Delivering: Sendable {
         _ parcel: Parcel,
         _ id: UUID,
         by source: Source,
+        parts: [PostElement: Bool] = [:],
         within limit: Duration
     ) async throws -> PostResult {
         var source = source
-        var delivery = try await store.begin(id, on: source.network, now: now())
+        var delivery = try await store.begin(id, on: source.network, parts: parts, now: now())
         switch delivery.state {
         case .done: return delivery.result ?? PostResult(code: 200)
         case .sent, .unknown:

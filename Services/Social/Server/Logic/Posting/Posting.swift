@@ -12,6 +12,7 @@ struct Posting: Sendable {
     let asking: Asking
     let identities: Identities
     let delivering: Delivering
+    let media: PostMedia
     let now: @Sendable () -> Date
 
     /// Posts now.
@@ -34,7 +35,15 @@ struct Posting: Sendable {
             dueAt: at,
             isScheduled: false
         )
-        return PostAnswer(try await carryOut(plan, content, delivering.note(record)))
+        let noted = try await delivering.note(record)
+        guard plan.hasFetchedMedia else { return PostAnswer(try await carryOut(plan, content, noted)) }
+        try await media.keep(content, of: noted)
+        let results = try await carryOut(plan, content, noted)
+        // A network that has not answered, and another request with the same key, may still fetch the files.
+        let mayBeFetched = results.values.contains { [409, 429, 503, 504].contains($0.code) }
+        // Silence: what is left is swept within the hour.
+        if !mayBeFetched { try? await media.discard(noted.id) }
+        return PostAnswer(results)
     }
 
     /// Which network takes what.
@@ -50,6 +59,13 @@ struct Posting: Sendable {
         /// Networks that take nothing, by their names as they were sent.
         var refused: [String: PostResult] = [:]
         var elements: [PostElement] = []
+
+        /// Whether a network fetches the post's files itself.
+        var hasFetchedMedia: Bool {
+            parts.contains { part in
+                part.source.connector.fetchesMedia && (part.taken.contains(.photo) || part.taken.contains(.video))
+            }
+        }
     }
 
     /// - Throws: `invalid` where there is nothing to post, or no element finds any network.
@@ -109,15 +125,23 @@ struct Posting: Sendable {
         _ post: PostRecord
     ) async throws -> PostResult {
         var source = part.source
+        let content = try source.connector.fetchesMedia ? media.addressed(content, of: post.id) : content
         let own = content.post(of: part.taken, key: Self.key(post.id, source.network), createdAt: post.createdAt)
+        let parts = plan.elements.map { ($0, part.taken.contains($0)) }
         var result: PostResult
         do {
             try await identities.complete(&source, asking, within: asking.deadline)
-            result = try await delivering.deliver(.post(own), post.id, by: source, within: Self.patience)
+            result = try await delivering.deliver(
+                .post(own),
+                post.id,
+                by: source,
+                parts: Dictionary(uniqueKeysWithValues: parts),
+                within: Self.patience
+            )
         } catch let error as NetworkError {
             result = Delivering.result(error)
         }
-        for element in plan.elements { result.parts[element] = part.taken.contains(element) ? result.code : 422 }
+        for (element, isTaken) in parts { result.parts[element] = isTaken ? result.code : 422 }
         return result
     }
 

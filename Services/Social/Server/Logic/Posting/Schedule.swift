@@ -99,7 +99,7 @@ struct Schedule: Sendable {
             let results = try await posting.carryOut(plan, content, post)
             let isPassing = results.values.contains { [409, 429, 503].contains($0.code) }
             guard isPassing, now().timeIntervalSince(post.dueAt) < Self.stubbornness else {
-                try await keep(plan.refused, of: post)
+                try await keep(results, of: post)
                 return try await PostStore(db: database).finish(post.id)
             }
         } catch let error as APIError where error.kind.status < 500 {
@@ -126,13 +126,16 @@ struct Schedule: Sendable {
         )
     }
 
-    /// Notes what networks did not take, so that it can be read beside what they did.
-    private func keep(_ refused: [String: PostResult], of post: PostRecord) async throws {
+    /// Stores the results that no delivery has: of networks that take nothing of the post, and of those that refused it
+    /// until it was given up.
+    private func keep(_ results: [String: PostResult], of post: PostRecord) async throws {
         let store = DeliveryStore(db: database)
-        for (name, result) in refused {
+        for (name, result) in results {
             guard let network = Network(named: name) else { continue }
             let delivery = try await store.begin(post.id, on: network, now: now())
-            _ = try await store.move(delivery, from: delivery.state, to: .done, result: result, now: now())
+            // What was sent is looked for, and its result comes of that.
+            guard delivery.state == .waiting else { continue }
+            _ = try await store.move(delivery, from: .waiting, to: .done, result: result, now: now())
         }
     }
 
@@ -143,7 +146,7 @@ struct Schedule: Sendable {
 
     private static func described(_ post: PostRecord, _ deliveries: [DeliveryRecord]) -> ScheduledPost {
         let results = deliveries.compactMap { delivery in
-            delivery.result.map { (post.draft.name(of: delivery.network), $0) }
+            delivery.report.map { (post.draft.name(of: delivery.network), $0) }
         }
         return ScheduledPost(
             id: post.id,

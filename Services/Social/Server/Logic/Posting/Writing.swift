@@ -27,6 +27,7 @@ struct Writing: Sendable {
         identities: Identities,
         photos: ServiceClient,
         quota: StorageQuota,
+        media: PostMedia,
         _ resources: ServiceResources
     ) {
         let (database, logger, now) = (resources.database, resources.logger, resources.now)
@@ -36,6 +37,7 @@ struct Writing: Sendable {
             asking: asking,
             identities: identities,
             delivering: delivering,
+            media: media,
             now: now
         )
         let schedule = Schedule(
@@ -70,6 +72,7 @@ struct Writing: Sendable {
             Periodic("posts for later", every: .seconds(1), logger: logger, schedule.round),
             Periodic("look for posts", every: .seconds(5), logger: logger, reconciling.round),
             Periodic("sweep of posts", every: .seconds(3_600), logger: logger, schedule.sweep),
+            Periodic("sweep of fetched files", every: .seconds(300), logger: logger, media.sweep),
         ]
     }
 

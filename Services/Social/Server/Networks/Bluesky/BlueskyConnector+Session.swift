@@ -21,12 +21,20 @@ extension BlueskyConnector {
                 "identifier": .string(account.id ?? account.username ?? ""), "password": .string(account.tokens.access),
             ])
             let (session, _) = try await calls.json(.json(url("com.atproto.server.createSession", account), body))
-            return try Self.identity(session, tokens: Self.tokens(session))
+            var identity = try Self.identity(session, tokens: Self.tokens(session))
+            // The PDS has found the account by it: a handle, or an e-mail address.
+            identity.aliases = [account.id].compactMap(\.self)
+            return identity
         }
         let (session, _) = try await read("com.atproto.server.getSession", [:], account)
         var tokens = account.tokens
         tokens.expiresAt = tokens.expiresAt ?? Self.end(of: tokens.access)
         return try Self.identity(session, tokens: tokens)
+    }
+
+    /// A session is made of an app password first, and calls name the account by its DID.
+    func takesAsGiven(_ account: NetworkAccount) -> Bool {
+        account.id?.hasPrefix("did:") == true && Self.claims(of: account.tokens.access) != nil
     }
 
     /// Grants are for minutes, some for few.

@@ -34,13 +34,19 @@ extension FacebookConnector {
     private struct Prepared: Codable {
         var photos: [String]
         var place: String?
+        /// The post's words where they are not its text alone.
+        var message: String?
     }
 
     /// Sends photos unpublished, and looks for the place: Facebook knows places as pages only.
     func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost? {
         try check(post)
         var prepared = Prepared(photos: [], place: nil)
-        if let location = post.location { prepared.place = try await place(location, account) }
+        if let location = post.location {
+            let place = try await place(location, account)
+            prepared.place = place.id
+            prepared.message = Self.message(of: post, at: location.name ?? place.name)
+        }
         for photo in post.photos {
             var form = MultipartForm()
             form.add("published", "false")
@@ -59,11 +65,22 @@ extension FacebookConnector {
         return prepared.photos.isEmpty && prepared.place == nil ? nil : try NetworkCursor(prepared)
     }
 
+    /// The words that name the place, where the post cannot have it in another way; nil where its text is enough.
+    ///
+    /// A post needs words or media, so a place alone is named. A video has no place.
+    private static func message(of post: NetworkPost, at place: String?) -> String? {
+        guard let place, !place.isEmpty, post.video != nil || post.text.isEmpty && post.photos.isEmpty else {
+            return nil
+        }
+        return post.text.isEmpty ? place : "\(post.text)\n\(place)"
+    }
+
     func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> Posted {
         try check(post)
-        if let video = post.video { return try await film(video, post, account) }
         let prepared = try prepared?.read(as: Prepared.self)
-        var fields = [("message", post.text)].filter { !$0.1.isEmpty }
+        let message = prepared?.message ?? post.text
+        if let video = post.video { return try await film(video, message, account) }
+        var fields = [("message", message)].filter { !$0.1.isEmpty }
         if let place = prepared?.place { fields.append(("place", place)) }
         for (index, photo) in (prepared?.photos ?? []).enumerated() {
             fields.append(("attached_media[\(index)]", #"{"media_fbid":"\#(photo)"}"#))
@@ -74,9 +91,9 @@ extension FacebookConnector {
     }
 
     /// A film is published by being sent; it is worked on for a while before people see it.
-    private func film(_ video: OutgoingMedia, _ post: NetworkPost, _ account: NetworkAccount) async throws -> Posted {
+    private func film(_ video: OutgoingMedia, _ message: String, _ account: NetworkAccount) async throws -> Posted {
         var form = MultipartForm()
-        if !post.text.isEmpty { form.add("description", post.text) }
+        if !message.isEmpty { form.add("description", message) }
         form.add("source", fileName: video.fileName, contentType: video.type, video.bytes)
         let host = key.place("VIDEO_URL", where: Self.standard, "https://graph-video.facebook.com")
         let address = url("\(me(account))/videos", account).replacing(key.baseURL, with: host, maxReplacements: 1)
@@ -89,10 +106,11 @@ extension FacebookConnector {
         let query: KeyValuePairs = [
             "fields": Optional("id,message,description,created_time,permalink_url"), "limit": "25",
         ]
+        let message = try prepared?.read(as: Prepared.self).message ?? post.text
         let edge = post.video == nil ? (isPersonal ? "feed" : "posts") : "videos"
         let (json, budget) = try await graph.read("\(me(account))/\(edge)", query, account.tokens.access)
         let found = json["data"].list.first { said in
-            (said["message"]?.text ?? said["description"]?.text ?? "") == post.text
+            (said["message"]?.text ?? said["description"]?.text ?? "") == message
                 && (said["created_time"]?.date).map { $0 >= post.createdAt.addingTimeInterval(-60) } == true
         }
         return try found.map { posted(try $0.madeID("id"), budget) }
@@ -155,7 +173,10 @@ extension FacebookConnector {
         return other
     }
 
-    private func place(_ location: ItemLocation, _ account: NetworkAccount) async throws -> String {
+    private func place(
+        _ location: ItemLocation,
+        _ account: NetworkAccount
+    ) async throws -> (id: String, name: String?) {
         let center = location.latitude.flatMap { latitude in location.longitude.map { "\(latitude),\($0)" } }
         let (json, _) = try await graph.read(
             "search",
@@ -165,9 +186,9 @@ extension FacebookConnector {
             ],
             account.tokens.access
         )
-        guard let place = json["data"].list.first?["id"]?.identifier else {
+        guard let place = json["data"].list.first, let id = place["id"]?.identifier else {
             throw NetworkError(.invalid, "Facebook knows no place there", code: "place_not_found")
         }
-        return place
+        return (id, place["name"]?.filled)
     }
 }

@@ -28,12 +28,19 @@ struct FacebookConnector: Connector {
         guard let id = me["id"]?.identifier else { throw NetworkError(.transient, "Facebook does not say who it is") }
         let name = me["name"]?.filled
         let avatar = me["picture"]?["data"]?["url"]?.link
-        guard !isPersonal else {
-            return NetworkIdentity(id: id, username: name, name: name, avatarUrl: avatar, tokens: token)
-        }
+        let person = [id, name, me["username"]?.filled].compactMap(\.self)
+        let own = NetworkIdentity(
+            id: id,
+            username: name,
+            name: name,
+            avatarUrl: avatar,
+            tokens: token,
+            aliases: person
+        )
+        guard !isPersonal else { return own }
         guard let page = try await page(account.id, token.access) else {
             // The token is a page's own already.
-            return NetworkIdentity(id: id, username: name, name: name, avatarUrl: avatar, tokens: token)
+            return own
         }
         return NetworkIdentity(
             id: page["id"]?.identifier ?? id,
@@ -42,15 +49,24 @@ struct FacebookConnector: Connector {
             avatarUrl: page["picture"]?["data"]?["url"]?.link,
             details: ["person": id],
             // Made of a person's long-lived token it has no end.
-            tokens: NetworkTokens(access: page["access_token"]?.filled ?? token.access)
+            tokens: NetworkTokens(access: page["access_token"]?.filled ?? token.access),
+            // Clients know the id of the person who signed in, and not that of the page (seed comblie).
+            aliases: person
         )
     }
+
+    /// A client's id may be the person's; the page, and its token, are known only after `identify`.
+    func takesAsGiven(_ account: NetworkAccount) -> Bool { isPersonal && account.id != nil }
 
     private func page(_ wanted: String?, _ token: String) async throws -> JSONValue? {
         do {
             let (json, _) = try await graph.read("me/accounts", ["fields": "id,name,access_token,tasks,picture"], token)
             let pages = json["data"].list
-            return pages.first { $0["id"]?.identifier == wanted } ?? pages.first
+            let named = pages.first { page in
+                guard let id = page["id"]?.identifier, let wanted else { return false }
+                return NetworkIdentity(id: id, username: page["name"]?.filled).isCalled(wanted)
+            }
+            return named ?? pages.first
         } catch let error as NetworkError where [.invalid, .notFound, .permission, .unsupported].contains(error.kind) {
             // Pages have no pages.
             return nil

@@ -39,9 +39,18 @@ extension InstagramConnector {
         )
     }
 
-    private struct Prepared: Codable { var container: String }
+    private struct Prepared: Codable {
+        var container: String
+        /// Whether Instagram has processed the media; nil in rows of earlier releases, which waited for it.
+        var isReady: Bool?
+    }
 
-    /// A container of what Instagram fetches from us itself, made and worked on; it lives for a day.
+    /// Instagram takes no bytes: it fetches the files from the addresses in the request.
+    var fetchesMedia: Bool { !isFirst }
+
+    /// Makes a container of media that Instagram fetches itself; it lives for a day.
+    ///
+    /// A video takes minutes to process. The container is returned before that, and `publish` says that it is not ready.
     func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost? {
         guard !isFirst else { throw NetworkError.unsupported("Instagram's API of that time posted nothing") }
         try Self.limits.check(post)
@@ -80,13 +89,23 @@ extension InstagramConnector {
         } else {
             return nil
         }
-        try await finish(container, account)
-        return try NetworkCursor(Prepared(container: container))
+        var isReady = false
+        for look in 0..<Self.looks where !isReady {
+            if look > 0 { try await pause(.seconds(1 << (look - 1))) }
+            isReady = try await self.isReady(container, account)
+        }
+        return try NetworkCursor(Prepared(container: container, isReady: isReady))
     }
 
     func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> Posted {
-        guard let container = try prepared?.read(as: Prepared.self).container else {
+        guard let prepared = try prepared?.read(as: Prepared.self) else {
             throw NetworkError(.invalid, "a post needs a photo or a video", code: "media_missing")
+        }
+        let container = prepared.container
+        if prepared.isReady == false {
+            guard try await isReady(container, account) else {
+                throw NetworkError(.transient, "Instagram is still processing the media", code: "media_processing")
+            }
         }
         let (json, budget) = try await graph.write(
             "\(me(account))/media_publish",
@@ -170,22 +189,21 @@ extension InstagramConnector {
         return id
     }
 
-    /// At first often: pictures take a moment, films a minute or more.
-    private func finish(_ container: String, _ account: NetworkAccount) async throws {
-        let pauses: (Int) -> Duration = { .seconds(min(1 << min($0, 4), 15)) }
-        _ = try await untilDone(24, pausing: pause, pauses) { () -> Bool? in
-            let (json, _) = try await graph.read(
-                container.asSegment,
-                ["fields": "status_code,status"],
-                account.tokens.access
-            )
-            switch json["status_code"]?.text {
-            case "FINISHED", "PUBLISHED": return true
-            case "ERROR", "EXPIRED":
-                let reason = NetworkError.oneLine(json["status"]?.text ?? "the media were not taken")
-                throw NetworkError(.invalid, reason, code: json["status_code"]?.text)
-            default: return nil
-            }
+    /// Photos are processed in a moment; after 1, 2 and 4 seconds more, a post at once has to be answered.
+    private static let looks = 4
+
+    private func isReady(_ container: String, _ account: NetworkAccount) async throws -> Bool {
+        let (json, _) = try await graph.read(
+            container.asSegment,
+            ["fields": "status_code,status"],
+            account.tokens.access
+        )
+        switch json["status_code"]?.text {
+        case "FINISHED", "PUBLISHED": return true
+        case "ERROR", "EXPIRED":
+            let reason = NetworkError.oneLine(json["status"]?.text ?? "the media were not taken")
+            throw NetworkError(.invalid, reason, code: json["status_code"]?.text)
+        default: return false
         }
     }
 }

@@ -47,9 +47,14 @@ struct InstagramConnector: Connector {
             username: me["username"]?.text,
             name: me["name"]?.filled,
             avatarUrl: me["profile_picture_url"]?.link,
-            tokens: tokens
+            tokens: tokens,
+            // The id that the application knows the account by differs from `user_id`.
+            aliases: [me["id"]?.identifier].compactMap(\.self)
         )
     }
+
+    /// The API's paths take the numeric id; a client may know the account by its user name.
+    func takesAsGiven(_ account: NetworkAccount) -> Bool { account.hasNumericID }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let shapes = InstagramItems(page: page)

@@ -26,12 +26,15 @@ struct MastodonConnector: Connector {
             throw NetworkError(.transient, "the instance does not say who it is")
         }
         let instance = try? await calls.json(.get(at("/api/v2/instance", account)))  // else the usual limits count
+        let name = me["username"]?.filled
+        let host = account.instance.flatMap { URL(string: $0)?.host() }
         return NetworkIdentity(
             id: id,
             username: me["acct"]?.text ?? me["username"]?.text,
             name: me["display_name"]?.filled,
             avatarUrl: me["avatar"]?.link,
-            details: instance.map { MastodonLimits.details($0.json) } ?? [:]
+            details: instance.map { MastodonLimits.details($0.json) } ?? [:],
+            aliases: [name, name.flatMap { name in host.map { "\(name)@\($0)" } }].compactMap(\.self)
         )
     }
 

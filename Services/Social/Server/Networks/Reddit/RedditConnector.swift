@@ -33,9 +33,13 @@ struct RedditConnector: Connector, FollowsConnector {
             id: id,
             username: name,
             name: me["subreddit"]?["title"]?.filled,
-            avatarUrl: (me["snoovatar_img"]?.link ?? me["icon_img"]?.link).map(PlainText.unescaped)
+            avatarUrl: (me["snoovatar_img"]?.link ?? me["icon_img"]?.link).map(PlainText.unescaped),
+            aliases: ["u/\(name)", me["id"]?.filled].compactMap(\.self)
         )
     }
+
+    /// The API's paths take the user name, which clients do not give.
+    func takesAsGiven(_ account: NetworkAccount) -> Bool { account.username != nil }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let shapes = RedditItems(page: page, me: account.username)

@@ -25,8 +25,7 @@ struct RoostConnector: Connector {
         photos: 10,
         photoBytes: 20_971_520,
         photoTypes: ["image/jpeg", "image/png", "image/gif", "image/webp"],
-        reply: 65_536,
-        needsMedia: true
+        reply: 65_536
     )
 
     func abilities(of account: NetworkAccount) -> Abilities {
@@ -116,7 +115,7 @@ extension RoostConnector {
     /// Ordered by us, who know whose post it is: he may have asked long ago, and have no credential here any more.
     func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> Posted {
         guard let images = try prepared?.read(as: Prepared.self).images else {
-            throw NetworkError(.invalid, "a post needs a photo or a video", code: "media_missing")
+            throw NetworkError(.invalid, "the post was not prepared", code: "not_prepared")
         }
         let order = PostOrder(for: account.owner, key: post.key, PostDraft(text: post.text, images: images))
         return Posted(id: try await told(isSeen: true) { try await orders.order(order).postId })

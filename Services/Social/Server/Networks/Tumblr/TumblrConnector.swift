@@ -22,20 +22,31 @@ struct TumblrConnector: Connector {
         self.nonce = nonce
     }
 
-    /// The account is the user; what he posts goes to his primary blog.
+    /// The account is the user; posts go to the blog that the client named, otherwise to the user's primary blog.
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
         let (json, _) = try await ask(.get("\(key.baseURL)/v2/user/info"), account)
         guard let user = json["user"], let name = user["name"]?.filled else {
             throw NetworkError(.transient, "Tumblr does not say who it is")
         }
         let blogs = user["blogs"].list
-        let blog = blogs.first { $0["primary"]?.flag == true } ?? blogs.first
+        let named = blogs.first { blog in
+            guard let wanted = account.id, let blogName = blog["name"]?.filled else { return false }
+            return NetworkIdentity(id: blogName, aliases: Self.names(of: blog)).isCalled(wanted)
+        }
+        let blog = named ?? blogs.first { $0["primary"]?.flag == true } ?? blogs.first
         return NetworkIdentity(
             id: blog?["uuid"]?.filled ?? name,
             username: name,
             name: blog?["title"]?.filled,
-            details: ["blog": blog?["name"]?.filled ?? name]
+            details: ["blog": blog?["name"]?.filled ?? name],
+            aliases: blogs.flatMap(Self.names)
         )
+    }
+
+    /// What a blog is called: its name, the host of its address, and its id.
+    private static func names(of blog: JSONValue) -> [String] {
+        let name = blog["name"]?.filled
+        return [name, name.map { "\($0).tumblr.com" }, blog["uuid"]?.filled].compactMap(\.self)
     }
 
     /// The dashboard has no place to go on from but a number of posts, and new ones shift that: so a position is the oldest

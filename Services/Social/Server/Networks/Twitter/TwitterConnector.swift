@@ -58,6 +58,9 @@ struct TwitterConnector: Connector {
         )
     }
 
+    /// The API's paths take the numeric id; a client may know the account by its user name.
+    func takesAsGiven(_ account: NetworkAccount) -> Bool { account.hasNumericID }
+
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         guard isSecond(account) else { return try await timeline("statuses/home_timeline", page, account, .post) }
         let path = "/2/users/\(try me(account))/timelines/reverse_chronological"

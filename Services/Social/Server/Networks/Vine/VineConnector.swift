@@ -35,7 +35,12 @@ struct VineConnector: Connector {
             guard let data = json["data"], let id = data["userId"]?.identifier, let session = data["key"]?.filled else {
                 throw NetworkError(.transient, "Vine opens no session")
             }
-            return NetworkIdentity(id: id, username: data["username"]?.text, tokens: NetworkTokens(access: session))
+            return NetworkIdentity(
+                id: id,
+                username: data["username"]?.text,
+                tokens: NetworkTokens(access: session),
+                aliases: [email]
+            )
         }
         let (json, _) = try await read("/users/me", account)
         guard let id = json["data"]?["userId"]?.identifier else {
@@ -47,6 +52,9 @@ struct VineConnector: Connector {
             avatarUrl: json["data"]?["avatarUrl"]?.link
         )
     }
+
+    /// The API's paths take the numeric id; beside an e-mail address the token is a password.
+    func takesAsGiven(_ account: NetworkAccount) -> Bool { account.hasNumericID }
 
     func revoke(_ account: NetworkAccount) async throws {
         _ = try await calls.ask(signed(NetworkRequest(.delete, "\(key.baseURL)/users/authenticate"), account))
