@@ -25,6 +25,7 @@ package struct PhotosService: SuiteService {
         EventOutbox.migration("V0040_event_outbox"),
         Erasures.migration("V0041_erasures"),
         Migration(name: "V0065_storage_quota", sql: PackageResources.V0065_storage_quota_sql),
+        Migration(name: "V0090_comment_changes", sql: PackageResources.V0090_comment_changes_sql),
     ]
     package static let events: Set = [UserErased.type, NotificationRecalled.type]
     package static let setAsideKinds: [SetAsideKind] = [.news, .deletedPost, .departure, .erasure]
