@@ -41,14 +41,17 @@ struct ProfileStore<Executor: PostgresExecutor> {
 
     /// Index entries that are counted of each word of a query, to find its rarest word.
     static var probe: Int { 2_000 }
+    /// Index entries of the rarest word that are compared with the other words. Only a query of very common beginnings
+    /// alone, such as "an ma ri" among a million people, has more and may miss people.
+    static var window: Int { 20_000 }
 
     /// Returns the people of the viewer's application in whose name each of `words` begins a word, in the names' order.
     ///
     /// `people_names` has each name once for each of its words, rotated so that the word comes first: a range of its
     /// primary key holds the names in which a given word begins a word. The statement first reads the ranges in which two
     /// of the words follow each other, as in "maria lo", and is done where these give enough people. Else it counts the
-    /// range of each word, as far as `probe`, reads the smallest in its order, and keeps the rows that have the other words
-    /// too. One person has at most `names` rows, so as many times the `limit` are enough to find so many people.
+    /// range of each word, as far as `probe`, reads the smallest in its order, as far as `window`, and keeps the rows that
+    /// have the other words too. One person has at most `names` rows, so as many times the `limit` are enough to find so many people.
     func found(by words: [String], for viewer: Person, limit: Int, names: Int) async throws -> [Profile] {
         let pairs = words.indices.flatMap { first in
             words.indices.filter { $0 != first }.map { "\(words[first]) \(words[$0])" }
@@ -67,7 +70,7 @@ struct ProfileStore<Executor: PostgresExecutor> {
                 CROSS JOIN LATERAL (
                     SELECT name, person_id FROM people_names
                     WHERE application_id = \(application) AND name >= beginning AND name < beginning_end
-                        AND ' ' || name LIKE ALL (\(patterns))
+                        AND \(name: "name", has: words.count > 2 ? patterns : [])
                         AND \(unblocked: "people_names.person_id", by: viewer.id)
                     ORDER BY name, person_id LIMIT \(limit * names)
                 ) AS named
@@ -84,11 +87,13 @@ struct ProfileStore<Executor: PostgresExecutor> {
             ), rarest AS MATERIALIZED (
                 SELECT word, word_end FROM counted ORDER BY entries, length(word) DESC, word LIMIT 1
             ), scattered AS MATERIALIZED (
-                SELECT name, person_id FROM people_names
-                WHERE application_id = \(application)
-                    AND name >= (SELECT word FROM rarest) AND name < (SELECT word_end FROM rarest)
-                    AND ' ' || name LIKE ALL (\(patterns))
-                    AND \(unblocked: "people_names.person_id", by: viewer.id)
+                SELECT name, person_id FROM (
+                    SELECT name, person_id FROM people_names
+                    WHERE application_id = \(application)
+                        AND name >= (SELECT word FROM rarest) AND name < (SELECT word_end FROM rarest)
+                    ORDER BY name, person_id LIMIT \(Self.window)
+                ) AS looked_at
+                WHERE \(name: "name", has: patterns) AND \(unblocked: "looked_at.person_id", by: viewer.id)
                 ORDER BY name, person_id LIMIT \(limit * names)
             ), found AS MATERIALIZED (
                 SELECT person_id, min(name) AS name
@@ -113,6 +118,16 @@ struct KnownProfile: Sendable {
 }
 
 extension PostgresQuery.StringInterpolation {
+    /// Whether a name matches all patterns, each of which begins at a word.
+    fileprivate mutating func appendInterpolation(name column: String, has patterns: [String]) {
+        appendLiteral("true")
+        // Compared one by one, since an array would be taken apart again for each row.
+        for pattern in patterns {
+            appendLiteral(" AND ' ' || \(column) LIKE ")
+            appendInterpolation(pattern)
+        }
+    }
+
     /// What `Profile.init(row:_:)` reads of `people`, as a viewer sees it.
     mutating func appendInterpolation(profileFor viewer: Person.ID) {
         appendLiteral(
