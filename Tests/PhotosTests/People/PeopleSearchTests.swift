@@ -98,12 +98,12 @@ import Wire
                 """
             )
             try await pool.run("ANALYZE people_names")
-            let asked = AskedQueries(pool: pool)
+            let asked = SummaryTests.Counted(pool: pool)
             let store = ProfileStore(db: asked, links: MediaLinks(publicURL: ""))
             _ = try await store.found(by: ["ma", "an", "mu"], for: ann, limit: 10, names: FoundNames.maximumNames)
 
-            let query = try #require(asked.queries.value.first)
-            #expect(asked.queries.value.count == 1)
+            let query = try #require(asked.statements.value.first)
+            #expect(asked.statements.value.count == 1)
             let plan = try await pool.transaction { db in
                 for (name, value) in PhotosService.readSettings {
                     _ = try await db.execute("SELECT set_config(\(name), \(value), true)")
@@ -172,16 +172,5 @@ import Wire
             let answer = try await scene.ann.ask(.put, "/photos/me/privacy", body)
             #expect(answer.status == 400 && answer.problem?.field == "searchable")
         }
-    }
-}
-
-/// Keeps the queries that it passes on.
-private struct AskedQueries: PostgresExecutor {
-    let pool: PostgresPool
-    let queries = Shared<[PostgresQuery]>([])
-
-    func execute(_ query: PostgresQuery) async throws -> PostgresResult {
-        queries.change { $0.append(query) }
-        return try await pool.execute(query)
     }
 }
