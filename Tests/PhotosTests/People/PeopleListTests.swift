@@ -77,11 +77,14 @@ import Wire
         }
     }
 
-    @Test("Either a query or user ids are sent", arguments: [
-        ("", "missing_field", "query"), ("?query=ann&userId=ann", "conflicting_parameters", "userId"),
-        ("?userId=", "missing_field", "userId"), ("?userId=a%00b", "nul_character", "userId"),
-        ("?\((0...100).map { "userId=u\($0)" }.joined(separator: "&"))", "too_many", "userId"),
-    ])
+    @Test(
+        "Either a query or user ids are sent",
+        arguments: [
+            ("", "missing_field", "query"), ("?query=ann&userId=ann", "conflicting_parameters", "userId"),
+            ("?userId=", "missing_field", "userId"), ("?userId=a%00b", "nul_character", "userId"),
+            ("?\((0...100).map { "userId=u\($0)" }.joined(separator: "&"))", "too_many", "userId"),
+        ]
+    )
     func refused(query: String, code: String, field: String) async throws {
         try await withPhotos { scene in
             let answer = try await scene.ann.ask(.get, "/photos/people\(query)")

@@ -41,8 +41,10 @@ struct ProfileStore<Executor: PostgresExecutor> {
 
     /// Index entries that are counted of each word of a query, to find its rarest word.
     static var probe: Int { 2_000 }
-    /// Index entries of the rarest word that are compared with the other words. Only a query of very common beginnings
-    /// alone, such as "an ma ri" among a million people, has more and may miss people.
+    /// Index entries of the rarest word that are compared with the other words.
+    ///
+    /// Only a query of very common beginnings alone, such as "an ma ri" among a million people, has more and may miss
+    /// people.
     static var window: Int { 20_000 }
 
     /// Returns the people of the viewer's application in whose name each of `words` begins a word, in the names' order.
