@@ -115,7 +115,9 @@ import Wire
                 return try await db.all(explained, as: { try $0.string("QUERY PLAN") }).joined(separator: "\n")
             }
             #expect(!plan.contains("Seq Scan on people_names"), "\(plan)")
-            #expect(plan.split(separator: "\n").count { $0.contains("using people_names_pkey") } == 3, "\(plan)")
+            let lines = plan.split(separator: "\n")
+            #expect(lines.count { $0.contains("people_names_pkey") } == 3, "\(plan)")
+            #expect(lines.count { $0.contains("Index Cond") && $0.contains("name >=") } == 3, "\(plan)")
         }
     }
 

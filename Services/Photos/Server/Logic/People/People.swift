@@ -28,12 +28,16 @@ struct People: Sendable {
     /// - Throws: `notFound` for an unknown user, and for a user whom a block keeps apart from the viewer.
     func find(_ userID: String, for viewer: Person) async throws -> Person {
         guard let user = Self.user(userID, in: viewer.user.application) else { throw Self.notFound }
+        let person: Person
         if let known = try await PeopleStore(db: database.reads).find(user) {
-            guard try await !BlockStore(db: database.reads).keepsApart(known.id, viewer.id) else { throw Self.notFound }
-            return known
+            person = known
+        } else {
+            guard let name = try await accountName(of: user) else { throw Self.notFound }
+            person = try await make(user, named: user.isRoosts ? name : user.user)
         }
-        guard let name = try await accountName(of: user) else { throw Self.notFound }
-        return try await make(user, named: user.isRoosts ? name : user.user)
+        // A block may be older than the row.
+        guard try await !BlockStore(db: database.reads).keepsApart(person.id, viewer.id) else { throw Self.notFound }
+        return person
     }
 
     static let notFound = APIError(.notFound, "person_not_found", "there is no such person")
