@@ -66,11 +66,10 @@ package enum StreamTicket {
     /// Whether a ticket that is bound to `prefix` opens the stream at `path`.
     static func opens(_ path: String, boundTo prefix: String?) -> Bool {
         guard let prefix else { return true }
-        let (path, prefix) = (path.utf8, prefix.utf8)
-        guard path.starts(with: prefix) else { return false }
+        guard path.utf8.starts(with: prefix.utf8) else { return false }
         // `/photos` must not open `/photosets`.
-        return path.count == prefix.count || prefix.last == UInt8(ascii: "/")
-            || path.dropFirst(prefix.count).first == UInt8(ascii: "/")
+        return path.utf8.count == prefix.utf8.count || prefix.utf8.last == UInt8(ascii: "/")
+            || path.utf8.dropFirst(prefix.utf8.count).first == UInt8(ascii: "/")
     }
 }
 

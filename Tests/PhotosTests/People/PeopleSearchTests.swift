@@ -107,7 +107,7 @@ import Wire
 
             let query = try #require(asked.statements.value.first)
             #expect(asked.statements.value.count == 1)
-            let plan = try await pool.transaction { db in
+            let plan: String = try await pool.transaction { db in
                 for (name, value) in PhotosService.readSettings {
                     _ = try await db.execute("SELECT set_config(\(name), \(value), true)")
                 }
