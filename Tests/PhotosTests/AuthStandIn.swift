@@ -24,7 +24,7 @@ struct AuthStandIn: Sendable {
             lookups.change { $0 += 1 }
             let asked = request.path.split(separator: "?").last?.split(separator: "&") ?? []
             let known = names.value
-            let isRoosts = asked.contains { $0 == "application=\(RoostApplication.id)" }
+            let isRoosts = !asked.contains { $0.hasPrefix("application=") }
             let ids = asked.filter { $0.hasPrefix("userId=") }.compactMap { $0.dropFirst(7).removingPercentEncoding }
             let found = ids.compactMap { id -> UserSummary? in
                 if isRoosts { return known[id].map { UserSummary(userId: id, username: nil, fullName: $0) } }

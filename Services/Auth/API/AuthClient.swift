@@ -29,8 +29,10 @@ package struct AuthClient: Sendable {
         // Ids of customers are bytes: two spellings of one character are two users, and equal strings to Swift.
         let unique = Set(ids.map { User.ID(application: application, user: $0) })
         var rest = unique.map(\.user).sorted()[...]
+        // Auth of the previous release knows Roost's own application alone, and not the parameter.
+        let scope = application == RoostApplication.id ? [] : [("application", application)]
         while !rest.isEmpty {
-            let query = [("application", application)] + rest.prefix(Self.maximumUsers).map { ("userId", $0) }
+            let query = scope + rest.prefix(Self.maximumUsers).map { ("userId", $0) }
             rest = rest.dropFirst(Self.maximumUsers)
             found += try await service.get("/internal/users", query: query, as: Page<UserSummary>.self).things
         }
