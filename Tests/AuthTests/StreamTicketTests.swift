@@ -2,6 +2,7 @@ import AuthAPI
 import Credentials
 import Foundation
 import HTTPTypes
+import ServiceHost
 import TestSupport
 import Testing
 import Wire
