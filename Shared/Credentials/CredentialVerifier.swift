@@ -28,10 +28,10 @@ package final class CredentialVerifier: Sendable, Service {
     }
 
     private let source: any CredentialSource
-    private let issuer: String
+    let issuer: String
     private let applications: Set<String>
     private let logger: Logger
-    private let now: @Sendable () -> Date
+    let now: @Sendable () -> Date
     private let keys = Lock(Keys())
     private let verified: RecentValues<Identity>
     private let sessions: SessionVerifier
@@ -166,7 +166,7 @@ package final class CredentialVerifier: Sendable, Service {
 
     // MARK: Keys
 
-    private func collection(for kid: String) async throws -> JWTKeyCollection? {
+    func collection(for kid: String) async throws -> JWTKeyCollection? {
         let (current, age) = keys.withLock { ($0.current, now().timeIntervalSince($0.fetched)) }
         if let collection = current?.collection(for: kid) { return collection }
         // A key just made may not be known here yet: one look, shared by all who wait, and not again at once.

@@ -118,6 +118,8 @@ package struct SuiteRoutes {
     package let deliveries: RouterGroup<SuiteContext>
     /// For someone signed in; anybody else gets 403.
     package let user: any RouterMethods<UserContext>
+    /// Event streams of a signed-in user, who may show a stream ticket in the query instead; any other request gets 403.
+    package let streams: any RouterMethods<UserContext>
     /// For an application's own server and for administrators; anybody else gets 403.
     package let server: any RouterMethods<ServerContext>
     let internalRoutes: RouterGroup<NeighbourContext>

@@ -118,11 +118,16 @@ package enum ServiceHost {
         // Each file on its way counts as one body, and there is room for one more that is none.
         let share = try (configuration.number("UPLOADS_MAX_USER", default: 8, in: 1...100_000) + 1) * BodyLimits.one
         let large = UploadSlots(bytes: BodyLimits.large)
+        let userBodies = BodyAllowance<UserContext>(large: large, ofUser: share, user: \.user)
         let user = router.group()
             .add(middleware: ReadCredential(verifier: verifier, isRequired: true))
             .group(context: UserContext.self)
-            .add(middleware: BodyAllowance(large: large, ofUser: share, user: \.user))
+            .add(middleware: userBodies)
             .add(middleware: Idempotency(store: IdempotencyStore(db: database), now: now))
+        let streams = router.group()
+            .add(middleware: ReadStreamCredential(verifier: verifier))
+            .group(context: UserContext.self)
+            .add(middleware: userBodies)
         let server = router.group()
             .add(middleware: ReadCredential(verifier: verifier, isRequired: true))
             .group(context: ServerContext.self)
@@ -138,6 +143,7 @@ package enum ServiceHost {
             open: open,
             deliveries: deliveries,
             user: user,
+            streams: streams,
             server: server,
             internalRoutes: internalRoutes,
             standardRoutes: standardRoutes

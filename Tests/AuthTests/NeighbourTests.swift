@@ -30,6 +30,22 @@ import Wire
         }
     }
 
+    @Test("Users of a customer's application are known while they have a session")
+    func customers() async throws {
+        try await withCustomer { acme in
+            let client = AuthClient(try acme.auth.service.neighbour("photos", callee: "auth"))
+            let sessions = [
+                try await acme.signIn("ada", device: "phone"), try await acme.signIn("ada", device: "laptop"),
+            ]
+            let ada = UserSummary(userId: "ada", username: nil, fullName: nil)
+            #expect(try await client.users(["ada", "bo"], of: acme.id) == [ada])
+            #expect(try await client.users(["ada"], of: "other").isEmpty)
+            #expect(try await client.users(["ada"]).isEmpty)
+            for session in sessions { _ = try await acme.ask(.post, "/auth/logout", session: session) }
+            #expect(try await client.users(["ada"], of: acme.id).isEmpty)
+        }
+    }
+
     @Test func moreIdsThanFitAreAskedForInTurn() async throws {
         try await withAuth { auth in
             let client = AuthClient(try auth.service.neighbour("conversations", callee: "auth"))

@@ -9,18 +9,27 @@ import Wire
 /// Auth as photos sees it: keys, and what Roost's own accounts are called.
 struct AuthStandIn: Sendable {
     let keys = TestKeys()
-    /// By userId.
+    /// The names of Roost's accounts, by userId.
     let names = Shared<[String: String]>([:])
+    /// Users of customers' applications who have a session.
+    let customers = Shared<Set<String>>([])
     let isAway = Shared(false)
+    /// How often users were asked about.
+    let lookups = Shared(0)
 
     var client: ServiceClient {
-        let (names, isAway) = (names, isAway)
+        let (names, customers, isAway, lookups) = (names, customers, isAway, lookups)
         let transport = AuthTransport(keys) { request in
             guard !isAway.value else { throw TransportFailure.notSent }
+            lookups.change { $0 += 1 }
             let asked = request.path.split(separator: "?").last?.split(separator: "&") ?? []
             let known = names.value
-            let found = asked.compactMap { $0.split(separator: "=").last.map(String.init) }
-                .compactMap { id in known[id].map { UserSummary(userId: id, username: nil, fullName: $0) } }
+            let isRoosts = !asked.contains { $0.hasPrefix("application=") }
+            let ids = asked.filter { $0.hasPrefix("userId=") }.compactMap { $0.dropFirst(7).removingPercentEncoding }
+            let found = ids.compactMap { id -> UserSummary? in
+                if isRoosts { return known[id].map { UserSummary(userId: id, username: nil, fullName: $0) } }
+                return customers.value.contains(id) ? UserSummary(userId: id, username: nil, fullName: nil) : nil
+            }
             return ServiceResponse(
                 status: 200,
                 headers: [.contentType: "application/json"],

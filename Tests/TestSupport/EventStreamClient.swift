@@ -37,13 +37,13 @@ package final class EventStreamClient {
     package static func with<Value>(
         port: Int,
         _ path: String,
-        token: String,
+        token: String?,
         after lastID: String? = nil,
         limit: Duration = .seconds(60),
         _ body: (EventStreamClient) async throws -> Value
     ) async throws -> Value {
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
-        request.headers.add(name: "authorization", value: "Bearer \(token)")
+        if let token { request.headers.add(name: "authorization", value: "Bearer \(token)") }
         request.headers.add(name: "accept", value: "text/event-stream")
         if let lastID { request.headers.add(name: "last-event-id", value: lastID) }
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))

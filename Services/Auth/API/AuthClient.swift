@@ -18,10 +18,21 @@ package struct AuthClient: Sendable {
     ///
     /// A user id that is no UUID is simply not found.
     package func users(_ ids: some Collection<String>) async throws -> [UserSummary] {
+        try await users(ids, of: RoostApplication.id)
+    }
+
+    /// Returns those of an application's users that auth knows, in no order.
+    ///
+    /// Users of a customer's application are known while they have a session; auth has no names of theirs.
+    package func users(_ ids: some Collection<String>, of application: String) async throws -> [UserSummary] {
         var found: [UserSummary] = []
-        var rest = Set(ids).sorted()[...]
+        // Ids of customers are bytes: two spellings of one character are two users, and equal strings to Swift.
+        let unique = Set(ids.map { User.ID(application: application, user: $0) })
+        var rest = unique.map(\.user).sorted()[...]
+        // Auth of the previous release knows Roost's own application alone, and not the parameter.
+        let scope = application == RoostApplication.id ? [] : [("application", application)]
         while !rest.isEmpty {
-            let query = rest.prefix(Self.maximumUsers).map { ("userId", $0) }
+            let query = scope + rest.prefix(Self.maximumUsers).map { ("userId", $0) }
             rest = rest.dropFirst(Self.maximumUsers)
             found += try await service.get("/internal/users", query: query, as: Page<UserSummary>.self).things
         }

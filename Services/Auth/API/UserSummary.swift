@@ -4,7 +4,7 @@ import Wire
 package struct UserSummary: Codable, Hashable, Sendable, Listed {
     package static let pluralName = "users"
 
-    /// A UUID in lower case.
+    /// A UUID in lower case; in a customer's application any text.
     package var userId: String
     /// As its owner writes it; null for an account without one.
     package var username: String?

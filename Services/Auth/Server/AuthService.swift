@@ -30,9 +30,6 @@ package struct AuthService: SuiteService {
         EventConsumer.migration("V0041_create_event_inbox"),
         Migration(name: "V0042_audit", sql: PackageResources.V0042_audit_sql),
         Migration(name: "V0070_account_takeover", sql: PackageResources.V0070_account_takeover_sql),
-        Migration(name: "V0088_revoked_token_hash", sql: PackageResources.V0088_revoked_token_hash_sql),
-        Migration(name: "V0089_unverified_emails", sql: PackageResources.V0089_unverified_emails_sql),
-        Migration(name: "V0092_languages", sql: PackageResources.V0092_languages_sql),
         Migration(
             name: "V0084_owners_of_applications",
             sql: PackageResources.V0084_owners_of_applications_sql
@@ -41,6 +38,9 @@ package struct AuthService: SuiteService {
             name: "V0085_push_tokens_of_sessions",
             sql: PackageResources.V0085_push_tokens_of_sessions_sql
         ),
+        Migration(name: "V0088_revoked_token_hash", sql: PackageResources.V0088_revoked_token_hash_sql),
+        Migration(name: "V0089_unverified_emails", sql: PackageResources.V0089_unverified_emails_sql),
+        Migration(name: "V0092_languages", sql: PackageResources.V0092_languages_sql),
     ]
     package static let events: Set = [
         DeviceRegistered.type, SessionEnded.type, UserChanged.type, UserDeleted.type, DeviceNoticed.type,
@@ -255,7 +255,8 @@ package struct AuthService: SuiteService {
         SignInRoutes(signIns: signIns, sessions: sessions, callers: callers).add(to: routes)
         identityParts.routes(callers).add(to: routes)
         OAuthRoutes(tokens: presentedTokens, accounts: accounts).add(to: routes)
-        SessionRoutes(sessions: sessions).add(to: routes)
+        let tickets = StreamTickets(keys: keys, issuer: resources.publicURL, now: resources.now)
+        SessionRoutes(sessions: sessions, tickets: tickets).add(to: routes)
         credentialCare.add(to: routes, signIns, callers)
         KeyDocumentRoutes(keys: keys, publicURL: resources.publicURL).add(to: routes)
         ApplicationRoutes(applications: applications, deletions: applicationDeletions, pushSetups: pushSetups)

@@ -37,8 +37,8 @@ package struct ConversationsService: SuiteService {
         Migration(name: "V0065_search_failures", sql: PackageResources.V0065_search_failures_sql),
         Migration(name: "V0066_leaves", sql: PackageResources.V0066_leaves_sql),
         Migration(name: "V0067_storage_quota", sql: PackageResources.V0067_storage_quota_sql),
-        Migration(name: "V0086_profiles", sql: PackageResources.V0086_profiles_sql),
         Migration(name: "V0084_registered_devices", sql: PackageResources.V0084_registered_devices_sql),
+        Migration(name: "V0086_profiles", sql: PackageResources.V0086_profiles_sql),
     ]
 
     package static let events: Set = [

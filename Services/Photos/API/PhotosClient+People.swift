@@ -30,6 +30,12 @@ extension PhotosClient {
         try await service.get("/photos/people", query: [("query", query)], as: Page<Profile>.self).things
     }
 
+    /// Returns the visible ones of these users, at most 100, in the order of the ids.
+    package func people(_ users: [String]) async throws -> [Profile] {
+        let query = users.map { ("userId", $0) }
+        return try await service.get("/photos/people", query: query, as: Page<Profile>.self).things
+    }
+
     @discardableResult
     package func follow(_ user: String) async throws -> Profile {
         try await service.put("\(path(to: user))/follow")

@@ -27,6 +27,7 @@ package struct PhotosService: SuiteService {
         Erasures.migration("V0041_erasures"),
         Migration(name: "V0065_storage_quota", sql: PackageResources.V0065_storage_quota_sql),
         Migration(name: "V0086_publish_profiles", sql: PackageResources.V0086_publish_profiles_sql),
+        Migration(name: "V0090_comment_changes", sql: PackageResources.V0090_comment_changes_sql),
     ]
     package static let events: Set = [UserErased.type, NotificationRecalled.type, ProfileChanged.type]
     package static let setAsideKinds: [SetAsideKind] = [.news, .deletedPost, .departure, .erasure]

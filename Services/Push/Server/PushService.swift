@@ -18,9 +18,9 @@ package struct PushService: SuiteService {
         EventOutbox.migration("V0040_event_outbox"),
         Erasures.migration("V0041_erasures"),
         Migration(name: "V0042_mentions", sql: PackageResources.V0042_mentions_sql),
-        Migration(name: "V0092_languages", sql: PackageResources.V0092_languages_sql),
-        Migration(name: "V0084_android_titles", sql: PackageResources.V0084_android_titles_sql),
         Migration(name: "V0082_device_owners", sql: PackageResources.V0082_device_owners_sql),
+        Migration(name: "V0084_android_titles", sql: PackageResources.V0084_android_titles_sql),
+        Migration(name: "V0092_languages", sql: PackageResources.V0092_languages_sql),
     ]
     package static let events: Set = [UserErased.type, DevicesChanged.type]
     package static let setAsideKinds: [SetAsideKind] = [.fanout, .held, .queued, .erasure]

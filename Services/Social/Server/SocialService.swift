@@ -19,11 +19,11 @@ package struct SocialService: SuiteService {
         Migration(name: "V0012_replies", sql: PackageResources.V0012_replies_sql),
         Migration(name: "V0013_sent", sql: PackageResources.V0013_sent_sql),
         Erasures.migration("V0040_erasures"),
+        Migration(name: "V0080_fetched_media", sql: PackageResources.V0080_fetched_media_sql),
+        Migration(name: "V0081_delivery_parts", sql: PackageResources.V0081_delivery_parts_sql),
         Migration(name: "V0082_presence", sql: PackageResources.V0082_presence_sql),
         Migration(name: "V0083_change_kinds", sql: PackageResources.V0083_change_kinds_sql),
         Migration(name: "V0084_official_communities", sql: PackageResources.V0084_official_communities_sql),
-        Migration(name: "V0080_fetched_media", sql: PackageResources.V0080_fetched_media_sql),
-        Migration(name: "V0081_delivery_parts", sql: PackageResources.V0081_delivery_parts_sql),
     ]
     package static let events: Set = [BroadcastLive.type, UserErased.type]
     package static let setAsideKinds: [SetAsideKind] = [.change, .watch, .scheduledPost, .delivery, .erasure]

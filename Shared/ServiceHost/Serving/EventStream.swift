@@ -125,7 +125,23 @@ package struct EventStreamReply: Sendable {
     private struct SlowReader: Error {}
 }
 
+extension Request {
+    /// The id of the last event that the client received: `Last-Event-ID`, or else the query parameter `lastEventId`.
+    ///
+    /// A client that opens a new `EventSource` cannot set the header field; a browser that reconnects by itself sets it,
+    /// and repeats the older parameter.
+    ///
+    /// - Throws: `nul_character`, `too_many_marks`.
+    package func lastEventID() throws -> String? {
+        if let id = headers[.lastEventID], !id.isEmpty { return id }
+        return try query("lastEventId").flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
 extension HTTPField.Name {
+    // A name of RFC 9110's token characters alone always parses.
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID")!
     // A name of RFC 9110's token characters alone always parses.
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let accelBuffering = HTTPField.Name("X-Accel-Buffering")!

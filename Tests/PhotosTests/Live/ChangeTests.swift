@@ -75,7 +75,7 @@ import Wire
         after place: Int64,
         for listener: Person.ID
     ) async throws -> [PlacedChange] {
-        try await feed.changes(after: place, in: Scene.application, for: listener, home: false)
+        try await feed.changes(after: place, in: Scene.application, for: listener, scope: .all)
             .filter { $0.kind == .changed }
     }
 }

@@ -54,6 +54,38 @@ import Wire
         }
     }
 
+    @Test("A ticket opens the stream, which continues behind `lastEventId` and ends with the session")
+    func ticket() async throws {
+        try await withSocial { scene in
+            try await scene.link(.facebook)
+            for id in ["one", "two"] { try await scene.deliver(id) }
+            let session = UUID().uuidString.lowercased()
+            let ticket = try await scene.keys.ticket(for: scene.ann.id, session: session, path: "/stream")
+            try await scene.service.served { port in
+                let path = "/stream?ticket=\(ticket)&lastEventId=1-0"
+                try await EventStreamClient.with(port: port, path, token: nil) { stream in
+                    #expect(await stream.event()?.name == "ready")
+                    #expect(await stream.event()?.json["id"].string == "facebook:two")
+                    scene.keys.revoke(session)
+                    #expect(await stream.event() == nil)
+                }
+                // The header field of a browser that reconnects is newer than the parameter.
+                let late = try await EventStreamClient.with(
+                    port: port,
+                    "/stream?lastEventId=1-0",
+                    token: scene.ann.token,
+                    after: "77-0"
+                ) { await $0.event() }
+                #expect(late?.name == "reload")
+            }
+            let normal = try await scene.service.send(.get, "/networks?ticket=\(ticket)")
+            #expect(normal.status == 403)
+            let elsewhere = try await scene.keys.ticket(for: scene.ann.id, path: "/photos")
+            let mismatch = try await scene.service.send(.get, "/stream?ticket=\(elsewhere)")
+            #expect(mismatch.problem?.code == "ticket_path_mismatch")
+        }
+    }
+
     @Test func whoComesBackGoesOnWhereHeWas() async throws {
         try await withSocial { scene in
             try await scene.link(.facebook)

@@ -153,10 +153,15 @@ struct Accounts: Sendable {
         return Page(users)
     }
 
-    /// Those of these accounts that exist, for other services; anonymous ones too.
-    func find(ids: [String]) async throws -> Page<UserSummary> {
+    /// Returns those of these users that exist, for other services: accounts of Roost's own application, also anonymous
+    /// ones, and users of a customer's application who have a session.
+    func find(ids: [String], of application: String) async throws -> Page<UserSummary> {
         guard ids.count <= Self.maximumLookup else {
             throw APIError.invalid("userId", "at most \(Self.maximumLookup) ids at a time", code: "too_many")
+        }
+        guard application == RoostApplication.id else {
+            let known = try await SessionStore(db: database.reads).users(among: ids, of: application, now: now())
+            return Page(known.map { UserSummary(userId: $0, username: nil, fullName: nil) })
         }
         let known = ids.compactMap { id in UUID(uuidString: id).flatMap { $0.wire == id ? $0 : nil } }
         return Page(try await AccountStore(db: database.reads).summaries(ids: known))

@@ -52,9 +52,18 @@ final class SigningKeys: Sendable, Service {
 
     /// An access token of these claims, signed by the current key.
     func sign(_ claims: AccessToken.Claims) throws -> String {
+        try sign(claims, type: AccessToken.type)
+    }
+
+    /// Returns a stream ticket of these claims, signed by the current key.
+    func sign(_ claims: StreamTicket.Claims) throws -> String {
+        try sign(claims, type: StreamTicket.type)
+    }
+
+    private func sign(_ claims: some Encodable, type: String) throws -> String {
         guard let ring = ring.withLock({ $0 }) else { throw APIError.unavailable("the signing key") }
         let encoder = WireJSON.encoder(sortedKeys: true)
-        let header = try encoder.encode(["alg": AccessToken.algorithm, "kid": ring.kid, "typ": AccessToken.type])
+        let header = try encoder.encode(["alg": AccessToken.algorithm, "kid": ring.kid, "typ": type])
         let input = "\(Base64URL.encode(header)).\(Base64URL.encode(try encoder.encode(claims)))"
         let signature = try ring.key.signature(for: Data(input.utf8))
         return "\(input).\(Base64URL.encode(signature.rawRepresentation))"

@@ -33,7 +33,8 @@ struct NeighbourRoutes {
     }
 
     func findUsers(request: Request, context: NeighbourContext) async throws -> Page<UserSummary> {
-        try await accounts.find(ids: request.queries("userId"))
+        let application = try request.query("application") ?? RoostApplication.id
+        return try await accounts.find(ids: request.queries("userId"), of: application)
     }
 
     func listRevocations(request: Request, context: NeighbourContext) async throws -> Reply<RevocationPage> {

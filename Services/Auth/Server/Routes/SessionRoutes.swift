@@ -4,14 +4,16 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves `/auth/sessions`.
+/// Serves `/auth/sessions` and `/auth/tickets`.
 struct SessionRoutes {
     let sessions: Sessions
+    let tickets: StreamTickets
 
     func add(to routes: SuiteRoutes) {
         routes.user.get("auth/sessions", use: list)
         routes.user.delete("auth/sessions", use: endOthers)
         routes.user.delete("auth/sessions/{id}", use: end)
+        routes.user.post("auth/tickets", use: createTicket)
     }
 
     func list(request: Request, context: UserContext) async throws -> Page<Session> {
@@ -31,5 +33,10 @@ struct SessionRoutes {
     func endOthers(request: Request, context: UserContext) async throws -> Reply<Done> {
         try await sessions.endOthers(of: context.identity)
         return Reply(Done())
+    }
+
+    func createTicket(request: Request, context: UserContext) async throws -> Response {
+        let draft = try await request.decodeIfThere(as: StreamTicketDraft.self, context: context) ?? StreamTicketDraft()
+        return try .secret(tickets.issue(draft, for: context.identity))
     }
 }

@@ -202,6 +202,16 @@ struct SessionStore {
         ) { try $0.uuid("session_id") }
     }
 
+    /// Returns those of these users of an application that have a session.
+    func users(among ids: [String], of application: String, now: Date) async throws -> [String] {
+        try await db.all(
+            """
+            SELECT DISTINCT user_id FROM sessions
+            WHERE application = \(application) AND user_id = ANY (\(ids)) AND expires_at > \(now)
+            """
+        ) { try $0.string("user_id") }
+    }
+
     /// The sessions that have tokens of these hashes; some may have expired.
     func known(byTokens hashes: [Data]) async throws -> [KnownSession] {
         try await db.all(

@@ -29,17 +29,20 @@ enum Markup {
         }.joined()
     }
 
-    /// Paragraphs, headings and lists.
+    /// Paragraphs, headings, lists and tables.
     static func blocks(_ text: String) -> String {
         var html = ""
         var paragraph: [String] = []
         var items: [String] = []
+        var rows: [String] = []
         var list = "ul"
         func flush() {
             if !paragraph.isEmpty { html += "<p>\(inline(paragraph.joined(separator: " ")))</p>" }
             if !items.isEmpty { html += "<\(list)>\(items.map { "<li>\(inline($0))</li>" }.joined())</\(list)>" }
+            if !rows.isEmpty { html += table(rows) }
             paragraph = []
             items = []
+            rows = []
         }
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             let trimmed = String(line.trimmedASCII)
@@ -48,6 +51,9 @@ enum Markup {
             } else if trimmed.hasPrefix("#") {
                 flush()
                 html += "<h3>\(inline(String(trimmed.drop { $0 == "#" || $0 == " " })))</h3>"
+            } else if trimmed.hasPrefix("|") {
+                if rows.isEmpty { flush() }
+                rows.append(trimmed)
             } else if let item = item(trimmed) {
                 if items.isEmpty { flush() }
                 list = item.list
@@ -55,11 +61,55 @@ enum Markup {
             } else if !items.isEmpty {
                 items[items.count - 1] += " \(trimmed)"
             } else {
+                if !rows.isEmpty { flush() }
                 paragraph.append(trimmed)
             }
         }
         flush()
         return html
+    }
+
+    /// A table of lines that begin with a pipe; the second line separates the heads where it has nothing but dashes.
+    private static func table(_ lines: [String]) -> String {
+        let rows = lines.map(cells)
+        guard rows.count > 1, rows[1].allSatisfy(isSeparator) else {
+            return "<p>\(inline(lines.joined(separator: " ")))</p>"
+        }
+        func row(_ cells: [String], _ tag: String) -> String {
+            "<tr>\(cells.map { "<\(tag)>\(inline($0))</\(tag)>" }.joined())</tr>"
+        }
+        let body = rows.dropFirst(2).map { row($0, "td") }.joined()
+        return "<table><thead>\(row(rows[0], "th"))</thead><tbody>\(body)</tbody></table>"
+    }
+
+    private static func isSeparator(_ cell: String) -> Bool {
+        !cell.isEmpty && cell.contains("-") && cell.allSatisfy { $0 == "-" || $0 == ":" }
+    }
+
+    /// The cells of a line; a pipe in `code` or after a backslash belongs to its cell.
+    private static func cells(_ line: String) -> [String] {
+        var cells: [String] = []
+        var cell = ""
+        var isCode = false
+        var isEscaped = false
+        for character in line.dropFirst() {
+            if isEscaped {
+                cell += character == "|" ? "|" : "\\\(character)"
+                isEscaped = false
+            } else if character == "\\" {
+                isEscaped = true
+            } else if character == "|", !isCode {
+                cells.append(String(cell.trimmedASCII))
+                cell = ""
+            } else {
+                if character == "`" { isCode.toggle() }
+                cell.append(character)
+            }
+        }
+        if isEscaped { cell += "\\" }
+        let last = String(cell.trimmedASCII)
+        if !last.isEmpty { cells.append(last) }
+        return cells
     }
 
     private static func item(_ line: String) -> (list: String, text: String)? {

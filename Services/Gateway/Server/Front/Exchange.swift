@@ -7,6 +7,8 @@ struct Exchange {
     let method: MethodSet
     let started: NIODeadline
     var facts: RequestFacts?
+    /// The target that goes to the service; nil: as the client sent it.
+    var target: String?
     /// Where it comes from, once its fields were read.
     var origin: Origin?
     var route: Route?

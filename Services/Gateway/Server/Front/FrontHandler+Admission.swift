@@ -51,6 +51,7 @@ extension FrontHandler {
         guard !exchange.method.isEmpty, route.methods.contains(exchange.method) else { throw Refusal.methodNotAllowed }
         if case .length(let length) = facts.framing, isTooLarge(length) { throw Refusal.bodyTooLarge }
         if route.isRegistration, exchange.method == .post { try count(edge.limits.register, addressKey) }
+        if try takeTicket(facts.credential, of: head.uri) { return }
         if !route.open.contains(exchange.method), try !isKnown(facts.credential) { return }
         dispatch()
     }
@@ -113,10 +114,33 @@ extension FrontHandler {
         }
     }
 
-    private func verify(_ token: String) {
-        let current = generation
+    /// Takes the stream ticket out of the target.
+    ///
+    /// - Returns: Whether the ticket is the credential of this request: its verification has begun.
+    private func takeTicket(_ credential: RequestFacts.Credential, of target: String) throws(APIError) -> Bool {
+        let found = TicketParameter.find(in: target)
+        guard found != .absent else { return false }
+        guard exchange.isStream else {
+            // It opens streams only, so no other route may see it.
+            exchange.target = TicketParameter.removed(from: target)
+            return false
+        }
+        guard credential == .none, case .value(let ticket) = found else { throw CredentialVerifier.invalidTicket }
+        let path = TicketParameter.path(of: target)
         let credentials = edge.credentials
-        loop.eventLoop.makeFutureWithTask { try await credentials.identify(token, orServer: true) }
+        dispatchOnceKnown { try await credentials.identify(ticket: ticket, for: path) }
+        return true
+    }
+
+    private func verify(_ token: String) {
+        let credentials = edge.credentials
+        dispatchOnceKnown { try await credentials.identify(token, orServer: true) }
+    }
+
+    /// Dispatches the request when its credential has been verified.
+    private func dispatchOnceKnown(_ verification: @escaping @Sendable () async throws -> Identity) {
+        let current = generation
+        loop.eventLoop.makeFutureWithTask(verification)
             .assumeIsolated()
             .whenComplete { [self] result in
                 guard current == generation, phase == .deciding else { return }

@@ -90,6 +90,7 @@ extension FrontHandler {
             .head(
                 facts.head(
                     replacing: exchange.head,
+                    target: exchange.target,
                     to: upstream.pool.instance,
                     from: origin,
                     requestID: exchange.requestID,

@@ -7,6 +7,7 @@ extension RequestFacts {
     /// The client's own claims about where it came from are gone by now; these are ours.
     func head(
         replacing head: HTTPRequestHead,
+        target: String? = nil,
         to instance: UpstreamInstance,
         from origin: Origin,
         requestID: String,
@@ -30,7 +31,12 @@ extension RequestFacts {
             fields.append(("connection", "Upgrade"))
             fields.append(("upgrade", "websocket"))
         }
-        return HTTPRequestHead(version: .http1_1, method: head.method, uri: head.uri, headers: HTTPHeaders(fields))
+        return HTTPRequestHead(
+            version: .http1_1,
+            method: head.method,
+            uri: target ?? head.uri,
+            headers: HTTPHeaders(fields)
+        )
     }
 
     /// The fields of a trailer that may go on: none that frames, routes, identifies or authorises.

@@ -41,7 +41,19 @@ struct PeopleRoutes {
     }
 
     func find(request: Request, context: UserContext) async throws -> Page<Profile> {
-        try await search.find(request.query("query"), by: context.user)
+        let (query, users) = (try request.query("query"), try request.queries("userId"))
+        switch (query, users.isEmpty) {
+        case (nil, true):
+            throw APIError.invalid("query", "send either \"query\" or \"userId\"", code: "missing_field")
+        case (.some, false):
+            throw APIError.invalid(
+                "userId",
+                "send either \"query\" or \"userId\", not both",
+                code: "conflicting_parameters"
+            )
+        case (.some, true): return try await search.find(query, by: context.user)
+        case (nil, false): return try await profiles.list(users, for: context.user)
+        }
     }
 
     func show(request: Request, context: UserContext) async throws -> Reply<Profile> {

@@ -73,9 +73,10 @@ struct Live: Sendable {
 
     /// A stream for somebody signed in, from the event on that he says he had last.
     ///
-    /// - Throws: `invalid` for what no stream has ever said; `unavailable` where there are as many streams as there may be.
+    /// - Throws: `invalid` for what no stream has ever said; `post_not_found` for a post that the user does not see;
+    ///   `unavailable` where there are as many streams as there may be.
     func stream(
-        _ scope: PhotoStream.Scope,
+        _ scope: ChangeScope,
         for identity: Identity,
         after lastEvent: String?
     ) async throws -> PhotoStream {
@@ -86,6 +87,7 @@ struct Live: Sendable {
             return mark
         }
         let person = try await people.person(for: identity.user)
+        if case .post(let post) = scope, try await !tidings.isVisible(post, to: person.id) { throw Posts.notFound }
         let listener = try listeners.add(identity.user, session: identity.session)
         // One that ended before it was here to be ended.
         if hasEnded(identity.session) { listener.end() }

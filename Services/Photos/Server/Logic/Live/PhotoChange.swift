@@ -7,16 +7,33 @@ import Postgres
 enum PhotoChange {
     enum Kind: String, Sendable {
         case new = "post.new"
-        /// Edited, liked, commented on, hidden or shown again.
+        /// Edited, liked, hidden or shown again.
         case changed = "post.changed"
         case deleted = "post.deleted"
+        /// A change of the post as well: its comments are counted, and the latest are shown with it.
+        case commentCreated = "comment.created"
+        case commentEdited = "comment.edited"
+        case commentDeleted = "comment.deleted"
         /// Of a person and no post: what his home feed is made of is not what it was.
         case home = "home.changed"
+
+        /// Whether the change names a comment.
+        var isOfComment: Bool {
+            switch self {
+            case .commentCreated, .commentEdited, .commentDeleted: true
+            case .new, .changed, .deleted, .home: false
+            }
+        }
     }
 
     /// Notes it of a post, and last of all: who has its row's lock keeps the order of what happens to it.
     static func note(_ kind: Kind, post: PostKey, in db: some PostgresExecutor) async throws {
         try await ChangeStore(db: db).note(kind, of: [post])
+    }
+
+    /// Notes a change of a comment, and so of its post, under the lock of the post's row.
+    static func note(_ kind: Kind, comment: CommentKey, in db: some PostgresExecutor) async throws {
+        try await ChangeStore(db: db).note(kind, of: comment)
     }
 
     /// Notes it of many posts at once.

@@ -9,9 +9,6 @@ import Wire
 /// What he may hear of is judged when it is told, and a post is told as it is by then. Changes of a post that came together
 /// are told as one, under the place of the last of them: whoever goes on from any place has missed nothing.
 final class PhotoStream: StreamEventSource {
-    /// What his home feed is made of, or all posts of his application.
-    enum Scope: Sendable { case home, all }
-
     /// From one reading to the next at least: what happens meanwhile is told together.
     private static let pace = Duration.milliseconds(100)
     /// While the database is away.
@@ -26,11 +23,13 @@ final class PhotoStream: StreamEventSource {
     private struct State {
         var place: Place
         var readAt: ContinuousClock.Instant?
+        /// Whether the post of a comment stream was visible after the stream took its place.
+        var hasSeenPost = false
     }
 
     private let listener: Listener
     private let person: Person.ID
-    private let scope: Scope
+    private let scope: ChangeScope
     private let database: PostgresPool
     private let tidings: PhotoTidings
     private let close: @Sendable () -> Void
@@ -39,7 +38,7 @@ final class PhotoStream: StreamEventSource {
     init(
         _ listener: Listener,
         of person: Person.ID,
-        _ scope: Scope,
+        _ scope: ChangeScope,
         after mark: ChangeMark?,
         database: PostgresPool,
         tidings: PhotoTidings,
@@ -108,18 +107,37 @@ final class PhotoStream: StreamEventSource {
     private func read(after mark: ChangeMark) async throws -> [StreamEvent] {
         try await keepPace()
         let feed = ChangeFeed(db: database.reads)
-        let changes = try await feed.changes(after: mark.place, in: application, for: person, home: scope == .home)
-        guard let first = changes.first, let last = changes.last else { return try await look(behind: mark) }
-        // Places have no gap, so what is missing was swept: he was slow, or the database away, for as long as that.
-        guard first.mark.place == mark.place + 1 else {
-            return [.reload(try await moveToLast(), because: .tooOld)]
+        let changes = try await feed.changes(after: mark.place, in: application, for: person, scope: scope)
+        guard let first = changes.first, let last = changes.last else {
+            let events = try await look(behind: mark)
+            guard events.isEmpty else { return events }
+            return try await self.events(of: [], at: mark)
         }
+        // Places have no gap, so what is missing was swept: he was slow, or the database away, for as long as that.
+        guard first.mark.place == mark.place + 1 else { return [try await reloadFromLast()] }
+        // Moving on before these events were made would lose them where the database fails meanwhile.
+        let events = try await self.events(of: changes.filter(\.isHeard), at: last.mark)
         move(to: last.mark)
         // The end of a window is no end of what there is.
         if last.mark.place - mark.place >= Int64(ChangeFeed<PostgresReads>.window) { listener.wake(.news) }
-        let heard = changes.filter(\.isHeard)
-        if heard.contains(where: { $0.kind == .home }) { return [.reload(last.mark, because: .homeChanged)] }
-        return try await tidings.events(of: heard, for: person)
+        return events
+    }
+
+    /// Returns what changes that the listener may hear of say; `mark` is the last change that was read.
+    private func events(of heard: [PlacedChange], at mark: ChangeMark) async throws -> [StreamEvent] {
+        let isHomeChanged = heard.contains { $0.kind == .home }
+        guard case .post(let post) = scope else {
+            if isHomeChanged { return [.reload(mark, because: .homeChanged)] }
+            return try await tidings.events(of: heard, for: person)
+        }
+        // The post may have been deleted before the stream took its place, and then no change says so.
+        if heard.isEmpty, state.withLock(\.hasSeenPost) { return [] }
+        guard let events = try await tidings.events(of: heard, on: post, for: person) else {
+            listener.end()
+            return [try .gone(post, mark)]
+        }
+        state.withLock { $0.hasSeenPost = true }
+        return isHomeChanged ? [.reload(mark, because: .homeChanged)] : events
     }
 
     /// There is nothing behind a place, if it is the last one that was given.
@@ -132,11 +150,19 @@ final class PhotoStream: StreamEventSource {
             listener.wake(.news)
             return []
         }
-        return [.reload(try await moveToLast(), because: .tooOld)]
+        return [try await reloadFromLast()]
+    }
+
+    private func reloadFromLast() async throws -> StreamEvent {
+        let mark = try await moveToLast()
+        // A comment stream has to look at its post again.
+        listener.wake(.news)
+        return .reload(mark, because: .tooOld)
     }
 
     private func moveToLast() async throws -> ChangeMark {
         let mark = try await ChangeStore(db: database.reads).marks(of: [application])[application] ?? .none
+        state.withLock { $0.hasSeenPost = false }
         move(to: mark)
         return mark
     }

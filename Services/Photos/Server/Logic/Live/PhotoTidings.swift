@@ -30,6 +30,46 @@ struct PhotoTidings: Sendable {
     }
 }
 
+/// The comment stream of one post.
+extension PhotoTidings {
+    func isVisible(_ post: PostKey, to person: Person.ID) async throws -> Bool {
+        try await PostStore(db: database.reads, links: links).isVisible(post, to: .person(person))
+    }
+
+    /// Returns what changes of a post say to a person; nil where the person does not see the post any more.
+    ///
+    /// A comment is sent as it is now: where it was created, or else where it was edited last. A comment that was created
+    /// and deleted between two readings is not sent.
+    func events(of changes: [PlacedChange], on post: PostKey, for person: Person.ID) async throws -> [StreamEvent]? {
+        let store = PostStore(db: database.reads, links: links)
+        guard let counts = try await store.counts(of: post, for: .person(person)) else { return nil }
+        guard let mark = changes.last?.mark else { return [] }
+        // An instance of the previous release does not keep the comment's number.
+        guard !changes.contains(where: { $0.comment == nil && $0.kind?.isOfComment ?? false }) else {
+            return [.reload(mark, because: .tooOld)]
+        }
+        var last: [CommentKey: PlacedChange] = [:]
+        var created: Set<CommentKey> = []
+        for change in changes {
+            guard let key = change.commentKey else { continue }
+            last[key] = change
+            if change.kind == .commentCreated { created.insert(key) }
+        }
+        let comments = try await CommentStore(db: database.reads, links: links)
+            .comments(Array(last.keys), for: .person(person))
+        var events = try changes.compactMap { change -> StreamEvent? in
+            guard let key = change.commentKey else { return nil }
+            let isNew = created.contains(key)
+            guard isNew ? change.kind == .commentCreated : change == last[key] else { return nil }
+            if let comment = comments[key] { return try .comment(comment, isNew: isNew, change.mark) }
+            // A comment of a blocked user exists, but this person does not see it.
+            return !isNew && change.kind == .commentDeleted ? try .deleted(key, change.mark) : nil
+        }
+        if changes.contains(where: { $0.kind != .commentEdited }) { events.append(try .counts(counts, mark)) }
+        return events
+    }
+}
+
 extension StreamEvent {
     /// Why a listener is to read the feed anew: he goes on from here, but something before is lost to him.
     enum ReloadReason: String, Sendable {
@@ -40,6 +80,7 @@ extension StreamEvent {
     }
 
     private struct Gone: Encodable { var postId: String }
+    private struct GoneComment: Encodable { var commentId: String }
 
     static func ready(_ mark: ChangeMark) -> StreamEvent { StreamEvent(id: mark.text, name: "ready", data: "{}") }
 
@@ -49,6 +90,23 @@ extension StreamEvent {
 
     fileprivate static func post(_ post: Post, isNew: Bool, _ mark: ChangeMark) throws -> StreamEvent {
         try StreamEvent(id: mark.text, name: isNew ? "new" : "changed", value: post)
+    }
+
+    /// The last event of a post's comment stream: the reader does not see the post any more.
+    static func gone(_ post: PostKey, _ mark: ChangeMark) throws -> StreamEvent {
+        try StreamEvent(id: mark.text, name: "gone", value: Gone(postId: post.postID))
+    }
+
+    fileprivate static func comment(_ comment: Comment, isNew: Bool, _ mark: ChangeMark) throws -> StreamEvent {
+        try StreamEvent(id: mark.text, name: isNew ? "created" : "edited", value: comment)
+    }
+
+    fileprivate static func deleted(_ comment: CommentKey, _ mark: ChangeMark) throws -> StreamEvent {
+        try StreamEvent(id: mark.text, name: "deleted", value: GoneComment(commentId: "\(comment.number)"))
+    }
+
+    fileprivate static func counts(_ counts: PostCounts, _ mark: ChangeMark) throws -> StreamEvent {
+        try StreamEvent(id: mark.text, name: "counts", value: counts)
     }
 
     fileprivate static func deleted(_ post: PostKey, _ mark: ChangeMark) throws -> StreamEvent {

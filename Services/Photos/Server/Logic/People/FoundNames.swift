@@ -5,15 +5,17 @@ import Wire
 ///
 /// Letters and digits of any script, case folded and without accents; words are told apart by anything else, but by no
 /// apostrophe. A name is kept as often as it has words, each of them first once ("ana maria lopez", "maria lopez ana",
-/// "lopez ana maria"), and once with its first and last alone, so that whatever part of it somebody begins to type is the
-/// beginning of one of them.
+/// "lopez ana maria"): the index finds the names in which one of the query's words begins a word, and each of these rows
+/// has all other words to compare the rest of the query with.
 enum FoundNames {
     /// Words of a name that it is found by; those after them are not.
     static let maximumWords = 8
-    /// The most names that one person has: each word first, the outer two, and his userId.
+    /// The most names that one person has: each word first, the user id, and one of the previous release.
     static let maximumNames = maximumWords + 2
     /// Characters of each.
     static let maximumLength = 120
+    /// Words of a query that count; those after them do not, since no name is found by more.
+    static let maximumQueryWords = maximumWords
 
     /// All that somebody is found by, each once.
     ///
@@ -21,14 +23,17 @@ enum FoundNames {
     static func names(of user: User.ID, named fullName: String) -> [String] {
         let words = Array(words(of: fullName).prefix(maximumWords))
         var names = words.indices.map { first in (words[first...] + words[..<first]).joined(separator: " ") }
-        if words.count > 2 { names.append("\(words[0]) \(words[words.count - 1])") }
-        if !user.isRoosts { names.append(query(user.user)) }
+        if !user.isRoosts { names.append(FoundNames.words(of: user.user).joined(separator: " ")) }
         let cut = names.map { String($0.unicodeScalars.prefix(maximumLength)) }
         return Set(cut.filter { !$0.isEmpty }).sorted()
     }
 
-    /// What somebody types, as names are kept.
-    static func query(_ text: String) -> String { words(of: text).joined(separator: " ") }
+    /// Returns the words of a query as names are kept, each once, in their order.
+    static func query(_ text: String) -> [String] {
+        var seen: Set<[UInt8]> = []
+        let unique = words(of: text).map(String.init).filter { seen.insert(Array($0.utf8)).inserted }
+        return Array(unique.prefix(maximumQueryWords))
+    }
 
     private static func words(of text: String) -> [Substring] {
         var kept = String.UnicodeScalarView()

@@ -10,6 +10,8 @@ struct People: Sendable {
 
     /// The longest name that is taken over, in characters.
     static let maximumName = 100
+    /// No user has a longer id, in characters; rows of deleted users do.
+    private static let maximumUserID = 255
 
     /// Who asks; made at first sight.
     ///
@@ -21,18 +23,21 @@ struct People: Sendable {
 
     /// Whom somebody names by his userId who may see him.
     ///
-    /// One of Roost's accounts is made at first sight here too. In a customer's application anybody may have any name, so
-    /// somebody is there when he has been.
+    /// A user whom auth knows gets a row at first sight here too.
     ///
-    /// - Throws: `notFound` for nobody, and for somebody whom a block keeps apart from who asks.
+    /// - Throws: `notFound` for an unknown user, and for a user whom a block keeps apart from the viewer.
     func find(_ userID: String, for viewer: Person) async throws -> Person {
         guard let user = Self.user(userID, in: viewer.user.application) else { throw Self.notFound }
+        let person: Person
         if let known = try await PeopleStore(db: database.reads).find(user) {
-            guard try await !BlockStore(db: database.reads).keepsApart(known.id, viewer.id) else { throw Self.notFound }
-            return known
+            person = known
+        } else {
+            guard let name = try await accountName(of: user) else { throw Self.notFound }
+            person = try await make(user, named: user.isRoosts ? name : user.user)
         }
-        guard user.isRoosts, let name = try await accountName(of: user) else { throw Self.notFound }
-        return try await make(user, named: name)
+        // A block may be older than the row.
+        guard try await !BlockStore(db: database.reads).keepsApart(person.id, viewer.id) else { throw Self.notFound }
+        return person
     }
 
     static let notFound = APIError(.notFound, "person_not_found", "there is no such person")
@@ -72,13 +77,23 @@ struct People: Sendable {
         }
     }
 
-    /// What one of Roost's accounts is called, maybe nothing; nil where there is none.
+    /// Returns the names of those of these users of one application whom auth knows; empty for a user without a name.
+    func accountNames(of users: [User.ID], in application: String) async throws -> [User.ID: String] {
+        guard !users.isEmpty else { return [:] }
+        let found = try await auth.users(users.map(\.user), of: application).map { user in
+            let name = user.fullName ?? user.username ?? ""
+            return (User.ID(application: application, user: user.userId), Self.cut(name))
+        }
+        return Dictionary(found) { first, _ in first }
+    }
+
     private func accountName(of user: User.ID) async throws -> String? {
-        try await auth.users([user.user]).first.map { $0.fullName ?? $0.username ?? "" }
+        try await accountNames(of: [user], in: user.application)[user]
     }
 
     /// Roost's ids are UUIDs in lower case, a customer's are as they are; nil for what is none.
-    private static func user(_ name: String, in application: String) -> User.ID? {
+    static func user(_ name: String, in application: String) -> User.ID? {
+        guard (1...maximumUserID).contains(name.unicodeScalars.count) else { return nil }
         guard application == RoostApplication.id else { return User.ID(application: application, user: name) }
         return UUID(uuidString: name).map { User.ID(application: application, user: $0.uuidString.lowercased()) }
     }

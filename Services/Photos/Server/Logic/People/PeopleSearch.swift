@@ -2,7 +2,9 @@ import PhotosAPI
 import Postgres
 import Wire
 
-/// Finds people by the beginning of a name.
+/// Finds people by the words of a name.
+///
+/// Each word of the query is the beginning of a word of the name, in any order.
 struct PeopleSearch: Sendable {
     let database: PostgresPool
     let people: People
@@ -15,30 +17,21 @@ struct PeopleSearch: Sendable {
     private static let maximumQuery = 100
 
     func find(_ query: String?, by user: User.ID) async throws -> Page<Profile> {
-        let beginning = try Self.beginning(query)
+        let words = try Self.words(of: query)
         let viewer = try await people.person(for: user)
         let store = ProfileStore(db: database.reads, links: links)
-        return Page(
-            try await store.found(
-                from: beginning,
-                // The last character there is: names have none that comes after it.
-                to: beginning + "\u{10FFFF}",
-                by: viewer,
-                limit: Self.limit,
-                names: FoundNames.maximumNames
-            )
-        )
+        return Page(try await store.found(by: words, for: viewer, limit: Self.limit, names: FoundNames.maximumNames))
     }
 
-    private static func beginning(_ query: String?) throws -> String {
+    private static func words(of query: String?) throws -> [String] {
         guard let query, !query.isEmpty else { throw APIError.missing("query") }
         guard query.unicodeScalars.count <= maximumQuery else {
             throw APIError.invalid("query", "\"query\" may have \(maximumQuery) characters", code: "too_long")
         }
-        let beginning = FoundNames.query(query)
-        guard beginning.unicodeScalars.count(where: { $0 != " " }) >= minimumLetters else {
+        let words = FoundNames.query(query)
+        guard words.reduce(0, { $0 + $1.unicodeScalars.count }) >= minimumLetters else {
             throw APIError.invalid("query", "\"query\" must have \(minimumLetters) letters", code: "too_short")
         }
-        return beginning
+        return words
     }
 }

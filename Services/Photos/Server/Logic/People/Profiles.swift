@@ -7,6 +7,9 @@ import Wire
 ///
 /// Names and pictures are kept here alone and read from here, so that a change is seen everywhere at once.
 struct Profiles: Sendable {
+    /// The most users that one request may ask for.
+    private static let maximumLookup = 100
+
     let database: PostgresPool
     let people: People
     let links: MediaLinks
@@ -19,7 +22,42 @@ struct Profiles: Sendable {
 
     func show(_ name: String, to user: User.ID) async throws -> Profile {
         let viewer = try await people.person(for: user)
+        // A user of a customer's application gets a row by coming here; reading a profile creates none.
+        guard viewer.user.isRoosts else {
+            guard let profile = try await profiles(of: [name], for: viewer).first else { throw People.notFound }
+            return profile
+        }
         return try await profile(of: people.find(name, for: viewer).id, for: viewer.id)
+    }
+
+    /// Returns the profiles of users of the caller's application, each once, in the order of the ids.
+    ///
+    /// Unknown users, and users whom a block keeps apart from the caller, are absent.
+    ///
+    /// - Throws: `too_many` for more than 100 ids, `missing_field` for an empty one; `unavailable` while auth does not
+    ///   answer and one of the users has never been here.
+    func list(_ names: [String], for user: User.ID) async throws -> Page<Profile> {
+        guard names.count <= Self.maximumLookup else {
+            throw APIError.invalid("userId", "at most \(Self.maximumLookup) users at a time", code: "too_many")
+        }
+        guard !names.contains("") else { throw APIError.missing("userId") }
+        return Page(try await profiles(of: names, for: people.person(for: user)))
+    }
+
+    private func profiles(of names: [String], for viewer: Person) async throws -> [Profile] {
+        let application = viewer.user.application
+        var listed: Set<User.ID> = []
+        let asked = names.compactMap { People.user($0, in: application) }.filter { listed.insert($0).inserted }
+        let known = try await ProfileStore(db: database.reads, links: links).profiles(of: asked, for: viewer)
+        // A block hides a user who has never been here as well.
+        let unseen = asked.filter { user in known[user].map { !$0.isSeen && $0.isVisible } ?? true }
+        let accounts = try await people.accountNames(of: unseen, in: application)
+        return asked.compactMap { user in
+            if let known = known[user], known.isSeen || !known.isVisible {
+                return known.isVisible ? known.profile : nil
+            }
+            return accounts[user].map { Profile(userId: user.user, fullName: $0) }
+        }
     }
 
     /// Changes what is named, all of it or nothing.

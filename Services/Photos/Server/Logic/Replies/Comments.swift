@@ -20,7 +20,7 @@ struct Comments: Sendable {
             let store = CommentStore(db: db, links: links)
             let key = try await store.insert(text, by: writer.id, on: post)
             try await PhotoNews.comment(writer.id, key, post, in: db)
-            try await PhotoChange.note(.changed, post: post, in: db)
+            try await PhotoChange.note(.commentCreated, comment: key, in: db)
             guard let comment = try await store.comment(key) else { throw People.gone }
             return try await IdempotentRequest.keep(comment, in: db)
         }
@@ -52,7 +52,7 @@ struct Comments: Sendable {
             if !text.isExactly(standing.text) {
                 try await store.set(text: text, of: key)
                 try await recall.comment(key, isDeleted: false, of: key.post.author, in: db)
-                try await PhotoChange.note(.changed, post: key.post, in: db)
+                try await PhotoChange.note(.commentEdited, comment: key, in: db)
             }
             guard let comment = try await store.comment(key) else { throw Self.notFound }
             return comment
@@ -70,7 +70,7 @@ struct Comments: Sendable {
             }
             try await CommentStore(db: db, links: links).delete(key)
             try await recall.comment(key, isDeleted: true, of: key.post.author, in: db)
-            try await PhotoChange.note(.changed, post: key.post, in: db)
+            try await PhotoChange.note(.commentDeleted, comment: key, in: db)
             return Removal()
         }
     }

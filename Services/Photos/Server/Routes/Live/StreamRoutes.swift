@@ -10,18 +10,19 @@ struct StreamRoutes {
     func add(to routes: SuiteRoutes) {
         _ = routes.user.add(middleware: RingAfterChange(ring: live.ring))
         _ = routes.server.add(middleware: RingAfterChange(ring: live.ring))
-        routes.user.get("photos/home/stream") { try await stream(.home, $0, $1) }
-        routes.user.get("photos/posts/stream") { try await stream(.all, $0, $1) }
+        routes.streams.get("photos/home/stream") { try await stream(.home, $0, $1) }
+        routes.streams.get("photos/posts/stream") { try await stream(.all, $0, $1) }
+        routes.streams.get("photos/posts/:id/stream") { try await stream(.post($1.post()), $0, $1) }
     }
 
     private func stream(
-        _ scope: PhotoStream.Scope,
+        _ scope: ChangeScope,
         _ request: Request,
         _ context: UserContext
     ) async throws -> Response {
         // Who asks for the head alone is told that there is a stream, and takes no place.
         guard request.method == .get else { return EventStreamReply.head }
-        let stream = try await live.stream(scope, for: context.identity, after: request.headers[.lastEventID])
+        let stream = try await live.stream(scope, for: context.identity, after: request.lastEventID())
         return EventStreamReply(stream, patience: live.settings.patience).response(to: request)
     }
 }
@@ -39,10 +40,4 @@ struct RingAfterChange<Context: RequestContext>: RouterMiddleware {
         if request.method != .get, request.method != .head { ring() }
         return response
     }
-}
-
-extension HTTPField.Name {
-    // A name of RFC 9110's token characters alone always parses.
-    // swift-format-ignore: NeverForceUnwrap
-    fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID")!
 }

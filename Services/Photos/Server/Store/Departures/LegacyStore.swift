@@ -62,7 +62,7 @@ struct LegacyStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// With what others flagged about them.
+    /// With what others flagged about them; notes each removal for the streams of its post.
     func removeComments(by person: Person.ID, of posts: [PostKey]) async throws {
         try await db.run(
             """
@@ -72,6 +72,12 @@ struct LegacyStore<Executor: PostgresExecutor> {
                 WHERE comments.author_id = asked.author_id AND comments.number = asked.number
                     AND comments.writer_id = \(person)
                 RETURNING comments.author_id, comments.number, comments.comment_id
+            ),
+            noted AS (
+                INSERT INTO noted_changes (application_id, kind, author_id, number, comment_id)
+                SELECT people.application_id, \(PhotoChange.Kind.commentDeleted.rawValue), gone.author_id, gone.number,
+                       gone.comment_id
+                FROM gone JOIN people ON people.person_id = gone.author_id
             ),
             unflagged AS (DELETE FROM flagged USING gone WHERE \(unsafe: Self.same("flagged"))),
             flagless AS (DELETE FROM flags USING gone WHERE \(unsafe: Self.same("flags")))

@@ -23,7 +23,7 @@ struct ChangePlacing: Sendable {
                 DELETE FROM noted_changes WHERE change_id = ANY (ARRAY(
                     SELECT change_id FROM noted_changes ORDER BY change_id LIMIT \(limit)
                 ))
-                RETURNING change_id, application_id, kind, author_id, number
+                RETURNING change_id, application_id, kind, author_id, number, comment_id
             ), counted AS MATERIALIZED (
                 SELECT moved.*, row_number() OVER (PARTITION BY application_id ORDER BY change_id) AS n FROM moved
             ), sums AS (
@@ -35,9 +35,9 @@ struct ChangePlacing: Sendable {
                 SET last_place = marks.last_place + excluded.last_place, last_at = excluded.last_at
                 RETURNING application_id, last_place
             ), placed AS (
-                INSERT INTO changes (application_id, place, kind, author_id, number, placed_at)
+                INSERT INTO changes (application_id, place, kind, author_id, number, comment_id, placed_at)
                 SELECT counted.application_id, marked.last_place - sums.n + counted.n, counted.kind,
-                       counted.author_id, counted.number, moment.now
+                       counted.author_id, counted.number, counted.comment_id, moment.now
                 FROM counted
                 JOIN sums ON sums.application_id = counted.application_id
                 JOIN marked ON marked.application_id = counted.application_id

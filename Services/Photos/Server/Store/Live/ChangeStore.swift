@@ -19,6 +19,16 @@ struct ChangeStore<Executor: PostgresExecutor> {
         )
     }
 
+    func note(_ kind: PhotoChange.Kind, of comment: CommentKey) async throws {
+        try await db.run(
+            """
+            INSERT INTO noted_changes (application_id, kind, author_id, number, comment_id)
+            SELECT application_id, \(kind.rawValue), person_id, \(comment.post.number), \(comment.number)
+            FROM people WHERE person_id = \(comment.post.author)
+            """
+        )
+    }
+
     /// The name by which instances find each other.
     func busName() async throws -> String {
         try await db.one("SELECT name FROM bus", as: { try $0.string("name") })

@@ -82,6 +82,28 @@ struct PostStore<Executor: PostgresExecutor> {
         ) ?? false
     }
 
+    /// Returns what the viewer sees counted of a post; nil where the viewer does not see the post.
+    func counts(of key: PostKey, for viewer: Viewer) async throws -> PostCounts? {
+        try await db.first(
+            """
+            SELECT like_count, comment_count, EXISTS (
+                SELECT FROM likes
+                WHERE likes.author_id = posts.author_id AND likes.number = posts.number
+                    AND likes.liker_id = \(viewer.id)
+            ) AS is_liked
+            FROM posts
+            WHERE author_id = \(key.author) AND number = \(key.number) AND \(visible: "posts", to: viewer)
+            """,
+            as: { row in
+                PostCounts(
+                    likeCount: try row.int("like_count"),
+                    isLiked: try row.bool("is_liked"),
+                    commentCount: try row.int("comment_count")
+                )
+            }
+        )
+    }
+
     func set(text: String, of key: PostKey) async throws {
         try await db.run(
             "UPDATE posts SET text = \(text) WHERE author_id = \(key.author) AND number = \(key.number)"

@@ -106,8 +106,11 @@ struct CommentStore<Executor: PostgresExecutor> {
         try await comments([key]).first?.value
     }
 
-    /// By their keys, as anybody sees them who sees them.
-    func comments(_ keys: [CommentKey]) async throws -> [CommentKey: Comment] {
+    /// Returns those of the comments that the viewer sees, by their keys.
+    func comments(
+        _ keys: [CommentKey],
+        for viewer: Viewer = .everything
+    ) async throws -> [CommentKey: Comment] {
         guard !keys.isEmpty else { return [:] }
         let found = try await db.all(
             """
@@ -118,6 +121,7 @@ struct CommentStore<Executor: PostgresExecutor> {
             JOIN comments ON comments.author_id = asked.author_id AND comments.number = asked.number
                 AND comments.comment_id = asked.comment_id
             JOIN people ON people.person_id = comments.writer_id
+            WHERE \(unblocked: "comments.writer_id", by: viewer)
             """,
             as: { row in
                 (

@@ -8,19 +8,13 @@ struct StreamRoutes {
     let live: Live
 
     func add(to routes: SuiteRoutes) {
-        routes.user.get("stream", use: stream)
+        routes.streams.get("stream", use: stream)
     }
 
     func stream(request: Request, context: UserContext) async throws -> Response {
         // Who asks for the head alone is told that there is a stream, and takes no place.
         guard request.method == .get else { return EventStreamReply.head }
-        let stream = try await live.stream(for: context.identity, after: request.headers[.lastEventID])
+        let stream = try await live.stream(for: context.identity, after: request.lastEventID())
         return EventStreamReply(stream, patience: live.settings.patience).response(to: request)
     }
-}
-
-extension HTTPField.Name {
-    // A name of RFC 9110's token characters alone always parses.
-    // swift-format-ignore: NeverForceUnwrap
-    fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID")!
 }

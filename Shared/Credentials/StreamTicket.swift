@@ -1,0 +1,144 @@
+import Foundation
+package import JWTKit
+package import Wire
+
+/// The profile of stream tickets: an ES256 JWS that opens event streams and nothing else.
+///
+/// A browser's `EventSource` cannot send header fields, so the ticket is a query parameter. It has its own `typ` and its
+/// own `aud`: a verifier of access tokens rejects it, and a verifier of tickets rejects access tokens.
+package enum StreamTicket {
+    /// The `typ` of its header.
+    package static let type = "ticket+jwt"
+    /// The `aud` of its claims: the event streams of all services.
+    package static let audience = "roost-streams"
+    /// The query parameter that carries it.
+    package static let parameter = "ticket"
+    /// The longest time that a ticket is valid, in seconds.
+    package static let lifetime: Int64 = 60
+    /// A longer ticket is rejected, in bytes.
+    package static let maximumLength = 2_048
+    /// The longest path that a ticket may be bound to, in bytes.
+    package static let maximumPath = 256
+
+    package struct Claims: JWTPayload, Hashable {
+        package var iss: String
+        package var aud: String
+        package var sub: String
+        /// The application that `sub` belongs to.
+        package var app: String
+        /// The session; its end is the ticket's end.
+        package var sid: String
+        /// Seconds since 1970, as `exp`.
+        package var iat: Int64
+        package var exp: Int64
+        /// The path of the streams that it opens, and of those below; nil: all streams.
+        package var path: String?
+
+        package init(iss: String, sub: String, app: String, sid: String, iat: Int64, exp: Int64, path: String? = nil) {
+            self.iss = iss
+            aud = StreamTicket.audience
+            self.sub = sub
+            self.app = app
+            self.sid = sid
+            self.iat = iat
+            self.exp = exp
+            self.path = path
+        }
+
+        /// Checks nothing: `CredentialVerifier` checks the claims, with its own clock and issuer.
+        package func verify(using algorithm: some JWTAlgorithm) async throws {}
+    }
+
+    /// Whether a ticket can be bound to a path: absolute, and of unreserved characters of RFC 3986 and slashes alone.
+    package static func isPath(_ text: String) -> Bool {
+        guard text.utf8.first == UInt8(ascii: "/"), text.utf8.count <= maximumPath else { return false }
+        return text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"), UInt8(ascii: "~"):
+                true
+            default: false
+            }
+        }
+    }
+
+    /// Whether a ticket that is bound to `prefix` opens the stream at `path`.
+    static func opens(_ path: String, boundTo prefix: String?) -> Bool {
+        guard let prefix else { return true }
+        guard path.utf8.starts(with: prefix.utf8) else { return false }
+        // `/photos` must not open `/photosets`.
+        return path.utf8.count == prefix.utf8.count || prefix.utf8.last == UInt8(ascii: "/")
+            || path.utf8.dropFirst(prefix.utf8.count).first == UInt8(ascii: "/")
+    }
+}
+
+extension CredentialVerifier {
+    private static let ticketLeeway: Int64 = 5
+
+    /// Returns the identity that a stream ticket stands for at the stream at `path`.
+    ///
+    /// - Throws: `APIError` of kind `forbidden`: `invalid_token`, `token_expired`, `session_ended`, and
+    ///   `ticket_path_mismatch` for a ticket of another path; `unavailable` while no key is known.
+    package func identify(ticket: String, for path: String) async throws -> Identity {
+        guard Credential.isReadable(ticket),
+            let jws = CompactJWS(ticket, maximumLength: StreamTicket.maximumLength),
+            jws.algorithm == AccessToken.algorithm, jws.type == StreamTicket.type,
+            let kid = jws.keyID, (1...128).contains(kid.utf8.count), jws.signature.count == 64
+        else { throw Self.invalidTicket }
+        guard isLoaded else { throw APIError.unavailable("the key document") }
+        guard let collection = try await collection(for: kid) else { throw Self.invalidTicket }
+        let claims: StreamTicket.Claims
+        do {
+            claims = try await collection.verify(ticket, as: StreamTicket.Claims.self)
+        } catch {
+            throw Self.invalidTicket
+        }
+        return try identity(of: claims, for: path)
+    }
+
+    private func identity(of claims: StreamTicket.Claims, for path: String) throws -> Identity {
+        let current = Int64(now().timeIntervalSince1970)
+        let (validity, overflows) = claims.exp.subtractingReportingOverflow(claims.iat)
+        guard claims.iss == issuer, claims.aud == StreamTicket.audience, !claims.app.isEmpty, !claims.sid.isEmpty,
+            (1...255).contains(claims.sub.unicodeScalars.count), !overflows,
+            (1...StreamTicket.lifetime).contains(validity), claims.iat <= current + Self.ticketLeeway
+        else { throw Self.invalidTicket }
+        guard claims.exp > current else {
+            throw APIError(
+                .forbidden,
+                "token_expired",
+                "The ticket has expired. Request another one with POST /auth/tickets and open the stream with it.",
+                field: StreamTicket.parameter
+            )
+        }
+        guard !hasEnded(claims.sid) else {
+            throw APIError(
+                .forbidden,
+                "session_ended",
+                "The session of the ticket has ended. Sign in again.",
+                field: StreamTicket.parameter
+            )
+        }
+        guard StreamTicket.opens(path, boundTo: claims.path) else {
+            throw APIError(
+                .forbidden,
+                "ticket_path_mismatch",
+                "The ticket opens only the streams at the path that it was requested for.",
+                field: StreamTicket.parameter
+            )
+        }
+        return Identity(
+            user: User.ID(application: claims.app, user: claims.sub),
+            session: claims.sid,
+            expires: Date(timeIntervalSince1970: TimeInterval(claims.exp))
+        )
+    }
+
+    package static let invalidTicket = APIError(
+        .forbidden,
+        "invalid_token",
+        "The parameter \"ticket\" needs one ticket of POST /auth/tickets, and no other credential beside it.",
+        field: StreamTicket.parameter
+    )
+}

@@ -1,0 +1,91 @@
+import Credentials
+import Foundation
+import TestSupport
+import Testing
+import Wire
+
+@testable import GatewayServer
+
+@Suite("Stream tickets at the edge") struct StreamTicketTests {
+    private static let user = User.ID(application: "5d0b3c8f1a6e47920c4d8e1f", user: "ana")
+    private static let stream = "/photos/home/stream"
+
+    private func ask(_ scene: GatewayScene, _ line: String, _ fields: String = "") async throws -> RawMessage {
+        try await scene.ask("\(line) HTTP/1.1\r\nhost: a\r\n\(fields)\r\n")
+    }
+
+    @Test("A ticket opens a stream, and goes on to the service as it is")
+    func opening() async throws {
+        try await withGateway { scene in
+            let ticket = try await scene.keys.ticket(for: Self.user)
+            let target = "\(Self.stream)?ticket=\(ticket)&lastEventId=7-a"
+            let answer = try await ask(scene, "GET \(target)", "origin: https://app.example\r\n")
+            #expect(answer.status == 200)
+            #expect(scene.seen(answer).target == target)
+            #expect(answer["access-control-allow-origin"] == ["*"])
+        }
+    }
+
+    @Test("A bad ticket is rejected at the edge")
+    func rejections() async throws {
+        try await withGateway { scene in
+            let keys = scene.keys
+            let good = try await keys.ticket(for: Self.user)
+            let ended = try await keys.ticket(for: Self.user, session: "s1")
+            keys.revoke("s1")
+            try await scene.verifier.load()
+            let bad = [
+                (scene.token, "invalid_token"), ("x", "invalid_token"), ("", "invalid_token"),
+                ("\(good)&ticket=\(good)", "invalid_token"),
+                (try await TestKeys().ticket(for: Self.user), "invalid_token"),
+                (try await keys.ticket(for: Self.user, type: AccessToken.type), "invalid_token"),
+                (try await keys.ticket(for: Self.user, issued: Date() - 61), "token_expired"),
+                (try await keys.ticket(for: Self.user, path: "/stream"), "ticket_path_mismatch"),
+                (ended, "session_ended"),
+            ]
+            for (ticket, code) in bad {
+                let answer = try await ask(scene, "GET \(Self.stream)?ticket=\(ticket)")
+                #expect(answer.status == 403, "\(ticket)")
+                #expect(answer.code == code, "\(ticket)")
+            }
+            let both = try await scene.get("\(Self.stream)?ticket=\(good)")
+            #expect(both.status == 403)
+            #expect(both.code == "invalid_token")
+            #expect(scene.service.requests.isEmpty)
+        }
+    }
+
+    @Test("A ticket is no credential of other routes")
+    func otherRoutes() async throws {
+        try await withGateway { scene in
+            let ticket = try await scene.keys.ticket(for: Self.user)
+            let query = try await ask(scene, "GET /auth/me?ticket=\(ticket)")
+            #expect(query.status == 403)
+            #expect(query.code == "missing_credential")
+            let bearer = try await ask(scene, "GET /auth/me", "authorization: Bearer \(ticket)\r\n")
+            #expect(bearer.status == 403)
+            let stream = try await ask(scene, "GET \(Self.stream)", "authorization: Bearer \(ticket)\r\n")
+            #expect(stream.status == 403)
+            #expect(scene.service.requests.isEmpty)
+        }
+    }
+
+    @Test("No route but a stream receives a ticket")
+    func removal() async throws {
+        try await withGateway { scene in
+            let ticket = try await scene.keys.ticket(for: Self.user)
+            let targets = [
+                ("/conversations?ticket=\(ticket)", "/conversations"),
+                ("/conversations?limit=5&ticket=\(ticket)&cursor=y", "/conversations?limit=5&cursor=y"),
+                ("/conversations?ticket", "/conversations"),
+                ("/conversations?ticketing=1&x=ticket=2", "/conversations?ticketing=1&x=ticket=2"),
+                ("/conversations?", "/conversations?"), ("/conversations", "/conversations"),
+            ]
+            for (sent, received) in targets {
+                #expect(scene.seen(try await scene.get(sent)).target == received)
+            }
+            let open = try await ask(scene, "POST /auth/login?ticket=\(ticket)", "content-length: 0\r\n")
+            #expect(scene.seen(open).target == "/auth/login")
+        }
+    }
+}
