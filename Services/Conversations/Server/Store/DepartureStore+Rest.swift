@@ -6,7 +6,7 @@ import Wire
 extension DepartureStore {
     /// The tables with data of users, in the order in which they are cleared of an application without conversations.
     static var tables: [String] {
-        ["departures", "arrivals", "devices", "connected_devices", "blocks", "users"]
+        ["departures", "arrivals", "devices", "connected_devices", "blocks", "profiles", "users"]
     }
 
     /// Some of an application's conversations.

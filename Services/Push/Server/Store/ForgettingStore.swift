@@ -11,7 +11,7 @@ struct ForgettingStore<Executor: PostgresExecutor> {
         [
             // First, so that no recipient is decided any more, which writes into the other tables.
             "notifications", "queue", "held", "log", "cooldowns", "failures", "devices", "settings", "subscriptions",
-            "topic_subscriptions", "circuits",
+            "topic_subscriptions", "circuits", "device_owners", "user_languages",
         ]
     }
 

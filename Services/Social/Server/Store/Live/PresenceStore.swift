@@ -59,6 +59,11 @@ struct PresenceStore<Executor: PostgresExecutor> {
 
     /// Forgets users without a device whose last stream ended before a time.
     func delete(streamEndedBefore date: Date) async throws {
-        try await db.run("DELETE FROM user_presence WHERE NOT has_device AND stream_until < \(date)")
+        try await db.run(
+            """
+            DELETE FROM user_presence
+            WHERE NOT has_device AND coalesce(stream_until, '-infinity') < \(date)
+            """
+        )
     }
 }
