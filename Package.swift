@@ -391,7 +391,8 @@ let package = Package(
         + service(
             "Auth",
             adding: [
-                "CArgon2", "COSE", "Messages", "SMTP", "WebAuthn", "Zip", .asyncHTTPClient, .crypto, .cryptoExtras, .jwtKit,
+                "CArgon2", "COSE", "Messages", "SMTP", "WebAuthn", "Zip", .asyncHTTPClient, .crypto, .cryptoExtras,
+                .jwtKit,
                 .nioHTTP1, .nioPosix, .nioSSL,
             ],
             embedding: ["Messages", "Pages"],

@@ -10,7 +10,9 @@ struct PeopleNews: Sendable {
     let now: @Sendable () -> Date
 
     /// The tables with data of users, in the order in which they are cleared of an application.
-    static let tables = ["accounts", "authorizations", "posts", "changes", "journals", "follow_imports", "user_presence"]
+    static let tables = [
+        "accounts", "authorizations", "posts", "changes", "journals", "follow_imports", "user_presence",
+    ]
 
     func heard(by consumer: EventConsumer) -> EventConsumer {
         consumer.on(ApplicationDeleted.self, from: [.auth]) { deleted, event, db in
