@@ -50,7 +50,9 @@ import Wire
                 SELECT content FROM event_outbox
                 WHERE type = 'profile.changed' AND subscriber = 'conversations' ORDER BY outbox_id
                 """,
-                as: { JSONValue(compact: try $0.string("content")) }
+                as: { row in
+                    try WireJSON.decoder().decode(JSONValue.self, from: Data(try row.string("content").utf8))
+                }
             )
             #expect(published.map { $0["userId"].string } == ["ann", "ann", "ann", "bob"])
             #expect(published.map { $0["fullName"].string } == ["Ann Lee", "Ann Lee", "Ann Lee", "Ana"])
