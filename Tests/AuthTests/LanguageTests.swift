@@ -1,6 +1,7 @@
 import AuthAPI
 import Foundation
 import HTTPTypes
+import SandboxServer
 import ServiceHost
 import TestSupport
 import Testing

@@ -114,7 +114,8 @@ import Wire
             await #expect(throws: APIError.self) {
                 try await publish(changed("bob", "Mallory"), from: "social", in: scene)
             }
-            #expect(try await scene.ann.conversations.conversation(scene.token).profiles?["bob"]?.fullName == "bob")
+            let shown = try await scene.ann.conversations.conversation(scene.token)
+            #expect(shown.profiles?["bob"]?.fullName == "bob")
         }
     }
 
