@@ -105,7 +105,7 @@ package struct PushService: SuiteService {
                 events.background,
                 erasures.background,
                 Periodic("pruning of devices", every: .seconds(3_600), logger: logger, pruning.prune),
-                Periodic("comparison of device owners", every: .seconds(60), logger: logger, owners.compare),
+                Periodic("comparison of device owners", every: .seconds(600), logger: logger, owners.compare),
             ] + pipeline.background
     }
 

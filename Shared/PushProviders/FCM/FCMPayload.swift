@@ -9,6 +9,15 @@ struct FCMPayload: Sendable {
 
     /// Nil where it is too long without any text.
     func encode(_ message: PushMessage, to token: String, now: Date) -> [UInt8]? {
+        if let fitting = fit(message, token, now) { return fitting }
+        guard message.androidTitle != nil else { return nil }
+        // Only the title of all platforms can be cut.
+        var plain = message
+        plain.androidTitle = nil
+        return fit(plain, token, now)
+    }
+
+    private func fit(_ message: PushMessage, _ token: String, _ now: Date) -> [UInt8]? {
         // What FCM counts is not the request but what reaches the device; the rest has its own, short, bounds.
         let around = whole(message, token, now).count - counted(message)
         return TextFit.encode(message, into: Self.limit + around) { whole($0, token, now) }

@@ -49,8 +49,12 @@ struct ChatAnnouncer: Sendable {
             } catch {
                 // A row that cannot be read keeps no user out of the conversation.
                 guard FailedRow([], error) != nil else { throw error }
+                guard part.count == 1 else {
+                    for key in part { found += try await events([key]) }
+                    continue
+                }
                 logger.error("chats of new members cannot be read", metadata: ["error": "\(error)"])
-                found += part.map { ($0, nil) }
+                found.append((part[0], nil))
             }
         }
         return found
@@ -68,7 +72,8 @@ struct ChatAnnouncer: Sendable {
             presences[Key(conversation: conversation, user: viewer), default: []].append(presence)
         }
         let conversations = views.map { links.signed($0.conversation) }
-        let shown = await profiles?.adding(to: conversations, of: application) ?? conversations
+        // Delivery does not wait for auth; the answers to requests ask auth for missing names.
+        let shown = await profiles?.adding(to: conversations, of: application, asksAuth: false) ?? conversations
         return try zip(views, shown).map { view, conversation in
             let key = Key(conversation: conversation.id, user: User.ID(application: application, user: view.user))
             let json = try WireJSON.encoder().encode(ChatDetail(conversation, presences[key] ?? []))

@@ -22,7 +22,7 @@ final class ComingBack: @unchecked Sendable {
 
     /// How much a socket is told that comes back; it reads the rest for itself.
     struct Budget {
-        private static let bytes = 4_194_304
+        private static let bytes = 2_097_152
         /// Of one conversation; each is a hundred messages at most.
         private static let pages = 10
 

@@ -14,7 +14,7 @@ final class Connection: Sendable {
     /// What was sent to conversations whose room it was not in yet, as those that it has just made: it may come in before
     /// that is told.
     private let early = Lock<[(conversation: Conversation.ID, draft: Room.Draft)]>([])
-    private static let earlyCapacity = 16
+    private static let earlyCapacity = 512
     /// What its user came into while it was being attached; nil: it is.
     private let putOff = Lock<[Arrival]?>([])
     private let announcedAll = Lock<Bool?>(nil)

@@ -27,6 +27,9 @@ final class RecentArrivals: Sendable {
 
 // Who is connected here and comes into a conversation in which nobody here was: no room is open that would tell of it.
 extension Delivery {
+    /// Each reads a few rows; the pool of connections serves other work too.
+    private static let arrivalTasks = 8
+
     func lookForArrivals() async {
         do {
             try await sweepArrivals()
@@ -43,11 +46,25 @@ extension Delivery {
             let found = try await ArrivalStore(db: database.reads)
                 .recent(seconds: RecentArrivals.seconds, except: arrivals.ids, limit: RecentArrivals.limit)
             isAll = found.count < RecentArrivals.limit
-            for arrival in found {
-                // Who is being attached comes in there, and may know what an arrival would tell from the beginning.
-                try await welcome(arrival, among: arrival.users) { !$0.putsOff(arrival) }
-            }
+            try await welcome(found)
             arrivals.note(found)
+        }
+    }
+
+    /// Handles arrivals of one conversation in order, and of different conversations at the same time.
+    private func welcome(_ found: [Arrival]) async throws {
+        let conversations = Dictionary(grouping: found, by: \.conversation)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for (index, group) in conversations.values.enumerated() {
+                if index >= Self.arrivalTasks { try await tasks.next() }
+                tasks.addTask {
+                    for arrival in group {
+                        // A connection that is being attached enters there, with what its client knows.
+                        try await self.welcome(arrival, among: arrival.users) { !$0.putsOff(arrival) }
+                    }
+                }
+            }
+            try await tasks.waitForAll()
         }
     }
 

@@ -20,7 +20,8 @@ extension Delivery {
         user: User.ID,
         device: String,
         session: String,
-        last: [Conversation.ID: Int64]? = nil
+        last: [Conversation.ID: Int64]? = nil,
+        replacing former: Connection? = nil
     ) async throws -> Connection {
         let connection = Connection(
             user: user,
@@ -37,7 +38,7 @@ extension Delivery {
             try await enterAll(connection, knowing: last)
             try await welcomePutOff(connection)
         } catch {
-            detach(connection)
+            detach(connection, succeededBy: former)
             throw error
         }
         devices.note(connection)
@@ -141,6 +142,8 @@ extension Delivery {
                 guard let event = events[place.conversation], let before = beginnings[place.conversation] else {
                     continue
                 }
+                // The client has to list its chats where one could not be read.
+                if event == nil { isComplete = false }
                 let announcements: Announcements = [connection.user: event]
                 if before.change != place.change || !join([connection], place, announcing: announcements) {
                     try await comeBack(

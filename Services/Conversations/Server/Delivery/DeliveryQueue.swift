@@ -230,10 +230,10 @@ final class DeliveryQueue: Sendable {
         for (room, place) in zip(rooms, places) {
             let users = found.news[room.conversation].map { joining(by: $0, after: place.seq, in: room) } ?? []
             guard !users.isEmpty else { continue }
-            found.announcements[room.conversation] = try await announcer.announcements(
-                to: users,
-                in: room.conversation
-            )
+            var announcements = try await announcer.announcements(to: users, in: room.conversation)
+            // A user who has left since enters without the chat and leaves at the message that says so.
+            for user in users where announcements[user] == nil { announcements.updateValue(nil, forKey: user) }
+            found.announcements[room.conversation] = announcements
         }
         return found
     }

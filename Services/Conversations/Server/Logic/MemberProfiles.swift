@@ -47,11 +47,17 @@ final class MemberProfiles: Sendable {
     }
 
     /// Adds the profiles of the members shown, with one statement for all conversations.
-    func adding(to conversations: [Conversation], of application: String) async -> [Conversation] {
+    ///
+    /// - Parameter asksAuth: whether auth is asked about accounts without a copy.
+    func adding(
+        to conversations: [Conversation],
+        of application: String,
+        asksAuth: Bool = true
+    ) async -> [Conversation] {
         guard !conversations.isEmpty else { return [] }
         do {
             let shown = conversations.flatMap { ($0.members ?? []).prefix(Self.ofConversation) }
-            let known = try await profiles(of: shown, in: application)
+            let known = try await profiles(of: shown, in: application, asksAuth: asksAuth)
             return conversations.map { conversation in
                 var conversation = conversation
                 var profiles: [String: Conversation.Profile] = [:]
@@ -69,7 +75,8 @@ final class MemberProfiles: Sendable {
 
     private func profiles(
         of users: [String],
-        in application: String
+        in application: String,
+        asksAuth: Bool
     ) async throws -> [User.ID: Conversation.Profile] {
         let asked = Set(users.map { User.ID(application: application, user: $0) }).prefix(Self.ofAnswer)
         guard !asked.isEmpty else { return [:] }
@@ -87,6 +94,7 @@ final class MemberProfiles: Sendable {
             for user in missing { known[user] = Conversation.Profile(fullName: Self.standard(user)) }
             return known
         }
+        guard asksAuth else { return known }
         for (user, name) in await names(of: missing.prefix(Self.ofQuestion).map(\.user)) {
             known[User.ID(application: application, user: user)] = Conversation.Profile(fullName: name ?? "")
         }

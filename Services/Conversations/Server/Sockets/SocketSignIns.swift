@@ -42,7 +42,7 @@ struct SocketSignIns: Sendable {
         if former == nil { try slots.take(arrival.user) }
         let connection: Connection
         do {
-            connection = try await seatHim(arrival, socket, seat)
+            connection = try await seatHim(arrival, socket, seat, replacing: former?.connection)
         } catch {
             if former == nil { slots.give(arrival.user) }
             throw error
@@ -58,14 +58,16 @@ struct SocketSignIns: Sendable {
     private func seatHim(
         _ arrival: SocketArrival,
         _ socket: Socket,
-        _ seat: SocketSeat
+        _ seat: SocketSeat,
+        replacing former: Connection?
     ) async throws -> Connection {
         let connection = try await delivery.attach(
             socket,
             user: arrival.user,
             device: arrival.device.summary.serial,
             session: arrival.session,
-            last: arrival.last
+            last: arrival.last,
+            replacing: former
         )
         let caller = SocketCaller(user: arrival.user, device: arrival.device.summary.serial, connection: connection)
         guard seat.take(caller) else {

@@ -68,7 +68,7 @@ struct DeviceStore<Executor: PostgresExecutor> {
         try await db.run(
             """
             UPDATE devices
-            SET push_token = CASE WHEN session_id IS NULL THEN coalesce(\(pushToken), push_token) ELSE \(pushToken) END,
+            SET push_token = CASE WHEN session_id IS NULL THEN coalesce(push_token, \(pushToken)) ELSE \(pushToken) END,
                 platform = coalesce(\(platform), platform), session_id = \(session)
             WHERE application_id = \(user.application) AND user_id = \(user.user) AND serial = \(serial)
                 AND session_id IS DISTINCT FROM \(session)

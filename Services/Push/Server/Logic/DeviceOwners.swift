@@ -10,7 +10,7 @@ import Wire
 /// also finds the devices that an earlier release registered.
 struct DeviceOwners: Sendable {
     /// The most users that one round publishes in one transaction.
-    private static let batch = 500
+    private static let batch = 5_000
 
     let database: PostgresPool
     let events: EventOutbox

@@ -73,7 +73,9 @@ struct Decided: Sendable {
             // A browser shows an alert of its own for each push without text.
             let own = (devices[addressee.user] ?? []).filter { !notification.isSilentChange || $0.platform != "web" }
             let targets = own.filter(addressee.includes)
-            let isConnected = targets.isEmpty && !own.isEmpty && addressee.onlyDevices == nil
+            // Conversations leaves out the devices with an open socket; other senders leave out devices for other reasons.
+            let isConnected =
+                notification.kind == .message && targets.isEmpty && !own.isEmpty && addressee.onlyDevices == nil
             if addressee.heldUntil == nil {
                 counts[addressee.notification].people += 1
             } else {

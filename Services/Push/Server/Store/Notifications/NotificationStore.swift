@@ -145,6 +145,7 @@ struct NotificationStore<Executor: PostgresExecutor> {
                 UPDATE notifications
                 SET body = NULL, body_message = NULL, image_url = NULL,
                     title = CASE WHEN \(isDeleted) THEN NULL ELSE title END,
+                    android_title = CASE WHEN \(isDeleted) THEN NULL ELSE android_title END,
                     title_message = CASE WHEN \(isDeleted) THEN NULL ELSE title_message END,
                     data = CASE WHEN \(isDeleted) THEN NULL ELSE data END,
                     mentions = CASE WHEN \(isDeleted) THEN NULL ELSE mentions END,
