@@ -149,12 +149,12 @@ func gateway() -> [Target] {
         .nioSSL, .nioTLS, .unixSignals, .yams,
     ]
     return [
+        // The files of docs/ that the gateway serves.
+        .target(name: "GatewayDocuments", path: "Services/Gateway/Documents"),
         .target(
             name: "GatewayServer",
-            dependencies: dependencies,
+            dependencies: dependencies + ["GatewayDocuments"],
             path: "Services/Gateway/Server",
-            // Links to files of docs/: the executable serves its own description.
-            resources: [.embedInCode("Document/openapi.yaml"), .embedInCode("Document/socket-events.md")],
             swiftSettings: settings
         ),
         .executableTarget(

@@ -46,9 +46,8 @@ final class MemberProfiles: Sendable {
         await adding(to: [conversation], of: application)[0]
     }
 
-    /// Adds the profiles of the members shown, with one statement for all conversations.
-    ///
-    /// - Parameter asksAuth: whether auth is asked about accounts without a copy.
+    /// Adds the profiles of the members shown, with one statement for all conversations; `asksAuth` says whether auth is
+    /// asked about accounts without a copy.
     func adding(
         to conversations: [Conversation],
         of application: String,

@@ -1,5 +1,6 @@
 import Credentials
 import Crypto
+import GatewayDocuments
 import NIOCore
 import NIOHTTP1
 import Wire
@@ -31,8 +32,7 @@ struct OwnPages: Sendable {
         board = StatusBoard(fleets: fleets)
         self.document = StaticPage(text: document.text, contentType: "application/yaml", isCompressed: isCompressed)
         docs = DocsPage(document: document, isCompressed: isCompressed).page
-        let events = String(decoding: PackageResources.socket_events_md, as: UTF8.self)
-        socketEvents = MarkdownPage(events, isCompressed: isCompressed).page
+        socketEvents = MarkdownPage(gateway_socket_events().text, isCompressed: isCompressed).page
     }
 
     /// The same pages, with the state of other instances.

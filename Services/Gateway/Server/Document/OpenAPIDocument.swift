@@ -1,3 +1,4 @@
+import GatewayDocuments
 import Yams
 
 /// The description of every public route, `docs/openapi.yaml`, as far as the gateway goes by it.
@@ -40,7 +41,7 @@ package struct OpenAPIDocument {
 
     /// The document that was built in.
     package static func embedded() throws -> OpenAPIDocument {
-        try OpenAPIDocument(String(decoding: PackageResources.openapi_yaml, as: UTF8.self))
+        try OpenAPIDocument(gateway_openapi().text)
     }
 
     /// Closed is the default: only an operation that says so itself is open.
@@ -70,4 +71,9 @@ package struct OpenAPIDocument {
         }
         return node
     }
+}
+
+extension gateway_document {
+    /// The document's bytes are constants of the executable.
+    var text: String { String(decoding: UnsafeBufferPointer(start: bytes, count: size), as: UTF8.self) }
 }

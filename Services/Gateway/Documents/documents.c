@@ -1,0 +1,18 @@
+#include "GatewayDocuments.h"
+
+// An array in Swift, as SwiftPM embeds resources, takes the compiler minutes for the OpenAPI document; this takes no time.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+static const unsigned char openapi[] = {
+#embed "../../../docs/openapi.yaml"
+};
+
+static const unsigned char socket_events[] = {
+#embed "../../../docs/socket-events.md"
+};
+
+struct gateway_document gateway_openapi(void) { return (struct gateway_document){openapi, sizeof openapi}; }
+
+struct gateway_document gateway_socket_events(void) {
+    return (struct gateway_document){socket_events, sizeof socket_events};
+}
