@@ -123,7 +123,7 @@ private struct Answer: Equatable {
         self.status = status
         // Of an error the id of the request is in its text too; an answer without a body need not say how long it is.
         let isError = status >= 400
-        let names = ["date", "x-request-id", "connection"] + (status >= 300 ? ["content-length"] : [])
+        let names = ["date", "x-request-id", "traceparent", "connection"] + (status >= 300 ? ["content-length"] : [])
         let fields = headers.filter { !names.contains($0.name.canonicalName) }
         self.headers = HTTPFields(fields.sorted { $0.description < $1.description })
         self.body = isError ? Data() : body
