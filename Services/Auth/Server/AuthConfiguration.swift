@@ -33,7 +33,7 @@ struct AuthConfiguration: Sendable {
     /// Seconds after which nothing is under way any more that began before somebody was deleted.
     var departureSettling = 60
     /// Whether every user with an account of their own creates applications; otherwise administrators alone do.
-    var applicationsAreOpen = true
+    var applicationsAreOpen = false
     /// What a new hash costs.
     var argon2 = Argon2id.Parameters.recommended
     /// Where the gateway's requests come from: addresses whose `X-Forwarded-For` is believed.

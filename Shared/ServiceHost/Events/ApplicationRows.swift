@@ -33,11 +33,16 @@ package struct ApplicationRows: Sendable {
                     DELETE FROM \(identifier: table)
                     WHERE ctid = ANY (ARRAY(
                         SELECT ctid FROM \(identifier: table) WHERE application_id = \(application)
-                        LIMIT \(Self.batch)
+                        LIMIT \(Self.batch) FOR UPDATE SKIP LOCKED
                     ))
                     """
                 )
             }
+            // Rows that another instance has locked, or that moved meanwhile, are left for the next call.
+            let isLeft = try await database.one(
+                "SELECT EXISTS (SELECT FROM \(identifier: table) WHERE application_id = \(application)) AS is_left"
+            ) { try $0.bool("is_left") }
+            guard !isLeft else { return false }
         }
         return true
     }

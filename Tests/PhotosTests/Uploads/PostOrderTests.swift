@@ -89,6 +89,11 @@ import Wire
             #expect(again == made)
             #expect(post.text == "from afar")
             #expect(post.images.isEmpty)
+            #expect(try await scene.bob.photos.posts().things.map(\.postId) == [made.postId])
+
+            let emptied = try await scene.ann.ask(.patch, "/photos/posts/\(made.postId)", #"{"text": ""}"#)
+            #expect(emptied.status == 400)
+            #expect(emptied.problem?.code == "post_empty")
         }
     }
 

@@ -178,11 +178,15 @@ struct SessionStore {
     func lock(ofApplication application: String, limit: Int) async throws -> [UUID] {
         try await db.all(
             """
-            SELECT session_id FROM sessions
-            WHERE application = \(application) AND key_id IS NOT NULL
-            ORDER BY session_id
-            LIMIT \(limit)
-            FOR UPDATE
+            WITH chosen AS MATERIALIZED (
+                SELECT session_id FROM sessions
+                WHERE application = \(application) AND key_id IS NOT NULL
+                LIMIT \(limit)
+            )
+            SELECT sessions.session_id FROM sessions
+            JOIN chosen ON chosen.session_id = sessions.session_id
+            ORDER BY sessions.session_id
+            FOR UPDATE OF sessions
             """
         ) { try $0.uuid("session_id") }
     }

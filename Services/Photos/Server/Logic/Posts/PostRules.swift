@@ -94,13 +94,15 @@ struct CheckedPost: Sendable {
     let hashtags: [String]
     let images: [ImageDraft]
 
-    init(_ draft: PostDraft, _ mask: TextMask) throws {
+    /// Checks a draft; a client's post needs an image, and one of another service a text or an image.
+    init(_ draft: PostDraft, _ mask: TextMask, needsImage: Bool) throws {
         text = mask.masked(try PostRules.text(draft.text ?? ""))
         hashtags = HashtagText.all(in: text)
         images = try PostRules.images(of: draft).map {
             ImageDraft(uploadId: $0.uploadId, alt: $0.alt.map(mask.masked))
         }
         let field = draft.images != nil ? "images" : "uploadIds"
+        guard !needsImage || !images.isEmpty else { throw APIError.missing(field) }
         try PostRules.requireContent(text: text, imageCount: images.count, field: field)
     }
 }

@@ -13,7 +13,7 @@ struct Posts: Sendable {
     var recall = NewsRecall()
 
     func create(_ draft: PostDraft, by user: User.ID) async throws -> Post {
-        let checked = try CheckedPost(draft, mask)
+        let checked = try CheckedPost(draft, mask, needsImage: true)
         let author = try await people.person(for: user)
         return try await database.transaction { db in
             let key = try await insert(checked, by: author, in: db)
@@ -24,7 +24,7 @@ struct Posts: Sendable {
 
     /// The same where it may be asked for again: the post that the key was used for, whatever became of it.
     func create(_ draft: PostDraft, by user: User.ID, once order: UUID) async throws -> PostKey {
-        let checked = try CheckedPost(draft, mask)
+        let checked = try CheckedPost(draft, mask, needsImage: false)
         let author = try await people.person(for: user)
         return try await database.transaction { db in
             let orders = PostOrderStore(db: db)
