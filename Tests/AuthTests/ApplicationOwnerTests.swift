@@ -241,7 +241,7 @@ import Wire
     @Test("A later sign-in is noted, and the first one stays")
     func signIns() async throws {
         let clock = TestClock()
-        try await withAuth(clock: clock) { auth in
+        try await withAuth(settings: ["APPLICATIONS_OPEN": "1"], clock: clock) { auth in
             let acme = try await auth.customer(by: try await auth.signUp("ada").jwt)
             _ = try await acme.signIn("eve", now: clock.now)
             clock.advance(seconds: 60)

@@ -60,8 +60,8 @@ import Wire
     @Test("Of a deleted application nothing is left, neither users who were only named, nor empty conversations")
     func application() async throws {
         try await withConversation { scene in
-            let ada = try await scene.person("ada", application: "acme-3e7c")
-            let bo = try await scene.person("bo", application: "acme-3e7c")
+            let ada = try await scene.person("ada", application: "acme")
+            let bo = try await scene.person("bo", application: "acme")
             for number in 0..<120 {
                 let draft = ConversationDraft(label: "Walk \(number)", members: ["bo", "named \(number)"])
                 _ = try await ada.conversations.create(draft)
@@ -78,7 +78,7 @@ import Wire
             let kept = try await scene.ann.say("of another application", in: scene.token)
 
             let deleted = ApplicationDeleted(
-                applicationId: "acme-3e7c",
+                applicationId: "acme",
                 departure: Wire.Departure(id: UUID(), round: 1)
             )
             let event = Event(
@@ -97,7 +97,7 @@ import Wire
             }
             for table in ["conversations", "members", "users", "devices", "blocks", "directs", "deletions"] {
                 let rows = try await pool.one(
-                    "SELECT count(*) AS n FROM \(identifier: table) WHERE application_id = 'acme-3e7c'",
+                    "SELECT count(*) AS n FROM \(identifier: table) WHERE application_id = 'acme'",
                     as: { try $0.int("n") }
                 )
                 #expect(rows == 0, "\(table)")

@@ -17,7 +17,7 @@ package struct TestService: Sendable {
     package let transport: InProcessTransport
 
     /// Two applications, so that tests see what one's people can of the other's.
-    package static let applications: Set<String> = [RoostApplication.id, "other"]
+    package static let applications: Set<String> = [RoostApplication.id, "other", "acme"]
 
     package static let secret = "a service secret for tests alone, long enough"
 

@@ -111,7 +111,8 @@ import Wire
             try await eventually { try await scene.rows("SELECT '' AS row FROM changes WHERE is_untold").isEmpty }
             let request = try #require(push.taken.first)
             #expect(push.taken.count == 1)
-            #expect(request.title == "twitter")
+            #expect(request.titleMessage == NotificationText("social.link.title", ["network": .text("twitter")]))
+            #expect(request.bodyMessage == NotificationText("social.link.body", ["network": .text("twitter")]))
             #expect(request.data?["event"].string == "reauthenticate")
             #expect(request.data?["network"].string == "twitter")
 

@@ -60,7 +60,7 @@ import Wire
             try await scene.link(.facebook)
             for id in ["one", "two"] { try await scene.deliver(id) }
             let session = UUID().uuidString.lowercased()
-            let ticket = try await scene.keys.ticket(for: scene.ann.id, session: session, path: "/stream")
+            let ticket = try await scene.keys.ticket(for: scene.ann.id, session: session, path: "/stream", issued: scene.clock.read())
             try await scene.service.served { port in
                 let path = "/stream?ticket=\(ticket)&lastEventId=1-0"
                 try await EventStreamClient.with(port: port, path, token: nil) { stream in
@@ -80,7 +80,7 @@ import Wire
             }
             let normal = try await scene.service.send(.get, "/networks?ticket=\(ticket)")
             #expect(normal.status == 403)
-            let elsewhere = try await scene.keys.ticket(for: scene.ann.id, path: "/photos")
+            let elsewhere = try await scene.keys.ticket(for: scene.ann.id, path: "/photos", issued: scene.clock.read())
             let mismatch = try await scene.service.send(.get, "/stream?ticket=\(elsewhere)")
             #expect(mismatch.problem?.code == "ticket_path_mismatch")
         }

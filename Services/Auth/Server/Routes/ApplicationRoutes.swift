@@ -35,6 +35,8 @@ struct ApplicationRoutes {
         if context.identity.isAdmin {
             return try await applications.list(by: context.user, limit: limit, cursor: cursor)
         }
+        // A customer's users own no applications.
+        guard context.user.isRoosts else { throw Accounts.notOurs }
         return try await applications.list(ownedBy: context.user, limit: limit, cursor: cursor)
     }
 

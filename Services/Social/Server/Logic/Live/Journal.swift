@@ -39,9 +39,9 @@ struct Journal: Sendable {
     /// Ends the tokens of an account for good, and records that once.
     func giveUp(_ record: AccountRecord) async throws {
         let isNew = try await database.transaction { db in
-            // As for every change, the journal is locked before anything else.
-            let last = try await JournalStore(db: db).lock(record.user)
+            // The account is locked first, as the deletion of a user locks them; without it nothing is written.
             guard try await AccountStore(db: db).endTokens(of: record) else { return false }
+            let last = try await JournalStore(db: db).lock(record.user)
             let change = ItemChange.reauthenticate(record)
             let pushes: [ChangePush] = [tellsPush ? .alert : .none]
             try await JournalStore(db: db).append([change], pushes, of: record.user, after: last, now: now())
@@ -134,10 +134,13 @@ extension KeptWatch {
             return []
         }
         switch messages {
-        // The next poll reads the thread.
-        case nil: return []
+        // More threads changed than one poll reads: the next poll reads this one, from the same time on.
+        case nil:
+            seen.postpone(thread, since: newest)
+            return []
         case .unreadable: return try seen.take(thread, of: .messages).map { [$0] } ?? []
-        case .read(let messages): return try seen.take(thread, messages: messages, since: newest)
+        case .read(let messages):
+            return try seen.take(thread, messages: messages.map { $0.named(by: thread) }, since: newest)
         }
     }
 }
@@ -145,4 +148,14 @@ extension KeptWatch {
 extension Item {
     /// Whether this is a thread whose messages can be read.
     fileprivate var isReadableThread: Bool { kind == .thread && thread != nil }
+
+    /// With the author as the thread names the person, where the message has an id alone.
+    fileprivate func named(by thread: Item) -> Item {
+        guard let author, author.isNameless,
+            let person = thread.participants?.first(where: { $0.id == author.id && !$0.isNameless })
+        else { return self }
+        var item = self
+        item.author = person
+        return item
+    }
 }

@@ -76,7 +76,8 @@ final class MessageSenders: Sendable {
     private func participant(_ key: Key) async throws -> Known? {
         if let found = recent(key) { return found }
         let record = try await AccountStore(db: database).account(of: key.user, on: key.network)
-        guard let record, var source = try sources.source(of: record) else { return nil }
+        // Silence: only a name is missing, and the message must not be lost where the tokens cannot be read.
+        guard let record, var source = (try? sources.source(of: record)) ?? nil else { return nil }
         do {
             let page = try await asking.ask(&source, within: Self.limit) { connector, account in
                 try await connector.threads(PageRequest(limit: Self.threads), as: account)

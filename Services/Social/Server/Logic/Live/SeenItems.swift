@@ -94,6 +94,13 @@ extension SeenItems {
         return known.t < thread.time || known.h != hash
     }
 
+    /// Keeps an unknown thread as older than it is, so that the next poll reads its messages.
+    mutating func postpone(_ thread: Item, since newest: Int64?) {
+        guard items[thread.id.native] == nil else { return }
+        items[thread.id.native] = Mark(t: max(newest ?? 0, 1) - 1, h: "")
+        forgetOldest()
+    }
+
     /// Notes a thread without reading its messages.
     mutating func note(_ thread: Item) throws {
         items[thread.id.native] = Mark(t: thread.time, h: try Self.hash(thread), m: items[thread.id.native]?.m)

@@ -62,7 +62,7 @@ struct PresenceStore<Executor: PostgresExecutor> {
         try await db.run(
             """
             DELETE FROM user_presence
-            WHERE NOT has_device AND coalesce(stream_until, '-infinity') < \(date)
+            WHERE NOT has_device AND (stream_until IS NULL OR stream_until < \(date))
             """
         )
     }

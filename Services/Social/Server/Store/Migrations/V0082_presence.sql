@@ -8,7 +8,7 @@ CREATE TABLE user_presence (
     CONSTRAINT user_presence_pkey PRIMARY KEY (application_id, user_id)
 );
 
-CREATE INDEX user_presence_stream_until_idx ON user_presence (stream_until);
+CREATE INDEX user_presence_stream_until_idx ON user_presence (stream_until) WHERE NOT has_device;
 
 -- The picture of the account on its network.
 ALTER TABLE accounts ADD COLUMN avatar_url text;
