@@ -60,7 +60,12 @@ import Wire
             try await scene.link(.facebook)
             for id in ["one", "two"] { try await scene.deliver(id) }
             let session = UUID().uuidString.lowercased()
-            let ticket = try await scene.keys.ticket(for: scene.ann.id, session: session, path: "/stream", issued: scene.clock.read())
+            let ticket = try await scene.keys.ticket(
+                for: scene.ann.id,
+                session: session,
+                path: "/stream",
+                issued: scene.clock.read()
+            )
             try await scene.service.served { port in
                 let path = "/stream?ticket=\(ticket)&lastEventId=1-0"
                 try await EventStreamClient.with(port: port, path, token: nil) { stream in
