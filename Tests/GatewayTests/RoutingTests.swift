@@ -111,6 +111,8 @@ import Testing
             "/media/conversations/{key}", "/socket.io/", "/push/vapid-key", "/media/{key}",
             "/networks/{network}/callback",
             "/networks/{network}/client-metadata.json", "/webhooks/{network}",
+            // Instagram fetches the files of posts; the token is signed.
+            "/feed/media/{token}",
             // What tus is spoken here: asked by OPTIONS.
             "/photos/uploads/tus", "/photos/uploads/tus/{id}",
         ]

@@ -37,10 +37,10 @@ import Wire
         #expect(Base64URL.encode(key.withUnsafeBytes { Data($0) }) == "VqqN6vgjbSBcIijNcacQGg")
     }
 
-    @Test("The key is published without a credential, and an account is linked by an encrypted token")
+    @Test("A user reads the key, and an account is linked by an encrypted token")
     func linking() async throws {
         try await withSocial { scene in
-            let keys = try await scene.service.send(.get, "/networks/keys")
+            let keys = try await scene.service.send(.get, "/networks/keys", token: scene.ann.token)
             let token = try Encryptor(keys.json["keys"][0]).encrypt("ann")
             let secret = try Encryptor(keys.json["keys"][0]).encrypt("ann's secret")
             let body = #"{"access_token": "\#(token)", "access_token_secret": "\#(secret)"}"#
@@ -97,7 +97,7 @@ import Wire
     @Test("What cannot be decrypted is refused by its own code", arguments: Flaw.allCases)
     func flaws(flaw: Flaw) async throws {
         try await withSocial { scene in
-            let keys = try await scene.service.send(.get, "/networks/keys")
+            let keys = try await scene.service.send(.get, "/networks/keys", token: scene.ann.token)
             let token = try flaw.token(Encryptor(keys.json["keys"][0]))
 
             let answer = try await scene.ann.ask(.put, "/networks/twitter", #"{"access_token": "\#(token)"}"#)

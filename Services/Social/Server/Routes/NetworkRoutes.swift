@@ -13,7 +13,7 @@ struct NetworkRoutes {
 
     func add(to routes: SuiteRoutes) {
         routes.user.get("networks", use: list)
-        routes.open.get("networks/keys", use: keys)
+        routes.user.get("networks/keys", use: keys)
         routes.user.put("networks/:network", use: link)
         routes.user.delete("networks/:network", use: unlink)
         routes.user.post("networks/:network/authorize", use: authorize)
@@ -27,10 +27,10 @@ struct NetworkRoutes {
     }
 
     /// The key that clients may encrypt tokens with.
-    func keys(request: Request, context: SuiteContext) async throws -> Response {
+    func keys(request: Request, context: UserContext) async throws -> Response {
         Response(
             status: .ok,
-            headers: [.contentType: "application/jwk-set+json", .cacheControl: "public, max-age=300"],
+            headers: [.contentType: "application/jwk-set+json", .cacheControl: "private, max-age=300"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: try encryption.document.compact()))
         )
     }
