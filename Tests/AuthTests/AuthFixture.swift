@@ -152,7 +152,7 @@ func withAuth(
 ) async throws {
     try await TestService.with(
         AuthService.self,
-        settings: ["TOKEN_ENCRYPTION_KEY": Auth.key].merging(settings) { $1 },
+        settings: ["TOKEN_ENCRYPTION_KEY": Auth.key, "APPLICATIONS_OPEN": "1"].merging(settings) { $1 },
         now: { clock?.now ?? Date() }
     ) { service in try await body(Auth(service: service)) }
 }
@@ -162,7 +162,7 @@ func withTwoAuths(
     settings: [String: String] = [:],
     _ body: @Sendable (Auth, Auth) async throws -> Void
 ) async throws {
-    let settings = ["TOKEN_ENCRYPTION_KEY": Auth.key].merging(settings) { $1 }
+    let settings = ["TOKEN_ENCRYPTION_KEY": Auth.key, "APPLICATIONS_OPEN": "1"].merging(settings) { $1 }
     try await TestService.with(AuthService.self, settings: settings) { first in
         try await TestService.with(AuthService.self, over: first.database, settings: settings) { second in
             try await body(Auth(service: first), Auth(service: second))
