@@ -7,6 +7,7 @@ Fails on a warning of the generator, on a module that does not import, and on a 
 
 import importlib
 import io
+import os
 import pkgutil
 import secrets
 import subprocess
@@ -27,7 +28,15 @@ def generate(url, folder):
         document.write_bytes(response.read())
     command = [GENERATOR, "generate", "--path", document, "--output-path", Path(folder) / PACKAGE]
     command += ["--meta", "none", "--fail-on-warning"]
-    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=240)
+    # The generator formats what it writes with ruff, which is beside it.
+    path = f"{Path(GENERATOR).parent}{os.pathsep}{os.environ['PATH']}"
+    result = subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, "PATH": path},
+    )
     if result.returncode != 0 or "WARNING" in result.stdout + result.stderr:
         sys.exit(f"the generator warns or fails:\n{result.stdout}{result.stderr}")
 
