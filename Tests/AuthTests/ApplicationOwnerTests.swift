@@ -304,7 +304,10 @@ import Wire
     @Test("The application goes once every service has answered twice, and a restart continues the deletion")
     func services() async throws {
         let (clock, photos, push) = (TestClock(), EventRecorder(callee: "photos"), EventRecorder(callee: "push"))
-        let settings = ["TOKEN_ENCRYPTION_KEY": Auth.key, "EVENT_SUBSCRIBERS": "application.deleted=photos+push"]
+        let settings = [
+            "TOKEN_ENCRYPTION_KEY": Auth.key, "APPLICATIONS_OPEN": "1",
+            "EVENT_SUBSCRIBERS": "application.deleted=photos+push",
+        ]
         try await TestService.with(
             AuthService.self,
             settings: settings,
