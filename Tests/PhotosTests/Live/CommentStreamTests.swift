@@ -14,6 +14,8 @@ import Wire
         try await withPhotos { scene in
             let post = try await scene.post("Look!", by: scene.ann)
             let other = try await scene.post("Not this one", by: scene.ann)
+            // The stream must not begin with the change of the new post itself.
+            try await eventually { try await scene.rows("SELECT '' AS row FROM noted_changes").isEmpty }
             try await scene.service.served { port in
                 try await EventStreamClient.with(port: port, path(post), token: scene.eve.token) { stream in
                     #expect(stream.contentType == "text/event-stream")
@@ -50,6 +52,8 @@ import Wire
     func likes() async throws {
         try await withPhotos { scene in
             let post = try await scene.post("Look!", by: scene.ann)
+            // The stream must not begin with the change of the new post itself.
+            try await eventually { try await scene.rows("SELECT '' AS row FROM noted_changes").isEmpty }
             try await scene.service.served { port in
                 try await EventStreamClient.with(port: port, path(post), token: scene.eve.token) { stream in
                     #expect(await stream.event()?.name == "ready")
@@ -69,6 +73,8 @@ import Wire
     func resuming() async throws {
         try await withPhotos { scene in
             let post = try await scene.post("Look!", by: scene.ann)
+            // The stream must not begin with the change of the new post itself.
+            try await eventually { try await scene.rows("SELECT '' AS row FROM noted_changes").isEmpty }
             try await scene.service.served { port in
                 let last = try await EventStreamClient.with(port: port, path(post), token: scene.eve.token) { stream in
                     try #require(await stream.event()?.id)
@@ -105,6 +111,8 @@ import Wire
     func deletion() async throws {
         try await withPhotos { scene in
             let post = try await scene.post("Look!", by: scene.ann)
+            // The stream must not begin with the change of the new post itself.
+            try await eventually { try await scene.rows("SELECT '' AS row FROM noted_changes").isEmpty }
             try await scene.service.served { port in
                 try await EventStreamClient.with(port: port, path(post), token: scene.eve.token) { stream in
                     #expect(await stream.event()?.name == "ready")
@@ -149,6 +157,8 @@ import Wire
     func hiding() async throws {
         try await withPhotos { scene in
             let post = try await scene.post("Look!", by: scene.ann)
+            // The stream must not begin with the change of the new post itself.
+            try await eventually { try await scene.rows("SELECT '' AS row FROM noted_changes").isEmpty }
             try await scene.service.served { port in
                 try await EventStreamClient.with(port: port, path(post), token: scene.eve.token) { stream in
                     #expect(await stream.event()?.name == "ready")
@@ -164,6 +174,8 @@ import Wire
     func previousRelease() async throws {
         try await withPhotos { scene in
             let post = try await scene.post("Look!", by: scene.ann)
+            // The stream must not begin with the change of the new post itself.
+            try await eventually { try await scene.rows("SELECT '' AS row FROM noted_changes").isEmpty }
             try await scene.service.served { port in
                 try await EventStreamClient.with(port: port, path(post), token: scene.eve.token) { stream in
                     #expect(await stream.event()?.name == "ready")
