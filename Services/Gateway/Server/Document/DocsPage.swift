@@ -125,7 +125,6 @@ struct DocsPage {
         table{width:100%;border-collapse:collapse;font-size:.88rem}
         th{padding:.35rem .6rem .35rem 0;text-align:left;color:var(--soft);font-weight:600}
         td{padding:.35rem .6rem .35rem 0;border-top:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
-        th{padding:.35rem .6rem .35rem 0;text-align:left;color:var(--soft);font-weight:600}
         td:first-child{width:24%}td:nth-child(2){width:30%}tr.s4,tr.s5{color:var(--soft)}
         span{margin-left:.5em;font-size:.75rem;color:var(--soft)}
         @media(max-width:52rem){body{display:block}nav{position:static;height:auto;border:0;padding:1rem}

@@ -33,11 +33,15 @@ struct MarkdownDocument {
     private var paragraph: [String] = []
     private var items: [String] = []
     private var list = "ul"
-    private var rows: [[String]] = []
+    /// The lines of an open table.
+    private var rows: [String] = []
     /// The lines of an open code fence.
     private var code: [String]?
+    /// The tag of all headings, which then have no anchors; nil: each has the tag of its level.
+    private let headingTag: String?
 
-    init(_ text: String) {
+    init(_ text: String, headingTag: String? = nil) {
+        self.headingTag = headingTag
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) { read(String(line)) }
         if code != nil { closeFence() }
         closeBlock()
@@ -57,7 +61,7 @@ struct MarkdownDocument {
             addHeading(String(trimmed.dropFirst(level).trimmedASCII), level: level)
         } else if trimmed.hasPrefix("|") {
             if rows.isEmpty { closeBlock() }
-            rows.append(Self.cells(of: trimmed))
+            rows.append(trimmed)
         } else if let item = Self.item(trimmed) {
             if items.isEmpty || item.list != list { closeBlock() }
             list = item.list
@@ -88,6 +92,10 @@ struct MarkdownDocument {
     }
 
     private mutating func addHeading(_ text: String, level: Int) {
+        if let headingTag {
+            html += "<\(headingTag)>\(Markup.inline(text))</\(headingTag)>"
+            return
+        }
         let words = text.lowercased().split { !$0.isLetter && !$0.isNumber }
         let anchor = Markup.escaped(words.joined(separator: "-"))
         headings.append(Heading(level: level, text: text, anchor: anchor))
@@ -108,37 +116,47 @@ struct MarkdownDocument {
         return ("ol", String(line.dropFirst(digits.count + 2)))
     }
 
-    /// The cells of a table's line; `\|` is a bar inside a cell.
-    private static func cells(of line: String) -> [String] {
-        var cells = [""]
-        var isEscaped = false
-        for character in line.dropFirst() {
-            if isEscaped {
-                cells[cells.count - 1] += character == "|" ? "|" : "\\\(character)"
-                isEscaped = false
-            } else if character == "\\" {
-                isEscaped = true
-            } else if character == "|" {
-                cells.append("")
-            } else {
-                cells[cells.count - 1].append(character)
-            }
+    /// A table of lines that begin with a pipe; the second line separates the heads, which are left out where all are empty.
+    private static func table(_ lines: [String]) -> String {
+        let rows = lines.map(cells)
+        guard rows.count > 1, rows[1].allSatisfy(isSeparator) else {
+            return "<p>\(Markup.inline(lines.joined(separator: " ")))</p>"
         }
-        if isEscaped { cells[cells.count - 1] += "\\" }
-        if cells.last?.allSatisfy({ $0 == " " }) ?? false { cells.removeLast() }
-        return cells.map { String($0.trimmedASCII) }
-    }
-
-    /// A table; the second line of its source only separates the head, which is left out where it is empty.
-    private static func table(_ rows: [[String]]) -> String {
         func row(_ cells: [String], _ tag: String) -> String {
             "<tr>\(cells.map { "<\(tag)>\(Markup.inline($0))</\(tag)>" }.joined())</tr>"
         }
-        guard rows.count > 1, rows[1].allSatisfy({ !$0.isEmpty && $0.allSatisfy { "-: ".contains($0) } }) else {
-            return "<table>\(rows.map { row($0, "td") }.joined())</table>"
-        }
         let head = rows[0].allSatisfy(\.isEmpty) ? "" : "<thead>\(row(rows[0], "th"))</thead>"
         return "<table>\(head)<tbody>\(rows.dropFirst(2).map { row($0, "td") }.joined())</tbody></table>"
+    }
+
+    private static func isSeparator(_ cell: String) -> Bool {
+        !cell.isEmpty && cell.contains("-") && cell.allSatisfy { $0 == "-" || $0 == ":" }
+    }
+
+    /// The cells of a line; a pipe in `code` or after a backslash belongs to its cell.
+    private static func cells(of line: String) -> [String] {
+        var cells: [String] = []
+        var cell = ""
+        var isCode = false
+        var isEscaped = false
+        for character in line.dropFirst() {
+            if isEscaped {
+                cell += character == "|" ? "|" : "\\\(character)"
+                isEscaped = false
+            } else if character == "\\" {
+                isEscaped = true
+            } else if character == "|", !isCode {
+                cells.append(String(cell.trimmedASCII))
+                cell = ""
+            } else {
+                if character == "`" { isCode.toggle() }
+                cell.append(character)
+            }
+        }
+        if isEscaped { cell += "\\" }
+        let last = String(cell.trimmedASCII)
+        if !last.isEmpty { cells.append(last) }
+        return cells
     }
 }
 
