@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import PushAPI
-import Wire
 
 /// `roost push`: whether notifications get through, and what is done about those that do not.
 struct PushCommand: AsyncParsableCommand {
@@ -117,14 +116,10 @@ struct PushSelectionOptions: ParsableArguments {
     }
 }
 
-/// What push answers; what it refuses is told in its words.
+/// Calls push.
 private func asking<Answer>(
     _ options: WorkspaceOptions,
     _ question: (PushClient) async throws -> Answer
 ) async throws -> Answer {
-    do {
-        return try await question(try PushClient.ofOperator(options))
-    } catch let error as APIError {
-        throw Workspace.Problem(error.message)
-    }
+    try await reportingErrors { try await question(PushClient.ofOperator(options)) }
 }

@@ -2,6 +2,7 @@ import AuthAPI
 import Credentials
 import PushAPI
 import ServiceClient
+import Wire
 
 extension ServiceClient {
     /// A service, as the operator's command calls it.
@@ -18,6 +19,15 @@ extension ServiceClient {
             transport: HTTPTransport(baseURLs: addresses),
             authorization: { "Bearer \(try tokens.token(for: service))" }
         )
+    }
+}
+
+/// Makes a call to a service; an error that the service reports ends the command with the error's message.
+func reportingErrors<Response>(of call: () async throws -> Response) async throws -> Response {
+    do {
+        return try await call()
+    } catch let error as APIError {
+        throw Workspace.Problem(error.message)
     }
 }
 

@@ -83,14 +83,10 @@ func pages<Thing>(
     return all
 }
 
-/// What auth answers; what it refuses is told in its words.
+/// Calls auth.
 func asking<Answer>(
     _ options: WorkspaceOptions,
     _ question: (AuthClient) async throws -> Answer
 ) async throws -> Answer {
-    do {
-        return try await question(try AuthClient.ofOperator(options))
-    } catch let error as APIError {
-        throw Workspace.Problem(error.message)
-    }
+    try await reportingErrors { try await question(AuthClient.ofOperator(options)) }
 }

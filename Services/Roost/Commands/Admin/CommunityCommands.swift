@@ -1,7 +1,6 @@
 import ArgumentParser
 import ServiceClient
 import SocialAPI
-import Wire
 
 /// `roost admin communities`.
 struct CommunitiesCommand: AsyncParsableCommand {
@@ -59,15 +58,11 @@ struct CommunitiesCommand: AsyncParsableCommand {
         }
     }
 
-    /// Calls social; an error is printed in its own words.
+    /// Calls social.
     fileprivate static func requesting<Answer>(
         _ options: WorkspaceOptions,
         _ call: (SocialClient) async throws -> Answer
     ) async throws -> Answer {
-        do {
-            return try await call(SocialClient(.ofOperator("social", options)))
-        } catch let error as APIError {
-            throw Workspace.Problem(error.message)
-        }
+        try await reportingErrors { try await call(SocialClient(.ofOperator("social", options))) }
     }
 }

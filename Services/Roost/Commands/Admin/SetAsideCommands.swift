@@ -92,13 +92,9 @@ struct SetAsideService: ParsableArguments {
         }
     }
 
-    /// What the service answers; an error that it reports is printed.
+    /// Calls the service.
     func asking<Answer>(_ question: (ServiceClient) async throws -> Answer) async throws -> Answer {
-        do {
-            return try await question(try ServiceClient.ofOperator(service, workspace))
-        } catch let error as APIError {
-            throw Workspace.Problem(error.message)
-        }
+        try await reportingErrors { try await question(ServiceClient.ofOperator(service, workspace)) }
     }
 
     /// - Throws: `Workspace.Problem` where none of the rows that the operator named is set aside.
