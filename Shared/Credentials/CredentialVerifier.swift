@@ -129,22 +129,43 @@ package final class CredentialVerifier: Sendable, Service {
     package func verify(_ token: String) async throws -> Identity {
         guard Credential.isReadable(token) else { throw APIError.invalidToken }
         if let identity = cached(token) { return identity }
-        guard let jws = CompactJWS(token, maximumLength: AccessToken.maximumLength),
-            jws.algorithm == AccessToken.algorithm, jws.type == AccessToken.type,
-            let kid = jws.keyID, (1...128).contains(kid.utf8.count), jws.signature.count == 64
-        else { throw APIError.invalidToken }
-        guard isLoaded else { throw APIError.unavailable("the key document") }
-        guard let collection = try await collection(for: kid) else { throw APIError.invalidToken }
-
-        let claims: AccessToken.Claims
-        do {
-            claims = try await collection.verify(token, as: AccessToken.Claims.self)
-        } catch {
-            throw APIError.invalidToken
-        }
+        let claims: AccessToken.Claims = try await signedClaims(
+            of: token,
+            type: AccessToken.type,
+            maximumLength: AccessToken.maximumLength,
+            otherwise: .invalidToken
+        )
         let identity = try identity(of: claims)
         verified.insert(identity, for: token)
         return identity
+    }
+
+    /// Returns the claims of a token that auth signed, unchecked.
+    ///
+    /// - Parameters:
+    ///   - token: a JWS in compact serialization.
+    ///   - type: the `typ` that its header must have.
+    ///   - maximumLength: a longer token is rejected, in bytes.
+    ///   - invalid: the error for a token that is malformed, of another type, or not signed by a known key.
+    /// - Returns: the claims.
+    /// - Throws: `invalid`; `unavailable` while no key is known.
+    func signedClaims<Claims: JWTPayload>(
+        of token: String,
+        type: String,
+        maximumLength: Int,
+        otherwise invalid: APIError
+    ) async throws -> Claims {
+        guard let jws = CompactJWS(token, maximumLength: maximumLength),
+            jws.algorithm == AccessToken.algorithm, jws.type == type,
+            let kid = jws.keyID, (1...128).contains(kid.utf8.count), jws.signature.count == 64
+        else { throw invalid }
+        guard isLoaded else { throw APIError.unavailable("the key document") }
+        guard let collection = try await collection(for: kid) else { throw invalid }
+        do {
+            return try await collection.verify(token, as: Claims.self)
+        } catch {
+            throw invalid
+        }
     }
 
     private func identity(of claims: AccessToken.Claims) throws -> Identity {
@@ -166,7 +187,7 @@ package final class CredentialVerifier: Sendable, Service {
 
     // MARK: Keys
 
-    func collection(for kid: String) async throws -> JWTKeyCollection? {
+    private func collection(for kid: String) async throws -> JWTKeyCollection? {
         let (current, age) = keys.withLock { ($0.current, now().timeIntervalSince($0.fetched)) }
         if let collection = current?.collection(for: kid) { return collection }
         // A key just made may not be known here yet: one look, shared by all who wait, and not again at once.

@@ -81,19 +81,13 @@ extension CredentialVerifier {
     /// - Throws: `APIError` of kind `forbidden`: `invalid_token`, `token_expired`, `session_ended`, and
     ///   `ticket_path_mismatch` for a ticket of another path; `unavailable` while no key is known.
     package func identify(ticket: String, for path: String) async throws -> Identity {
-        guard Credential.isReadable(ticket),
-            let jws = CompactJWS(ticket, maximumLength: StreamTicket.maximumLength),
-            jws.algorithm == AccessToken.algorithm, jws.type == StreamTicket.type,
-            let kid = jws.keyID, (1...128).contains(kid.utf8.count), jws.signature.count == 64
-        else { throw Self.invalidTicket }
-        guard isLoaded else { throw APIError.unavailable("the key document") }
-        guard let collection = try await collection(for: kid) else { throw Self.invalidTicket }
-        let claims: StreamTicket.Claims
-        do {
-            claims = try await collection.verify(ticket, as: StreamTicket.Claims.self)
-        } catch {
-            throw Self.invalidTicket
-        }
+        guard Credential.isReadable(ticket) else { throw Self.invalidTicket }
+        let claims: StreamTicket.Claims = try await signedClaims(
+            of: ticket,
+            type: StreamTicket.type,
+            maximumLength: StreamTicket.maximumLength,
+            otherwise: Self.invalidTicket
+        )
         return try identity(of: claims, for: path)
     }
 
