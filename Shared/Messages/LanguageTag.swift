@@ -1,3 +1,5 @@
+import Wire
+
 /// A well-formed language tag (BCP 47, RFC 5646, section 2.1) in its canonical case, for example `pt-BR` or `zh-Hant-TW`.
 ///
 /// Tags that begin with `x-` or `i-` name no language that texts can be chosen by, so they are not accepted.
@@ -21,6 +23,17 @@ package struct LanguageTag: Hashable, Sendable, CustomStringConvertible {
         var grammar = Grammar(subtags.map { Substring($0) })
         guard let parts = grammar.parse() else { return nil }
         self.parts = parts
+    }
+
+    /// Parses the tag in a request's field.
+    ///
+    /// - Throws: `malformed_language`.
+    package init(_ text: String, field: String) throws {
+        guard let tag = LanguageTag(text) else {
+            let limit = "a language tag (BCP 47) of at most \(Self.maximumLength) characters, for example pt-BR"
+            throw APIError.invalid(field, "\"\(field)\" must be \(limit)", code: "malformed_language")
+        }
+        self = tag
     }
 
     /// The primary language, for example `pt` of `pt-BR`.

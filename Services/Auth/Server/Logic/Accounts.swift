@@ -103,7 +103,8 @@ struct Accounts: Sendable {
         if changes.username == .cleared { faults.add(.missing("username")) }
         let username = try faults.collect { try changes.username.value.map { try Username($0) } } ?? nil
         let fullName = try faults.collect { try changes.fullName.value.map { try FullName($0) } } ?? nil
-        let language = try faults.collect { try changes.language.value.map(Self.languageTag) } ?? nil
+        let language =
+            try faults.collect { try changes.language.value.map { try LanguageTag($0, field: "language") } } ?? nil
         try faults.finish()
         guard let id = user.accountID else { throw Self.noAccount }
         return try await database.transaction { db in
@@ -177,15 +178,6 @@ struct Accounts: Sendable {
         "missing_field",
         "The field \"username\" is missing. It may be left out only if there is an \"email\".",
         field: "username"
-    )
-    private static func languageTag(_ text: String) throws -> LanguageTag {
-        guard let tag = LanguageTag(text) else { throw malformedLanguage }
-        return tag
-    }
-    private static let malformedLanguage = APIError.invalid(
-        "language",
-        "\"language\" must be a language tag (BCP 47) of at most 35 characters, for example pt-BR",
-        code: "malformed_language"
     )
     static let notOurs = APIError(.forbidden, "foreign_account", "this account is kept by another application")
     static let noAccount = APIError(.notFound, "account_not_found", "there is no such account")

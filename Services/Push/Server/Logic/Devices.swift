@@ -32,7 +32,10 @@ struct Devices: Sendable {
             deviceID: named ?? identity.device ?? identity.session,
             session: identity.session,
             address: try DeviceAddress(draft, hosts: hosts),
-            texts: DeviceTexts(language: try draft.language.map(Self.language), locKeys: draft.locKeys ?? false)
+            texts: DeviceTexts(
+                language: try draft.language.map { try LanguageTag($0, field: "language").description },
+                locKeys: draft.locKeys ?? false
+            )
         )
         let record = try await database.transaction { db in try await add(registration, in: db) }
         guard let record else { throw APIError(.forbidden, "session_ended", "the session has ended") }
@@ -125,14 +128,6 @@ struct Devices: Sendable {
         try await devices.trim(registration.user, to: maximum)
         try await owners.add(registration.user, in: db)
         return record
-    }
-
-    private static func language(_ text: String) throws -> String {
-        guard let tag = LanguageTag(text) else {
-            let message = "\"language\" must be a language tag (BCP 47) of at most 35 characters, for example pt-BR"
-            throw APIError.invalid("language", message, code: "malformed_language")
-        }
-        return tag.description
     }
 
     private static func deviceID(_ text: String) throws -> String {
