@@ -50,34 +50,32 @@ struct ProfileStore<Executor: PostgresExecutor> {
 
     /// Stores a name, unless a newer one is stored or the user is deleted.
     func set(name: String?, of user: User.ID, at moment: Date) async throws {
-        try await db.run(
-            """
-            INSERT INTO profiles AS stored (application_id, user_id, full_name, named_at)
-            SELECT \(user.application), \(user.user), \(name), \(moment)
-            WHERE NOT EXISTS (
-                SELECT FROM departures
-                WHERE application_id = \(user.application) AND user_id = \(user.user) AND departed_at >= \(moment)
-            )
-            ON CONFLICT ON CONSTRAINT profiles_pkey DO UPDATE
-            SET full_name = excluded.full_name, named_at = excluded.named_at
-            WHERE stored.named_at <= excluded.named_at
-            """
-        )
+        try await set("full_name", to: name, "named_at", moment, of: user)
     }
 
     /// Stores the path of a picture, unless a newer one is stored or the user is deleted.
     func set(avatarPath: String?, of user: User.ID, at moment: Date) async throws {
+        try await set("avatar_path", to: avatarPath, "pictured_at", moment, of: user)
+    }
+
+    private func set(
+        _ column: String,
+        to value: String?,
+        _ time: String,
+        _ moment: Date,
+        of user: User.ID
+    ) async throws {
         try await db.run(
             """
-            INSERT INTO profiles AS stored (application_id, user_id, avatar_path, pictured_at)
-            SELECT \(user.application), \(user.user), \(avatarPath), \(moment)
+            INSERT INTO profiles AS stored (application_id, user_id, \(identifier: column), \(identifier: time))
+            SELECT \(user.application), \(user.user), \(value), \(moment)
             WHERE NOT EXISTS (
                 SELECT FROM departures
                 WHERE application_id = \(user.application) AND user_id = \(user.user) AND departed_at >= \(moment)
             )
             ON CONFLICT ON CONSTRAINT profiles_pkey DO UPDATE
-            SET avatar_path = excluded.avatar_path, pictured_at = excluded.pictured_at
-            WHERE stored.pictured_at <= excluded.pictured_at
+            SET \(identifier: column) = excluded.\(identifier: column), \(identifier: time) = excluded.\(identifier: time)
+            WHERE stored.\(identifier: time) <= excluded.\(identifier: time)
             """
         )
     }
