@@ -55,7 +55,7 @@ struct AuthConfiguration: Sendable {
     /// - `DEPARTURE_SETTLE_SECONDS` (60): after which services are asked once more to wipe somebody who was deleted.
     /// - `EXPORTS_MAX` (4): exports of accounts that one process makes at once.
     /// - `AUDIT_DAYS` (365): how long security events are kept.
-    /// - `APPLICATIONS_OPEN` (1): whether users create applications, or administrators alone (0).
+    /// - `APPLICATIONS_OPEN` (0): whether users create applications (1), or administrators alone (0).
     /// - `GATEWAY_ADDRESSES` (`127.0.0.0/8,::1`): whose `X-Forwarded-For` is believed.
     init(_ configuration: ConfigReader) throws {
         func days(_ name: String, _ seconds: Int) throws -> Int {

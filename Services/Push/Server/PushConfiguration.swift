@@ -47,7 +47,8 @@ struct PushConfiguration: Sendable {
     /// `ALLOWED_PRIVATE_HOSTS`: where else than at public addresses browsers' push services may be.
     var outsideHosts = AddressGuard()
 
-    // `MESSAGES_PATH` (none) is read by `PushService`: the operator's folder of message catalogues.
+    /// `MESSAGES_PATH` (none): the operator's folder of message catalogues.
+    var messagesPath: String?
 
     /// `DEVICES_MAX_USER` (50): how many devices of one user are known; one more, and the one seen longest ago goes.
     var maximumDevicesOfUser = 50
@@ -69,6 +70,7 @@ struct PushConfiguration: Sendable {
         vapidSubject = try Self.vapidSubject(configuration) ?? vapidSubject
         trustedCA = try configuration.key("TRUSTED_CA")
         outsideHosts = try AddressGuard(configuration)
+        messagesPath = configuration.text("MESSAGES_PATH")
         maximumDevicesOfUser = try configuration.number("DEVICES_MAX_USER", default: 50, in: 1...10_000)
         deviceDays = try configuration.number("DEVICE_DAYS", default: deviceDays, in: 1...36_500)
         maximumSubscriptionsOfUser = try configuration.number(

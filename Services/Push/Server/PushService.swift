@@ -71,7 +71,7 @@ package struct PushService: SuiteService {
         pipeline = Pipeline(
             database: database,
             providers: providers,
-            texts: try PushTexts(folder: configuration.text("MESSAGES_PATH")),
+            texts: try PushTexts(folder: own.messagesPath),
             settings: try PipelineConfiguration(configuration),
             cursors: resources.cursors,
             setAside: resources.setAside,

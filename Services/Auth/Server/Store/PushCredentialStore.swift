@@ -41,10 +41,6 @@ struct PushCredentialStore {
         )
     }
 
-    func deleteAll(of application: String) async throws {
-        try await db.run("DELETE FROM push_credentials WHERE application_id = \(application)")
-    }
-
     func delete(_ provider: Provider, of application: String) async throws {
         try await db.run(
             """

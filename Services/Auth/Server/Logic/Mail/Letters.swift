@@ -1,3 +1,4 @@
+import AuthAPI
 import Foundation
 import Messages
 
@@ -55,6 +56,17 @@ struct Letters: Sendable {
 }
 
 extension Letters.Occasion {
+    /// A mail to the user of an account, greeted by name and in the user's language.
+    init(_ kind: Mail.Kind, of account: Account, link: String? = nil, isTaken: Bool = false) {
+        self.init(
+            kind: kind,
+            username: account.username,
+            link: link,
+            isTaken: isTaken,
+            language: account.language
+        )
+    }
+
     /// As the keys of its texts have it.
     fileprivate var name: String {
         switch kind {

@@ -105,23 +105,11 @@ struct MailDelivery: Sendable {
         case .recover:
             guard let owner, let id = UUID(uuidString: owner.userId), let address = owner.email else { return nil }
             let link = try await self.link(.reset, in: mail, of: id, to: address, at: settings.resetURL)
-            let occasion = Letters.Occasion(
-                kind: .recover,
-                username: owner.username,
-                link: link,
-                language: owner.language
-            )
-            return (address, occasion)
+            return (address, Letters.Occasion(.recover, of: owner, link: link))
         case .verify:
             if let owner {
                 guard owner.userId != mail.account?.wire, let address = owner.email else { return nil }
-                let occasion = Letters.Occasion(
-                    kind: .verify,
-                    username: owner.username,
-                    isTaken: true,
-                    language: owner.language
-                )
-                return (address, occasion)
+                return (address, Letters.Occasion(.verify, of: owner, isTaken: true))
             }
             var (id, address) = (mail.account, mail.address)
             if id == nil, let newest = try await store.newestUnverified(address) {
@@ -141,12 +129,7 @@ struct MailDelivery: Sendable {
         case .passwordChanged, .emailChanged, .secondFactorOn, .secondFactorOff, .passkeyAdded, .identityLinked,
             .deviceNoticed:
             guard let id = mail.account, let account = try await store.find(id) else { return nil }
-            let occasion = Letters.Occasion(
-                kind: mail.kind,
-                username: account.username,
-                language: account.language
-            )
-            return (mail.address, occasion)
+            return (mail.address, Letters.Occasion(mail.kind, of: account))
         }
     }
 
