@@ -83,6 +83,14 @@ import Wire
         )
     }
 
+    @Test("Without an account, the capabilities are those of the API version that accounts are linked with")
+    func capabilitiesWithoutAccount() {
+        let none = NetworkAccount.ann(id: nil, NetworkTokens(access: ""))
+        #expect(!twitter.abilities(of: none).able.contains(.location))
+        #expect(TwitterTests.connector(network, ["API": "1.1"]).abilities(of: none).able.contains(.location))
+        #expect(!TwitterTests.connector(network, ["API": "2"]).abilities(of: first).able.contains(.location))
+    }
+
     @Test func whatIsTooMuchIsNeverSent() async {
         var gif = OutgoingMedia.photo
         gif.type = "image/gif"

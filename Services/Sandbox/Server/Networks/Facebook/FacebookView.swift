@@ -156,12 +156,16 @@ struct FacebookView {
         let name = community.person(notice.actor)?.displayName ?? ""
         let verb = ["like": "likes your post", "boost": "shared your post", "follow": "follows you"]
         let time = JSONValue.string(Meta.time(notice.createdAt))
+        let applications = ["like": "Likes", "boost": "Links", "follow": "Friends", "mention": "Wall"]
         return [
             "id": .string("notif_\(viewer.id)_\(notice.id)"), "from": named(notice.actor), "to": named(viewer.number),
             "created_time": time, "updated_time": time,
             "title": .string("\(name) \(verb[notice.kind.rawValue] ?? "commented on your post")."),
             "link": .string("https://www.facebook.com/\(notice.post ?? 0)"),
-            "application": ["name": "Likes", "id": "2409997254"], "unread": notice.isRead ? 0 : 1,
+            "application": [
+                "name": .string(applications[notice.kind.rawValue] ?? "Feed Comments"), "id": "2409997254",
+            ],
+            "unread": notice.isRead ? 0 : 1,
             "object": notice.post.map { ["id": .string(String($0))] } ?? .null,
         ]
     }

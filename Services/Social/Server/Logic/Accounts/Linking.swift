@@ -119,12 +119,14 @@ struct Linking: Sendable {
     }
 
     private func status(of network: Network, _ record: AccountRecord?, of user: User.ID) -> NetworkStatus {
-        // What an account can do may depend on what is known of it, and never on its tokens.
+        // Twitter's API version depends on the kind of token. Tokens that cannot be decrypted have no capabilities to lose:
+        // such an account must be linked again.
+        let tokens = record.flatMap { try? vault.open($0.tokens, of: $0.user, on: $0.network) }
         let account = NetworkAccount(
             owner: user,
             id: record?.nativeID ?? (network == .roost ? user.user : nil),
             username: record?.username,
-            tokens: NetworkTokens(access: ""),
+            tokens: tokens ?? NetworkTokens(access: ""),
             instance: record?.instance,
             details: record?.details ?? [:]
         )

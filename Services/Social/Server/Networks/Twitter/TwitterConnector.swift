@@ -28,7 +28,13 @@ struct TwitterConnector: Connector {
         self.nonce = nonce
     }
 
-    func isSecond(_ account: NetworkAccount) -> Bool { account.tokens.secret == nil || key.others["API"] == "2" }
+    /// Whether the account uses API v2: tokens of OAuth 1.0a (with a secret) use 1.1 unless `TWITTER_API` is 2.
+    ///
+    /// Without an account, the answer is the version that `TWITTER_API` links accounts with.
+    func isSecond(_ account: NetworkAccount) -> Bool {
+        if key.others["API"] == "2" { return true }
+        return account.tokens.access.isEmpty ? key.others["API"] != "1.1" : account.tokens.secret == nil
+    }
 
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
         if isSecond(account) {
