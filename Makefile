@@ -3,7 +3,7 @@ SHELL := /bin/bash -euo pipefail
 CONFIGURATION ?= debug
 SWIFT_FORMAT ?= $(or $(shell command -v swift-format),swift format)
 SOURCES := Package.swift Services Shared Tests bench/SocketLoad bench/PushLoad bench/ImageLoad
-SOURCES += Fuzz/Package.swift Fuzz/Main $(wildcard Fuzz/Sources/*/StandIns.swift)
+SOURCES += Fuzz/Package.swift Fuzz/Main $(wildcard Fuzz/Sources/*/Stubs.swift)
 BUILT = .build/$(CONFIGURATION)
 # docs/decisions/0007: the same for what runs and for its tests, so that dependencies are built once for both.
 FLAGS_release := -Xswiftc -enforce-exclusivity=unchecked
@@ -50,7 +50,7 @@ soak: build ; SOAK=1 $(TEST) --parallel --filter '^SuiteTests\.'
 
 # Holds what reads networks to what their real servers once answered, as the tests of their clients on PyPI recorded it.
 recorded: build
-	RECORDED=$$(scripts/recorded-answers) $(BUILT)/RoostPackageTests.xctest --testing-library swift-testing --filter '^SocialTests\.Recorded'
+	RECORDED=$$(scripts/recorded-responses) $(BUILT)/RoostPackageTests.xctest --testing-library swift-testing --filter '^SocialTests\.Recorded'
 
 # Holds what reads tokens and keys to Wycheproof's vectors: WYCHEPROOF is a clone of github.com/C2SP/wycheproof.
 vectors: build
@@ -69,7 +69,7 @@ doctor: programs ; .build/release/roost doctor
 check-monitoring: dependencies ; scripts/check-monitoring
 
 # Tries docker-compose.yml for real; COMPOSE says with what, if not `docker compose` or podman-compose.
-compose: ; scripts/try-compose
+compose: ; scripts/test-compose
 
 # One build for all programs: each further `swift build` would plan the package again, some ten seconds.
 programs: dependencies ; PROGRAMS_ONLY=1 swift build -c release $(FLAGS_release)

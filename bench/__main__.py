@@ -29,11 +29,11 @@ KINDS = [
     "thumbnails",
     "media",
     "push",
-    "handover",
+    "apns",
     "networks",
     "scrolls",
     "broadcasts",
-    "looks",
+    "polls",
     "logins",
     "idle",
 ]

@@ -67,11 +67,11 @@ def _run(arguments, home):
     gateway = free_port()
     ports = {f"{name.upper()}_URL": f"http://127.0.0.1:{free_port()}" for name in PROBES if name != "gateway"}
     sandbox = f"http://127.0.0.1:{free_port()}"
-    ports |= {"SANDBOX": "1", "SANDBOX_URL": sandbox, "SANDBOX_KEEP": "1000000"}
+    ports |= {"SANDBOX": "1", "SANDBOX_URL": sandbox, "SANDBOX_NOTIFICATIONS_MAX": "1000000"}
     ports |= {f"SANDBOX_{name}_PORT": str(free_port()) for name in ("APNS", "APNS_SANDBOX", "SMTP")}
-    off = dict.fromkeys(["RATE_USER", "RATE_ADDRESS", "RATE_REGISTER", "CONNECTION_LIMIT_ADDRESS"], "0")
+    off = dict.fromkeys(["RATE_USER", "RATE_ADDRESS", "RATE_REGISTER", "CONNECTIONS_PER_ADDRESS_MAX"], "0")
     # The tokens of all accounts are used once more at the end.
-    other = {"ACCESS_TOKEN_SECONDS": "86400", "SOCIAL_LOOKS_HOUR": "mastodon=0", "LOG_LEVEL": "error"}
+    other = {"ACCESS_TOKEN_SECONDS": "86400", "SOCIAL_POLLS_PER_HOUR": "mastodon=0", "LOG_LEVEL": "error"}
     environment = {**ports, **off, **other, "PORT": str(gateway), "MANAGEMENT_PORT": str(free_port())}
     url = f"http://127.0.0.1:{gateway}"
     command = arguments.binaries.resolve() / "roost"

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from bench import web
 
 # Those that have a feed; the suite's own, `roost`, is always one more.
-PLAYED = ("facebook", "twitter", "instagram", "vine", "tumblr", "reddit", "mastodon", "bluesky")
+NETWORKS = ("facebook", "twitter", "instagram", "vine", "tumblr", "reddit", "mastodon", "bluesky")
 UNLIMITED = 1_000_000
 
 
@@ -15,27 +15,27 @@ class Networks:
     def __init__(self, sandbox):
         self.url = sandbox.url
         self.client = web.Client(sandbox.url)
-        known = {played["network"]: played for played in self.client.get("/sandbox/networks")["networks"]}
-        self.apps = {name: (known[name]["clientId"], known[name]["clientSecret"]) for name in PLAYED}
+        known = {known_network["network"]: known_network for known_network in self.client.get("/sandbox/networks")["networks"]}
+        self.apps = {name: (known[name]["clientId"], known[name]["clientSecret"]) for name in NETWORKS}
         self.people = [account["name"] for account in known["mastodon"]["accounts"]]
-        self.lift("rpan", *PLAYED)
+        self.lift_limits("rpan", *NETWORKS)
 
-    def lift(self, *networks):
+    def lift_limits(self, *networks):
         for network in networks:
             self.client.post(f"/sandbox/networks/{network}/limits", {"factor": UNLIMITED})
 
     def delay(self, seconds):
         """Has each network wait so long before it answers."""
-        for network in PLAYED:
+        for network in NETWORKS:
             self.client.post("/sandbox/script", {"service": network, "delay": seconds})
 
-    def hurry(self):
+    def clear_rules(self):
         self.client.request("DELETE", "/sandbox/script")
 
-    def settings(self, looks=None, base=None):
+    def settings(self, polls=None, base=None):
         """Social's, so that it asks the sandbox, or what stands before it at `base`.
 
-        `looks` is how many looks an hour each network allows; the usual ones where nothing is said.
+        `polls` is how many polls an hour each network allows; the usual ones where nothing is said.
         """
         base = base or self.url
         settings = {"ALLOWED_PRIVATE_HOSTS": urlsplit(base).netloc, "RPAN_URL": f"{base}/rpan"}
@@ -49,8 +49,8 @@ class Networks:
             if network != "bluesky":
                 settings[f"{name}_CLIENT_ID"] = identity
                 settings[f"{name}_CLIENT_SECRET"] = secret
-        if looks is not None:
-            settings["SOCIAL_LOOKS_HOUR"] = ",".join(f"{network}={looks}" for network in PLAYED)
+        if polls is not None:
+            settings["SOCIAL_POLLS_PER_HOUR"] = ",".join(f"{network}={polls}" for network in NETWORKS)
         return settings
 
     def join(self, network, name, follows=None):
@@ -72,7 +72,7 @@ class Networks:
         social.request("PUT", f"/networks/{network}", draft)
 
     def link_all(self, social, name, base=None):
-        for network in PLAYED:
+        for network in NETWORKS:
             self.link(social, network, self.join(network, name), base)
 
 
@@ -93,7 +93,7 @@ def metric(social, name, label=None):
 
 def outcomes(social):
     """How often networks were asked so far, by outcome."""
-    return metric(social, "roost_social_network_duration_seconds_count", "outcome")
+    return metric(social, "roost_social_network_request_duration_seconds_count", "outcome")
 
 
 def check_feed(client, limit=20):
@@ -101,5 +101,5 @@ def check_feed(client, limit=20):
     answer = client.get(f"/feed?limit={limit}")
     items, networks = answer["response"]["items"], answer["meta"]["networks"]
     failed = {name: report for name, report in networks.items() if report["code"] != 200}
-    if failed or set(networks) != {*PLAYED, "roost"} or len(items) != limit:
+    if failed or set(networks) != {*NETWORKS, "roost"} or len(items) != limit:
         raise RuntimeError(f"a feed of {len(items)} items, {failed or sorted(networks)}")

@@ -9,7 +9,7 @@ from bench.load import Load
 
 
 @dataclass(frozen=True)
-class Heard:
+class Measured:
     """What a load came to; latencies in milliseconds, processor time in µs a message heard, by program."""
 
     load: Load
@@ -60,10 +60,10 @@ class Clients:
         self.process.stdin.flush()
         found = json.loads(self._answer())
         used = [program.cpu_seconds() - start for program, start in zip(programs, before, strict=True)]
-        load = Load(requests=found["heard"], seconds=found["seconds"], p50=found["p50"], p99=found["p99"])
+        load = Load(requests=found["received"], seconds=found["seconds"], p50=found["p50"], p99=found["p99"])
         cpu = {program.name: it * 1e6 / load.requests for program, it in zip(programs, used, strict=True)}
         print(f"{self.process.args[4]}: {line}: {found} {cpu}", file=sys.stderr, flush=True)
-        return Heard(load, cpu)
+        return Measured(load, cpu)
 
     def _answer(self):
         line = self.process.stdout.readline()

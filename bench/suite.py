@@ -102,7 +102,7 @@ class Suite:
             "RATE_USER": "0",
             "RATE_ADDRESS": "0",
             "RATE_REGISTER": "0",
-            "CONNECTION_LIMIT_ADDRESS": "0",
+            "CONNECTIONS_PER_ADDRESS_MAX": "0",
             **(settings or {}),
         }
         self.neighbours[f"{name.upper()}_URL"] = url

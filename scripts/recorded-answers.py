@@ -1,6 +1,6 @@
 """Lays out what clients' authors have recorded of real servers, an answer a line of JSON.
 
-    recorded-answers.py FOLDER SOURCE.tar.gz…
+    recorded-responses.py FOLDER SOURCE.tar.gz…
 
 Writes mastodon.jsonl and reddit.jsonl, whose lines are an exchange over HTTP: {from, method, url, status, headers, body}; and
 granary.jsonl, whose lines are a value of a network's API: {from, network, body}. Bodies are text, as they came.

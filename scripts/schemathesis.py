@@ -33,13 +33,13 @@ ASKING = ["linkNetwork", "authorizeNetwork"]
 # These speak tus, which refuses in its own ways (412, headers it does not know are none of its business); tus-journey.py
 # holds them to it.
 TUS = [
-    "beginUpload",
-    "discoverUploads",
+    "createResumableUpload",
+    "getTusOptions",
     "getUploadOffset",
-    "continueUpload",
-    "endUpload",
-    "overrideUploadMethod",
-    "discoverUpload",
+    "appendToUpload",
+    "deleteUpload",
+    "overrideTusMethod",
+    "getTusUploadOptions",
 ]
 
 # What counts as having refused what the document forbids: a text that is too long is 413 here, a query 414, a header 431;
@@ -108,7 +108,7 @@ class Scene:
             ("endSession", "path.id", "sessions"),
             ("removeDevice", "path.id", "devices"),
             ("showSubscription", "path.broadcaster", "broadcasters"),
-            ("changeSubscription", "path.broadcaster", "broadcasters"),
+            ("updateSubscription", "path.broadcaster", "broadcasters"),
         ):
             lines.append(
                 f'[[operations]]\ninclude-operation-id = "{operation}"\n'

@@ -1,6 +1,6 @@
 """Bare WebSockets, signed in, that come back when they are dropped:
 
-    python scripts/socket-crowd.py http://127.0.0.1:8080 COUNT JWT
+    python scripts/socket-reconnects.py http://127.0.0.1:8080 COUNT JWT
 
 Prints `ready` when all are there, and `back` when all were dropped and are there again, then how many seconds that took
 and how often one had to try. Too many for python-socketio on one core, so they say no more than they must.

@@ -1,6 +1,6 @@
 """Sockets that stop reading while much is said, beside members that read, by python-socketio 5:
 
-    python scripts/socket-stalls.py http://127.0.0.1:8080 CHAT BYTES STALLED JWT-OF-SPEAKER JWT-OF-LISTENER
+    python scripts/socket-slow-readers.py http://127.0.0.1:8080 CHAT BYTES STALLED JWT-OF-SPEAKER JWT-OF-LISTENER
 
 Prints `ready` once they have stopped, and says so many bytes when it reads a line; prints `said`, and at the next line looks
 what became of all. Says what is not as it must be, and ends with 1.

@@ -64,7 +64,7 @@ extension CredentialVerifier {
     package func identity(of headers: HTTPFields, orServer: Bool = false) async throws -> Identity {
         switch try Credential(headers) {
         case .bearer(let token), .session(let token): return try await identify(token, orServer: orServer)
-        case nil: throw APIError(.forbidden, "missing_credential", "a credential is needed")
+        case nil: throw APIError(.forbidden, "authentication_required", "a credential is needed")
         }
     }
 }

@@ -38,9 +38,9 @@ package final class CredentialVerifier: Sendable, Service {
     private let servers: ServerVerifier
     private let revoked: RevokedSessions
     private let fetching = SingleFlight<VerifyingKeys?>()
-    private let feedLosses = Counter(label: "roost_credentials_feed_losses_total")
+    private let feedLosses = Counter(label: "roost_credentials_revocations_disconnects_total")
     /// When auth was last heard, in seconds since 1970; its distance from now is the feed's age.
-    private let feedHeard = Gauge(label: "roost_credentials_feed_heard_timestamp_seconds")
+    private let feedHeard = Gauge(label: "roost_credentials_feed_last_received_timestamp_seconds")
 
     /// - Parameters:
     ///   - source: where keys and revocations come from.

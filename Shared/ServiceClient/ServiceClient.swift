@@ -163,7 +163,7 @@ package struct ServiceClient: Sendable {
         do {
             return try WireJSON.decoder().decode(Answer.self, from: response.body)
         } catch {
-            throw APIError(.badGateway, "bad_answer", "the service \(callee) gave an answer that makes no sense")
+            throw APIError(.badGateway, "invalid_response", "the service \(callee) gave an answer that makes no sense")
         }
     }
 
@@ -173,7 +173,7 @@ package struct ServiceClient: Sendable {
         guard let problem = try? WireJSON.decoder().decode(Problem.self, from: response.body) else {
             return response.status >= 500
                 ? .unavailable("the service \(callee)")
-                : APIError(.badGateway, "bad_answer", "the service \(callee) answered \(response.status)")
+                : APIError(.badGateway, "invalid_response", "the service \(callee) answered \(response.status)")
         }
         return problem.error(retryAfter: retryAfter)
     }

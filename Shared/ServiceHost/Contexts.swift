@@ -40,10 +40,10 @@ package struct UserContext: ChildRequestContext, IdentifiedContext {
     /// - Throws: `forbidden` for nobody, and for an application's server.
     package init(context: SuiteContext) throws {
         guard let identity = context.identity else {
-            throw APIError(.forbidden, "missing_credential", "a credential is needed")
+            throw APIError(.forbidden, "authentication_required", "a credential is needed")
         }
         guard !identity.isServer else {
-            throw APIError(.forbidden, "people_only", "this is for people, and not for an application's server")
+            throw APIError(.forbidden, "user_required", "this is for people, and not for an application's server")
         }
         coreContext = context.coreContext
         requestID = context.requestID
@@ -55,7 +55,7 @@ package struct UserContext: ChildRequestContext, IdentifiedContext {
 
     /// - Throws: `forbidden` for whoever is no administrator.
     package func requireAdmin() throws {
-        guard identity.isAdmin else { throw APIError(.forbidden, "admin_only", "this is for administrators alone") }
+        guard identity.isAdmin else { throw APIError(.forbidden, "admin_required", "this is for administrators alone") }
     }
 
     package var requestDecoder: WireRequestDecoder { WireRequestDecoder(limits: .body) }
@@ -74,7 +74,7 @@ package struct ServerContext: ChildRequestContext, IdentifiedContext {
         guard let identity = context.identity, identity.isServer || identity.isAdmin else {
             throw APIError(
                 .forbidden,
-                "server_only",
+                "server_required",
                 "this is for an application's server, by a token of its encryption key, and for administrators"
             )
         }

@@ -5,7 +5,7 @@ import Wire
 extension Request {
     /// The last value of a query parameter, percent-decoded; nil where it is not there.
     ///
-    /// - Throws: `nul_character`, `too_many_marks`.
+    /// - Throws: `nul_character`, `too_many_combining_marks`.
     package func query(_ name: String) throws -> String? {
         guard let value = uri.queryParameters[name[...]] else { return nil }
         try APIError.check(value, of: name)

@@ -81,7 +81,7 @@ extension APIError {
         switch error as? BlobError {
         case .tooLarge(let limit):
             self.init(.tooLarge, "file_too_large", "a file may have \(limit) bytes here", field: "file")
-        case .noSpace: self.init(.insufficientStorage, "no_space", "there is no space left for files")
+        case .noSpace: self.init(.insufficientStorage, "storage_full", "there is no space left for files")
         case .unavailable: self = .unavailable("the store of files", retryAfter: 5)
         case .failed, nil: return nil
         }

@@ -44,8 +44,8 @@ public enum TusError: Error, Hashable, Sendable {
         case .unsupportedMediaType: "unsupported_media_type"
         case .methodNotAllowed: "method_not_allowed"
         case .notFound: "upload_not_found"
-        case .gone: "upload_gone"
-        case .wrongOffset: "wrong_offset"
+        case .gone: "upload_expired"
+        case .wrongOffset: "offset_mismatch"
         case .tooLarge: "file_too_large"
         case .checksumMismatch: "checksum_mismatch"
         }

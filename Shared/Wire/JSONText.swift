@@ -308,7 +308,7 @@ extension APIError {
     /// - Parameters:
     ///   - text: the decoded text.
     ///   - field: the name of the field or parameter.
-    /// - Throws: `nul_character`, `too_many_marks`.
+    /// - Throws: `nul_character`, `too_many_combining_marks`.
     package static func check(_ text: some StringProtocol, of field: String?) throws {
         guard !text.utf8.contains(0) else {
             throw APIError(.invalid, "nul_character", "text may not contain NUL (U+0000)", field: field)
@@ -319,7 +319,7 @@ extension APIError {
     static func tooManyMarks(field: String? = nil) -> APIError {
         APIError(
             .invalid,
-            "too_many_marks",
+            "too_many_combining_marks",
             "text may have at most \(JSONText.mostMarks) combining marks in a row",
             field: field
         )

@@ -16,7 +16,7 @@ package struct Departure: Codable, Hashable, Sendable {
 ///
 /// Every service that keeps something of people tells it, so it is nobody's API.
 package struct UserErased: EventContent, Hashable {
-    package static let type = "user.erased"
+    package static let type = "user.deletion_completed"
 
     package var departure: Departure
     /// The name of the service that answers.
@@ -27,5 +27,5 @@ package struct UserErased: EventContent, Hashable {
         self.service = service
     }
 
-    package var key: String { "departure:\(departure.id.uuidString.lowercased())" }
+    package var key: String { "deletion:\(departure.id.uuidString.lowercased())" }
 }

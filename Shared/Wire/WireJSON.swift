@@ -94,7 +94,7 @@ extension APIError {
                 self = APIError(.invalid, "malformed_body", "the body must be a JSON object")
                 return
             }
-            self = .invalid(field, "the field \"\(field)\" must be \(Self.noun(for: type))", code: "mistyped_field")
+            self = .invalid(field, "the field \"\(field)\" must be \(Self.noun(for: type))", code: "invalid_type")
         case .dataCorrupted(let context):
             guard let field = name(context.codingPath) else {
                 self = .malformedBody

@@ -155,7 +155,7 @@ import Wire
         try await withAuth { auth in
             let none = try await auth.service.send(method, parts[1])
             #expect(none.status == 403)
-            #expect(none.problem?.code == "missing_credential")
+            #expect(none.problem?.code == "authentication_required")
             let bad = try await auth.service.send(method, parts[1], token: "nonsense")
             #expect(bad.status == 403)
             #expect(bad.problem?.code == "invalid_token")

@@ -124,10 +124,10 @@ import Wire
                 ([:], "missing_application"), (Customer.headers(acme.id, nil), "missing_application"),
                 (Customer.headers(nil, acme.applicationKey), "missing_application"),
                 (acme.headers + acme.headers, "missing_application"),
-                (Customer.headers(acme.id, other.applicationKey), "unknown_application"),
-                (Customer.headers("nothing", acme.applicationKey), "unknown_application"),
-                (Customer.headers("roost", acme.applicationKey), "unknown_application"),
-                (Customer.headers(acme.id, ""), "unknown_application"),
+                (Customer.headers(acme.id, other.applicationKey), "application_not_found"),
+                (Customer.headers("nothing", acme.applicationKey), "application_not_found"),
+                (Customer.headers("roost", acme.applicationKey), "application_not_found"),
+                (Customer.headers(acme.id, ""), "application_not_found"),
             ]
             let token = try acme.token(acme.claims("ada", nonce: try await acme.nonce()))
             let body = json(["authToken": .string(token), "deviceId": "phone"])
@@ -149,13 +149,13 @@ import Wire
             let token = try acme.token(acme.claims("ada", nonce: try await acme.nonce()))
             let changes: [(String, JSONValue?, String)] = [
                 ("authToken", nil, "missing_field"), ("authToken", "", "missing_field"),
-                ("authToken", .integer(1), "mistyped_field"),
+                ("authToken", .integer(1), "invalid_type"),
                 ("authToken", .string(String(repeating: "x", count: 8_193)), "auth_token_length"),
                 ("deviceId", nil, "missing_field"), ("deviceId", "", "missing_field"),
                 ("deviceId", "a\nb", "malformed_device_id"),
                 ("deviceId", .string(String(repeating: "x", count: 256)), "malformed_device_id"),
                 ("platform", "", "missing_field"), ("platform", "apns", "unknown_platform"),
-                ("platform", .integer(1), "mistyped_field"), ("pushToken", "", "missing_field"),
+                ("platform", .integer(1), "invalid_type"), ("pushToken", "", "missing_field"),
                 ("pushToken", .string(String(repeating: "x", count: 4_097)), "push_token_length"),
             ]
             for (name, value, code) in changes {

@@ -120,7 +120,7 @@ import Wire
             headers[.diuitSession] = try await acme.signIn("ada")
             let foreign = try await acme.auth.post("/applications", #"{"name": "Mine"}"#, headers: headers)
             #expect(foreign.status == 403)
-            #expect(foreign.problem?.code == "foreign_account")
+            #expect(foreign.problem?.code == "external_account")
             let list = try await acme.auth.service.send(.get, "/applications", headers: headers)
             #expect(list.status == 403)
             #expect(try await acme.asAdmin(.get, "/applications").json["applications"].array.count == 1)
@@ -133,7 +133,7 @@ import Wire
             let ada = try await auth.signUp("ada")
             let answer = try await auth.post("/applications", #"{"name": "Mine"}"#, token: ada.jwt)
             #expect(answer.status == 403)
-            #expect(answer.problem?.code == "admin_only")
+            #expect(answer.problem?.code == "admin_required")
             _ = try await auth.customer(by: try await auth.administrator().jwt)
         }
     }
@@ -287,7 +287,7 @@ import Wire
             #expect(try await acme.status(of: kept) == 200)
             let login = try await acme.login(late)
             #expect(login.status == 403)
-            #expect(login.problem?.code == "unknown_application")
+            #expect(login.problem?.code == "application_not_found")
             let nonce = try await auth.service.send(.get, "/1/auth/nonce", headers: acme.headers)
             #expect(nonce.status == 403)
             #expect(try await acme.asAdmin(.get, "/applications/\(acme.id)").status == 404)

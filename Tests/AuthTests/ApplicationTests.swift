@@ -43,7 +43,7 @@ import Wire
         try await withAuth { auth in
             let admin = try await auth.administrator().jwt
             for (body, code) in [
-                ("{}", "missing_field"), (#"{"name": ""}"#, "missing_field"), (#"{"name": 1}"#, "mistyped_field"),
+                ("{}", "missing_field"), (#"{"name": ""}"#, "missing_field"), (#"{"name": 1}"#, "invalid_type"),
                 (#"{"name": "  "}"#, "name_characters"), (#"{"name": "a\nb"}"#, "name_characters"),
                 (json(["name": .string(String(repeating: "x", count: 101))]), "name_length"),
             ] {

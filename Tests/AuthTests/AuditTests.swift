@@ -92,7 +92,7 @@ import Wire
         try await withCustomer { acme in
             let session = try await acme.signIn("ada")
             let answer = try await acme.ask(.get, "/auth/audit", session: session)
-            #expect(answer.status == 403 && answer.problem?.code == "foreign_account")
+            #expect(answer.status == 403 && answer.problem?.code == "external_account")
         }
     }
 
@@ -114,7 +114,7 @@ import Wire
         let push = EventRecorder(callee: "push")
         try await TestService.with(
             AuthService.self,
-            settings: ["TOKEN_ENCRYPTION_KEY": Auth.key, "EVENT_SUBSCRIBERS": "device.noticed=push"],
+            settings: ["TOKEN_ENCRYPTION_KEY": Auth.key, "EVENT_SUBSCRIBERS": "device.new_sign_in=push"],
             neighbours: .with(["push": push.client])
         ) { service in
             let auth = Auth(service: service)

@@ -35,7 +35,7 @@ import Wire
             let bo = try await scene.auth.anonymous()
             scene.clock.advance(seconds: 301)
             let late = try await scene.delete(bo)
-            #expect(late.status == 403 && late.problem?.code == "recent_sign_in_needed")
+            #expect(late.status == 403 && late.problem?.code == "recent_login_required")
             #expect(try await scene.auth.me(bo.jwt).status == 200)
 
             let ada = try await scene.auth.signUp("ada")
@@ -51,7 +51,7 @@ import Wire
             scene.clock.advance(seconds: 301)
             let next = try await scene.auth.refresh(ada.refreshToken).decode(SignIn.self)
             let answer = try await scene.auth.service.send(.delete, "/auth/me", token: next.jwt)
-            #expect(answer.problem?.code == "recent_sign_in_needed")
+            #expect(answer.problem?.code == "recent_login_required")
         }
     }
 
@@ -150,7 +150,7 @@ import Wire
             let acme = try await scene.auth.customer(by: try await scene.auth.administrator().jwt)
             let session = try await acme.signIn("ada")
             let answer = try await acme.ask(.delete, "/auth/me", session: session)
-            #expect(answer.status == 403 && answer.problem?.code == "foreign_account")
+            #expect(answer.status == 403 && answer.problem?.code == "external_account")
         }
     }
 

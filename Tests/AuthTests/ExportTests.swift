@@ -69,7 +69,7 @@ import Wire
         let slots = ExportSlots(capacity: 2)
         func user(_ name: String) -> User.ID { User.ID(application: RoostApplication.id, user: name) }
         var ada: ExportSlots.Slot? = try slots.take(user("ada"))
-        #expect(throws: APIError(.rateLimited, "export_under_way", "an export of yours is being made", retryAfter: 30))
+        #expect(throws: APIError(.rateLimited, "export_in_progress", "an export of yours is being made", retryAfter: 30))
         {
             try slots.take(user("ada"))
         }
@@ -85,7 +85,7 @@ import Wire
         try await withCustomer { acme in
             let session = try await acme.signIn("ada")
             let answer = try await acme.ask(.get, "/auth/me/export", session: session)
-            #expect(answer.status == 403 && answer.problem?.code == "foreign_account")
+            #expect(answer.status == 403 && answer.problem?.code == "external_account")
         }
     }
 }

@@ -119,7 +119,7 @@ import Wire
         var jobs: [Task<APIError?, any Error>] = []
         for host in 1...3 { jobs += try await add(["\(host)"], from: "198.51.100.\(host)", to: queue) }
         let late = try await #require(add(["late"], from: "198.51.100.9", to: queue).first?.value)
-        #expect(late.kind == .unavailable && late.code == "too_busy")
+        #expect(late.kind == .unavailable && late.code == "overloaded")
         queue.release()
         try await busy.value
         for job in jobs { #expect(try await job.value == nil) }

@@ -19,7 +19,7 @@ import Wire
                 for spelling in [name, name.uppercased()] {
                     let refused = try await auth.login(spelling)
                     #expect(refused.status == 429)
-                    #expect(refused.problem?.code == "too_many_failures")
+                    #expect(refused.problem?.code == "too_many_login_failures")
                     #expect(refused.headers[.retryAfter] == "840")
                 }
                 clock.advance(seconds: 900)

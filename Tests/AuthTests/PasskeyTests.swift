@@ -140,7 +140,7 @@ import Wire
             let ada = try await auth.signUp("ada")
             clock.advance(seconds: 301)
             let refused = try await auth.service.send(.post, "/auth/passkeys/options", token: ada.jwt)
-            #expect(refused.status == 403 && refused.problem?.code == "recent_sign_in_needed")
+            #expect(refused.status == 403 && refused.problem?.code == "recent_login_required")
             let password = json(["password": .string(Auth.password)])
             #expect(try await auth.post("/auth/passkeys/options", password, token: ada.jwt).status == 200)
             let anonymous = try await auth.anonymous()

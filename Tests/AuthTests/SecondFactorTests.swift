@@ -128,8 +128,8 @@ private func withPhone(
                 }
                 return try await group.reduce(into: [String?]()) { $0.append($1) }
             }
-            #expect(codes.count { $0 == "wrong_code" } == 8, "\(codes)")
-            #expect(Set(codes).isSubset(of: ["wrong_code", "invalid_challenge", "too_many_failures"]))
+            #expect(codes.count { $0 == "invalid_mfa_code" } == 8, "\(codes)")
+            #expect(Set(codes).isSubset(of: ["invalid_mfa_code", "invalid_challenge", "too_many_login_failures"]))
             let refused = try await phone.finish(try await phone.challenge(), phone.app.code())
             #expect(refused.status == 429)
         }
@@ -166,7 +166,7 @@ private func withPhone(
                 )
             }
             let refused = try await turnOff("guess")
-            #expect(refused.problem?.code == "wrong_code")
+            #expect(refused.problem?.code == "invalid_mfa_code")
             #expect(try await phone.auth.login("ada").status == 401)
             #expect(try await turnOff(phone.app.code()).status == 200)
             #expect(try await phone.auth.login("ada").status == 200)
@@ -181,7 +181,7 @@ private func withPhone(
                 json(["password": .string(Auth.password)]),
                 token: phone.person.jwt
             )
-            #expect(again.status == 409 && again.problem?.code == "second_factor_on")
+            #expect(again.status == 409 && again.problem?.code == "mfa_already_enabled")
         }
     }
 
@@ -191,7 +191,7 @@ private func withPhone(
             let ada = try await auth.signUp("ada")
             clock.advance(seconds: 301)
             let refused = try await auth.service.send(.post, "/auth/mfa/totp", token: ada.jwt)
-            #expect(refused.status == 403 && refused.problem?.code == "recent_sign_in_needed")
+            #expect(refused.status == 403 && refused.problem?.code == "recent_login_required")
             let anonymous = try await auth.anonymous()
             #expect(try await auth.service.send(.post, "/auth/mfa/totp", token: anonymous.jwt).status == 409)
         }

@@ -17,7 +17,7 @@ import Wire
 
             for answer in [wrong, unknown] {
                 #expect(answer.status == 401)
-                #expect(answer.problem?.code == "invalid_credentials")
+                #expect(answer.problem?.code == "invalid_login")
                 #expect(answer.problem?.field == nil)
             }
             #expect(wrong.problem?.detail == unknown.problem?.detail)
@@ -110,7 +110,7 @@ import Wire
             }
             let busy = answers.filter { $0.status == 503 }
             #expect(Set(answers.map(\.status)) == [200, 503])
-            #expect(busy.allSatisfy { $0.headers[.retryAfter] == "1" && $0.problem?.code == "too_busy" })
+            #expect(busy.allSatisfy { $0.headers[.retryAfter] == "1" && $0.problem?.code == "overloaded" })
             #expect(try await auth.login("ada").status == 200)
         }
     }

@@ -48,7 +48,7 @@ import Wire
             }
             #expect(try await remove("/auth/identities/google").status == 200)
             let last = try await remove("/auth/passkeys/\(passkey.id)")
-            #expect(last.status == 409 && last.problem?.code == "last_way_in")
+            #expect(last.status == 409 && last.problem?.code == "last_sign_in_method")
 
             #expect(try await scene.signIn("bo", token: ana.jwt).status == 200)
             #expect(try await remove("/auth/passkeys/\(passkey.id)").status == 200)

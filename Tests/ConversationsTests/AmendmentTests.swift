@@ -83,7 +83,7 @@ import Wire
             #expect(try await scene.ann.conversations.delete(said.id, in: scene.token).deletedAt != nil)
             let mine = try await scene.ann.say("hello", in: scene.token)
             let refusal = try await scene.bob.ask(.delete, "/conversations/\(scene.token)/messages/\(mine.id)")
-            #expect(refusal.status == 403 && refusal.problem?.code == "not_yours")
+            #expect(refusal.status == 403 && refusal.problem?.code == "not_author")
         }
     }
 

@@ -44,7 +44,7 @@ import Wire
             for name in [UUID().uuidString.lowercased(), "never seen"] {
                 let body = #"{"label": "x", "members": ["\#(name)"]}"#
                 let answer = try await ann.ask(.post, "/conversations/create", body)
-                #expect(answer.status == 400 && answer.problem?.code == "unknown_user")
+                #expect(answer.status == 400 && answer.problem?.code == "user_not_found")
                 #expect(answer.problem?.field == "members")
             }
         }

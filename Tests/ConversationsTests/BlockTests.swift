@@ -127,7 +127,7 @@ import Wire
             let ann = try await scene.person("22222222-5f2c-4f7b-9a68-3d2b1c0f7e55", application: RoostApplication.id)
             #expect(try await ann.conversations.block(known.uppercased()).userId == known)
             #expect(try await ann.ask(.put, "/blocks/11111111-5f2c-4f7b-9a68-3d2b1c0f7e55").problem?.field == "userId")
-            #expect(try await ann.ask(.put, "/blocks/bob").problem?.code == "unknown_user")
+            #expect(try await ann.ask(.put, "/blocks/bob").problem?.code == "user_not_found")
             #expect(try await ann.ask(.delete, "/blocks/bob").status == 200)
         }
     }

@@ -88,7 +88,7 @@ import Wire
         try await withConversation { scene in
             _ = try await scene.ann.ask(.put, "/conversations/\(scene.token)/admins/bob")
             let refusal = try await scene.bob.ask(.delete, "/conversations/\(scene.token)")
-            #expect(refusal.status == 403 && refusal.problem?.code == "creator_only")
+            #expect(refusal.status == 403 && refusal.problem?.code == "creator_required")
             try await scene.ann.conversations.leave(scene.token)
             #expect(try await scene.ann.ask(.delete, "/conversations/\(scene.token)").status == 404)
         }

@@ -61,7 +61,7 @@ import Wire
             ] as [(HTTPRequest.Method, String, String?)] {
                 for person in [scene.ann, scene.bob] {
                     let answer = try await person.ask(method, path, body)
-                    #expect(answer.status == 422 && answer.problem?.code == "not_on_direct", "\(method) \(path)")
+                    #expect(answer.status == 422 && answer.problem?.code == "group_required", "\(method) \(path)")
                 }
                 #expect(try await scene.eve.ask(method, path, body).status == 404, "\(method) \(path)")
             }

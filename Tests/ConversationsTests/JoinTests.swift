@@ -158,7 +158,7 @@ import Wire
             #expect(list.problem?.field == "whiteList")
             let member = try await ann.ask(.put, "\(path)/members/\(unknown)")
             #expect(member.status == 400)
-            #expect(member.problem?.code == "unknown_user")
+            #expect(member.problem?.code == "user_not_found")
 
             scene.auth.isAway.change { $0 = true }
             #expect(try await ann.ask(.put, "\(path)/members/\(unknown)").status == 503)

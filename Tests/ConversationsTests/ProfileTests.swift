@@ -130,7 +130,7 @@ import Wire
                 let body = #"{"label": "x", "members": ["\#(known)", "\#(name)"]}"#
                 let answer = try await person.ask(.post, "/conversations/create", body)
                 #expect(answer.status == 400)
-                #expect(answer.problem?.code == "unknown_user")
+                #expect(answer.problem?.code == "user_not_found")
                 #expect(answer.problem?.field == "members")
                 #expect(answer.problem?.detail == #""members" has a user that does not exist: "\#(name)""#)
             }

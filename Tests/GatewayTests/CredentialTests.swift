@@ -48,7 +48,7 @@ import Wire
             #expect(try await verdict(scene, good + good) == "403 invalid_token")
             #expect(try await verdict(scene, good + "authorization: Bearer x\r\n") == "403 invalid_token")
             #expect(try await verdict(scene, "x-diuit-session-token: s\r\n") == "403 invalid_token")
-            #expect(try await verdict(scene, "") == "403 missing_credential")
+            #expect(try await verdict(scene, "") == "403 authentication_required")
         }
     }
 

@@ -47,7 +47,7 @@ import Testing
 
     @Test(arguments: [
         ("CONVERSATIONS_URL", "not a url"), ("CONVERSATIONS_URL", "https://127.0.0.1:1/path"), ("RATE_USER", "many"),
-        ("BODY_FLOOR", "0"),
+        ("BODY_MIN_RATE", "0"),
     ])
     func whatMakesNoSenseChangesNothing(name: String, value: String) async throws {
         try await withGateway(instances: [ScriptedService.echo]) { scene, services async throws in

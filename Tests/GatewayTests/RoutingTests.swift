@@ -62,8 +62,8 @@ import Testing
         ("TRACE /auth/me", 405, "method_not_allowed"),
         ("PROPFIND /auth/me", 405, "method_not_allowed"),
         ("TRACE /nowhere", 404, "not_found"),
-        ("GET /auth/me", 403, "missing_credential"),
-        ("DELETE /conversations/x", 403, "missing_credential"),
+        ("GET /auth/me", 403, "authentication_required"),
+        ("DELETE /conversations/x", 403, "authentication_required"),
     ])
     func whatIsMissingIsSaidBeforeWhoIsAsking(line: String, status: Int, code: String) async throws {
         try await withGateway { scene in

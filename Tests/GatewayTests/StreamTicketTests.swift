@@ -61,7 +61,7 @@ import Wire
             let ticket = try await scene.keys.ticket(for: Self.user)
             let query = try await ask(scene, "GET /auth/me?ticket=\(ticket)")
             #expect(query.status == 403)
-            #expect(query.code == "missing_credential")
+            #expect(query.code == "authentication_required")
             let bearer = try await ask(scene, "GET /auth/me", "authorization: Bearer \(ticket)\r\n")
             #expect(bearer.status == 403)
             let stream = try await ask(scene, "GET \(Self.stream)", "authorization: Bearer \(ticket)\r\n")

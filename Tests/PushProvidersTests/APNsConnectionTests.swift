@@ -159,7 +159,7 @@ import Testing
             let began = ContinuousClock.now
             let replies = await scene.send(times: 10)
 
-            #expect(replies[0] == PushReply(.providerBusy, reason: "NoAnswer"))
+            #expect(replies[0] == PushReply(.providerBusy, reason: "NoResponse"))
             #expect(replies.dropFirst().allSatisfy { $0.outcome == .accepted })
             #expect(ContinuousClock.now - began < .seconds(60))
         }
@@ -173,7 +173,7 @@ import Testing
             }
         ) { scene in
             #expect(await scene.send().outcome == .accepted)
-            #expect(await scene.send().reason == "NoAnswer")
+            #expect(await scene.send().reason == "NoResponse")
             #expect(await scene.send().outcome == .accepted)
             #expect(scene.server.connections == 2)
         }

@@ -160,7 +160,7 @@ import Testing
         ) { scene in
             async let silent = scene.send(to: "http://127.0.0.1:\(scene.port)/silent")
             #expect(await scene.send().outcome == .accepted)
-            #expect(await silent == PushReply(.providerBusy, reason: "NoAnswer"))
+            #expect(await silent == PushReply(.providerBusy, reason: "NoResponse"))
             #expect(await scene.send().outcome == .accepted)
         }
     }

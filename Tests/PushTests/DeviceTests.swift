@@ -114,7 +114,7 @@ import Wire
 
     @Test func oneMoreThanThereMayBeTakesTheOneSeenLongestAgo() async throws {
         let clock = TestClock()
-        try await withPush(settings: ["DEVICES_MAX_USER": "3"], now: clock.read) { scene in
+        try await withPush(settings: ["PUSH_DEVICES_PER_USER_MAX": "3"], now: clock.read) { scene in
             for name in ["a", "b", "c"] {
                 try await scene.ann.preferences.register(.phone("\(name)0", deviceID: name))
                 clock.advance(by: 1)
@@ -148,7 +148,7 @@ import Wire
         (#"{"platform": "fax", "token": "aa"}"#, "platform", "unknown_platform"),
         (#"{"platform": "gcm"}"#, "token", "missing_field"),
         (#"{"platform": "gcm", "token": "< >"}"#, "token", "missing_field"),
-        (#"{"platform": "gcm", "token": 7}"#, "token", "mistyped_field"),
+        (#"{"platform": "gcm", "token": 7}"#, "token", "invalid_type"),
         (#"{"platform": "gcm", "token": "tökén"}"#, "token", "malformed_token"),
         (#"{"platform": "gcm", "token": "a\nb"}"#, "token", "malformed_token"),
         (#"{"platform": "ios_sandbox", "token": "../x"}"#, "token", "malformed_token"),

@@ -184,7 +184,7 @@ import Wire
 
     @Test func devicesNobodyHearsOfAreForgotten() async throws {
         // The service's own pruning, whenever it comes, forgets none of these.
-        try await withPush(settings: ["DEVICE_DAYS": "36500"]) { scene in
+        try await withPush(settings: ["PUSH_DEVICE_RETENTION_DAYS": "36500"]) { scene in
             try await scene.ann.preferences.register(DeviceDraft(platform: "gcm", token: "old", deviceId: "old"))
             try await scene.ann.preferences.register(DeviceDraft(platform: "gcm", token: "new", deviceId: "new"))
             try await scene.ann.preferences.register(.phone("aa", deviceID: "Apple's"))

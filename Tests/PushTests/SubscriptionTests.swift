@@ -93,7 +93,7 @@ import Wire
     }
 
     @Test func thereAreSoManyAndNoMore() async throws {
-        try await withPush(settings: ["SUBSCRIPTIONS_MAX_USER": "3"]) { scene in
+        try await withPush(settings: ["PUSH_SUBSCRIPTIONS_PER_USER_MAX": "3"]) { scene in
             let ann = scene.ann.preferences
             for name in ["a", "b", "c"] { try await ann.subscribe(to: name) }
             let refused = try await scene.ann.ask(.put, "/subscriptions/d", "{}")
@@ -147,7 +147,7 @@ import Wire
     }
 
     @Test func topicsAreJoinedAndLeft() async throws {
-        try await withPush(settings: ["TOPICS_MAX_USER": "2"]) { scene in
+        try await withPush(settings: ["PUSH_TOPICS_PER_USER_MAX": "2"]) { scene in
             let ann = scene.ann.preferences
             #expect(try await ann.join(topic: "news:de") == TopicSubscription(topic: "news:de", subscribed: true))
             try await ann.join(topic: "news:de")

@@ -94,7 +94,7 @@ import Wire
         }
         try await withPush { scene in
             let answer = try await scene.service.send(.get, "/push/vapid-key")
-            #expect(answer.status == 404 && answer.problem?.code == "no_vapid_key")
+            #expect(answer.status == 404 && answer.problem?.code == "vapid_key_not_configured")
         }
     }
 

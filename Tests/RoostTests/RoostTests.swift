@@ -83,7 +83,7 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
         let settings = try settings(["LOG_LEVEL": "debug"], file: "LOG_LEVEL=error\nLANES=3\n")
 
         #expect(settings.given["LOG_LEVEL"] == "debug")
-        #expect(settings.given["LANES"] == "3")
+        #expect(settings.given["WRITE_SHARDS"] == "3")
     }
 
     @Test func aServiceRunsOnceForEachOfItsAddressesHere() throws {

@@ -38,7 +38,7 @@ import Wire
             #expect(UUID(uuidString: first.headers["apns-id"].first ?? "") != nil)
             #expect(first.headers["apns-unique-id"].isEmpty)
             #expect(!second.headers["apns-unique-id"].isEmpty)
-            #expect(scene.sandbox.seen.counts.doubles == 0)
+            #expect(scene.sandbox.seen.counts.duplicates == 0)
         }
     }
 
@@ -164,7 +164,7 @@ import Wire
             _ = try await scene.push(to: String(repeating: "cd", count: 32), headers: ["apns-id": id])
 
             let counts = scene.sandbox.seen.counts
-            #expect((counts.accepted, counts.distinct, counts.doubles) == (4, 2, 2))
+            #expect((counts.accepted, counts.distinct, counts.duplicates) == (4, 2, 2))
             #expect(scene.sandbox.seen.all().map(\.copies) == [1, 2, 3, 1])
         }
     }

@@ -184,7 +184,7 @@ private struct WipingService: SuiteService {
 }
 
 private struct Wiper: Sendable {
-    static let settings = ["EVENT_SUBSCRIBERS": "user.erased=auth"]
+    static let settings = ["EVENT_SUBSCRIBERS": "user.deletion_completed=auth"]
 
     let service: TestService
 

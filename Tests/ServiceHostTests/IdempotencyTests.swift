@@ -173,7 +173,7 @@ import Wire
             #expect(first.status == 200)
             #expect(first.body.count > 20_000)
             #expect(second.status == 409)
-            #expect(second.problem?.code == "response_not_kept")
+            #expect(second.problem?.code == "response_not_stored")
             #expect(try await words(of: echo) == 1)
             #expect(try await bytes(of: echo) < 1_000)
         }

@@ -164,11 +164,11 @@ import Wire
             #expect(order.status == 200 && order.json["word"].string == "acme")
             let byAdmin = try await echo.send(.post, "/orders", token: admin)
             #expect(byAdmin.json["word"].string == "roost by an administrator")
-            #expect(try await echo.send(.post, "/orders", token: person).problem?.code == "server_only")
+            #expect(try await echo.send(.post, "/orders", token: person).problem?.code == "server_required")
             #expect(try await echo.send(.post, "/orders").status == 403)
 
             let refused = try await echo.send(.get, "/words/fixed", token: token)
-            #expect(refused.status == 403 && refused.problem?.code == "people_only")
+            #expect(refused.status == 403 && refused.problem?.code == "user_required")
             #expect(try await echo.send(.get, "/open", token: token).json["word"].string == "nobody")
             #expect(try await echo.send(.get, "/internal/caller", token: token).status == 403)
         }

@@ -41,7 +41,7 @@ import Wire
             let auth = try scene.service.neighbour("auth", callee: "social")
             let deleted: [String: JSONValue] = [
                 "applicationId": .string(Scene.application), "userId": .string("ann"),
-                "departure": .object(["id": .string(UUID().uuidString), "round": .integer(1)]),
+                "deletionJob": .object(["id": .string(UUID().uuidString), "round": .integer(1)]),
             ]
             let event = Event(id: UUID(), type: "user.deleted", at: Date(), content: .object(deleted))
             _ = try await auth.send(.post, "/internal/events", body: try WireJSON.encoder().encode(event))

@@ -50,7 +50,7 @@ struct Scene: Sendable {
     /// Nobody looks at networks by himself, and none is too slow on a busy machine, unless a test is about that.
     static let settings = [
         "TOKEN_ENCRYPTION_KEY": Data(repeating: 7, count: 32).base64EncodedString(),
-        "SOCIAL_LOOKS_HOUR": looks(0), "SOCIAL_DEADLINE_MS": "30000",
+        "SOCIAL_POLLS_PER_HOUR": looks(0), "SOCIAL_DEADLINE_MS": "30000",
     ]
 
     /// So many looks an hour at each network.

@@ -58,7 +58,7 @@ extension SuiteTests {
 
         @Test("A service that is silent is killed and started again")
         func silent() async throws {
-            try await RunningSuite.with(options: ["--silence-limit", "5"]) { suite in
+            try await RunningSuite.with(options: ["--liveness-timeout", "5"]) { suite in
                 let ana = try await suite.person("ana")
                 let victim = try suite.process("conversations")
 

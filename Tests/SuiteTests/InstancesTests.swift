@@ -53,10 +53,10 @@ extension SuiteTests {
                 for port in ports[2...] {
                     let names = #"{service="conversations",instance="127.0.0.1:\#(port)""#
                     let expected = [
-                        "roost_gateway_upstream_in_turn\(names)} 1.0",
-                        "roost_gateway_upstream_circuit\(names)} 0.0",
+                        "roost_gateway_upstream_in_rotation\(names)} 1.0",
+                        "roost_gateway_upstream_circuit_state\(names)} 0.0",
                         "roost_gateway_upstream_requests_total\(names),status=\"2xx\"}",
-                        "roost_gateway_upstream_answer_seconds_count\(names)}",
+                        "roost_gateway_upstream_response_duration_seconds_count\(names)}",
                         "roost_gateway_upstream_pool_connections\(names),state=\"idle\"}",
                     ]
                     // An instance that has just come back is in turn once a health check found it ready.

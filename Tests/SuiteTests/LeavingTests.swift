@@ -43,7 +43,7 @@ extension SuiteTests {
                 }
 
                 try await eventually(within: .seconds(240), "wiped everywhere") {
-                    try await database.one("SELECT count(*) AS n FROM auth.departures") { try $0.int("n") } == 0
+                    try await database.one("SELECT count(*) AS n FROM auth.deletion_jobs") { try $0.int("n") } == 0
                 }
                 let traces = try await Traces.inTables(of: Self.schemas, naming: needles, database)
                 #expect(traces == [])
@@ -181,7 +181,7 @@ extension SuiteTests {
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let server = try await PostgresServer.temporary(logger: logger)
             do {
-                let settings = ["DATABASE_URL": server.url(), "DEPARTURE_SETTLE_SECONDS": "1"]
+                let settings = ["DATABASE_URL": server.url(), "DELETION_SECOND_PASS_SECONDS": "1"]
                 try await RunningSuite.with(settings: settings) { suite in
                     let configuration = try PostgresConfiguration(url: server.url())
                     let pool = PostgresPool(configuration: configuration, logger: logger)

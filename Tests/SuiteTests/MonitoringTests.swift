@@ -26,13 +26,13 @@ extension SuiteTests {
                 let services = [
                     suite.authPort, suite.conversationsPort, suite.photosPort, suite.pushPort, suite.socialPort,
                 ]
-                let watched = ["monitoring/grafana-dashboard.json", "monitoring/alerts.yml", "docs/monitoring.md"]
+                let watched = ["deploy/monitoring/grafana-dashboard.json", "deploy/monitoring/alerts.yml", "docs/monitoring.md"]
                 let named = try watched.map { file in
                     let lines = try Self.text(file).split(separator: "\n")
                         .filter { !$0.contains("Absent before the first") }
                     return Self.names(in: lines.joined(separator: "\n"))
                 }
-                let asked: Set<String> = ["roost_social_broadcast_polls_total", "roost_social_looks_total"]
+                let asked: Set<String> = ["roost_social_broadcast_polls_total", "roost_social_polls_total"]
                 let awaited = named.reduce(asked) { $0.union($1) }
                 var exported: Set<String> = []
                 // It is asked every five seconds what is live, and every fifteen what is new on networks; what else is

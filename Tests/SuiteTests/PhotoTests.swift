@@ -16,7 +16,7 @@ extension SuiteTests {
         private static let phone = String(repeating: "a1", count: 32)
 
         @Test func whatOneShowsTheOtherSeesLikesAndIsToldOf() async throws {
-            try await Telephones.with(settings: ["NEWS_PAUSE_SECONDS": "0"]) { suite, telephones in
+            try await Telephones.with(settings: ["ACTIVITY_DIGEST_SECONDS": "0"]) { suite, telephones in
                 let ana = try await suite.person("ana")
                 let bo = try await suite.person("bo")
                 try await ana.preferences.register(

@@ -14,14 +14,14 @@ extension SuiteTests {
         private static let messages = SuiteTests.isSoak ? 125 : 25
         private static let victims =
             (0..<(SuiteTests.isSoak ? 10 : 1)).flatMap { _ in ["push", "postgresql", "push", "push", "postgresql"] }
-        /// So many notifications push has on their way to one push service at most (`SENDS_MAX_LANE`): no crash can come
+        /// So many notifications push has on their way to one push service at most (`PUSH_IN_FLIGHT_PER_PROVIDER_MAX`): no crash can come
         /// between more of them and the note that they were taken.
         private static let onTheirWay = 200
 
         @Test func everyNotificationArrivesWhateverIsKilled() async throws {
             let settings = [
-                "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0", "SENDS_MAX_LANE": "\(Self.onTheirWay)",
-                "SANDBOX_KEEP": "50000",
+                "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0", "PUSH_IN_FLIGHT_PER_PROVIDER_MAX": "\(Self.onTheirWay)",
+                "SANDBOX_NOTIFICATIONS_MAX": "50000",
             ]
             try await Telephones.with(settings: settings) { suite, telephones in
                 let away = try await suite.person("away")
@@ -63,13 +63,13 @@ extension SuiteTests {
                 }
                 #expect(arrived == said)
                 let counts = try await telephones.counts()
-                let doubles = counts.accepted - said.count
+                let duplicates = counts.accepted - said.count
                 let took = ContinuousClock.now - began
-                print("push: \(said.count) notifications, \(Self.victims.count) kills, \(doubles) doubles")
+                print("push: \(said.count) notifications, \(Self.victims.count) kills, \(duplicates) duplicates")
                 print("push: all there \(took) after the last was said")
-                #expect(doubles <= Self.victims.count * Self.onTheirWay)
+                #expect(duplicates <= Self.victims.count * Self.onTheirWay)
                 // A double is known to be one: it has the id of the first.
-                #expect(counts.doubles == doubles)
+                #expect(counts.duplicates == duplicates)
             }
         }
     }

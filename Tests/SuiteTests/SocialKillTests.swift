@@ -20,12 +20,12 @@ extension SuiteTests {
         /// Nobody looks: only what is written is asked for.
         private static let settings = [
             "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0",
-            "SOCIAL_LOOKS_HOUR": networks.map { "\($0)=0" }.joined(separator: ","),
+            "SOCIAL_POLLS_PER_HOUR": networks.map { "\($0)=0" }.joined(separator: ","),
         ]
         /// It is done and the answer breaks off; it is done and there is none; it is not done; it is refused.
         private static let faults: [[String: JSONValue]] = [
             ["behaviour": .string("cut")], ["behaviour": .string("silence"), "accepts": .bool(true)],
-            ["behaviour": .string("reset")], ["behaviour": .string("answer"), "status": .integer(503)],
+            ["behaviour": .string("reset")], ["behaviour": .string("response"), "status": .integer(503)],
         ]
 
         @Test func nothingIsPostedTwiceWhateverIsKilled() async throws {

@@ -57,7 +57,7 @@ extension SuiteTests {
                 let (chat, jwts) = try await Self.chat(of: 2, at: suite)
                 let arguments = ["http://127.0.0.1:\(suite.gatewayPort)", chat, "\(bytes)", "50"] + jwts
                 let names = ["conversations", "conversations-2", "gateway"]
-                try await PythonClients.with("socket-stalls.py", arguments) { clients in
+                try await PythonClients.with("socket-slow-readers.py", arguments) { clients in
                     try await clients.hears("ready")
                     let before = try names.map { try Self.peakMemory(of: suite.process($0)) }
                     try clients.say("")
@@ -83,7 +83,7 @@ extension SuiteTests {
             try await RunningSuite.with(settings: settings) { suite in
                 let jwt = try await suite.person("many").signIn.jwt
                 let arguments = ["http://127.0.0.1:\(suite.gatewayPort)", "\(count)", jwt]
-                try await PythonClients.with("socket-crowd.py", arguments) { clients in
+                try await PythonClients.with("socket-reconnects.py", arguments) { clients in
                     try await clients.hears("ready", within: .seconds(120))
                     try suite.process(victim).signal(SIGKILL)
                     // In seconds: 30 are promised, and a machine of tests is a slow one.

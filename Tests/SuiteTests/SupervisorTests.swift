@@ -99,11 +99,11 @@ extension SuiteTests {
         }
 
         @Test func aServiceThatCannotStartIsNotTriedForever() async throws {
-            try await RunningSuite.with(settings: ["LANES": "none"], isStarted: false) { suite in
+            try await RunningSuite.with(settings: ["WRITE_SHARDS": "none"], isStarted: false) { suite in
                 let (status, output) = try await suite.roost("up").run(within: .seconds(120))
 
                 #expect(status == .code(1))
-                #expect(output.contains("LANES"))
+                #expect(output.contains("WRITE_SHARDS"))
                 #expect(suite.processes().isEmpty)
             }
         }

@@ -25,7 +25,7 @@ final class Telephones: Sendable {
         var accepted: Int
         /// How many different notifications these are.
         var distinct: Int
-        var doubles: Int
+        var duplicates: Int
     }
 
     /// By what an app's server sends through them.

@@ -88,7 +88,7 @@ import Wire
 
         #expect(code(of: "e" + String(repeating: "\u{301}", count: 128)) == nil)
         #expect(code(of: String(repeating: "e\u{301}", count: 2_000)) == nil)
-        #expect(code(of: "e" + String(repeating: "\u{301}\u{316}", count: 65)) == "too_many_marks")
+        #expect(code(of: "e" + String(repeating: "\u{301}\u{316}", count: 65)) == "too_many_combining_marks")
         #expect(code(of: "a\0b") == "nul_character")
         #expect(code(of: "a\0\u{301}") == "nul_character")
     }

@@ -24,10 +24,10 @@ import Wire
     @Test(arguments: [
         (#"{}"#, "missing_field", "name"),
         (#"{"name":null}"#, "missing_field", "name"),
-        (#"{"name":5}"#, "mistyped_field", "name"),
-        (#"{"name":"a","age":"old"}"#, "mistyped_field", "age"),
+        (#"{"name":5}"#, "invalid_type", "name"),
+        (#"{"name":"a","age":"old"}"#, "invalid_type", "age"),
         (#"{"name":"a","age":1.5}"#, "malformed_field", "age"),
-        (#"{"name":"a","tags":["x",7]}"#, "mistyped_field", "tags[1]"),
+        (#"{"name":"a","tags":["x",7]}"#, "invalid_type", "tags[1]"),
         (#"{"name":"a","address":{}}"#, "missing_field", "address.street"),
         (#"{"name":"a\u0000b"}"#, "nul_character", "name"),
         (#"{"name":"a","address":{"street":"\u0000"}}"#, "nul_character", "address.street"),
@@ -102,24 +102,24 @@ import Wire
         let rest = #""color":"red","size":"small","at":"2026-11-21T07:10:00.000Z","meta":1"#
         #expect(
             faults(Order.self, #"{"id":"x","lines":[{"article":7},\#(line),{"count":1.5}],\#(rest)}"#) == [
-                "mistyped_field id", "mistyped_field id", "mistyped_field lines[0].article",
+                "invalid_type id", "invalid_type id", "invalid_type lines[0].article",
                 "missing_field lines[0].count", "missing_field lines[2].article", "malformed_field lines[2].count",
             ]
         )
         #expect(
             faults(Order.self, #"{"lines":[\#(line)],"size":"small","note":7}"#) == [
                 "missing_field id", "missing_field id", "missing_field color", "missing_field at",
-                "mistyped_field note", "missing_field meta",
+                "invalid_type note", "missing_field meta",
             ]
         )
         #expect(faults(Order.self, #"{"id":1,"lines":[\#(line)],\#(rest)}"#).isEmpty)
-        #expect(faults(Order.self, #"{"id":1,"lines":7,\#(rest)}"#) == ["mistyped_field lines"])
+        #expect(faults(Order.self, #"{"id":1,"lines":7,\#(rest)}"#) == ["invalid_type lines"])
     }
 
     @Test("A value without a placeholder ends the search, and what was found before it is named")
     func noPlaceholder() {
         let found = faults(Order.self, #"{"id":"x","color":"red","size":"huge"}"#)
-        #expect(found == ["mistyped_field id", "mistyped_field id", "malformed_field size"])
+        #expect(found == ["invalid_type id", "invalid_type id", "malformed_field size"])
     }
 
     @Test("A placeholder causes no error of its own")

@@ -23,7 +23,7 @@ def measure(bench):
         suite.start_auth()
         for start in (suite.start_conversations, suite.start_photos, suite.start_push):
             start()
-        suite.start_social(EVENT_SUBSCRIBERS="broadcast.live=push", **networks.settings(looks=0))
+        suite.start_social(EVENT_SUBSCRIBERS="broadcast.live=push", **networks.settings(polls=0))
         scene = _Scene(suite, networks)
         # Of the three that the sandbox begins with one is not yet old news.
         scene.wait_for(lambda: scene.count("push.event_inbox") == 1, "the first poll")

@@ -12,7 +12,7 @@ from statistics import mean, median
 from urllib.parse import quote
 
 from bench import images, web, wrk
-from bench.scene import SQL
+from bench.seeding import SQL
 from bench.table import Row
 
 CONNECTIONS = 32

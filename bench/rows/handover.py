@@ -31,7 +31,7 @@ MESSAGE = {
 
 
 def measure(bench):
-    directory = bench.directory("handover")
+    directory = bench.directory("apns")
     with Sandbox(bench, directory) as sandbox:
         known = sandbox.credentials()
         (directory / "authority.pem").write_text(known["authority"])

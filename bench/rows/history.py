@@ -7,7 +7,7 @@ from as many clients. However much there is, it must take the same time.
 from statistics import mean
 
 from bench import web, wrk
-from bench.scene import SQL, fill
+from bench.seeding import SQL, fill
 from bench.table import Row
 
 CONNECTIONS = 32

@@ -2,14 +2,14 @@
 
 More lists are due than the networks' budgets allow: what is taken must be all of that and no more. Then the same while
 every twelfth of Mastodon's accounts never answers, for whom the others must not wait. Then without budgets, as many
-looks as one instance takes where networks answer at once. The networks' own accounts are the same twelve, which social
+polls as one instance takes where networks answer at once. The networks' own accounts are the same twelve, which social
 cannot know.
 """
 
 import time
 
 from bench import web
-from bench.networks import PLAYED, Networks, metric, outcomes
+from bench.networks import NETWORKS, Networks, metric, outcomes
 from bench.sandbox import Sandbox
 from bench.table import Row
 
@@ -31,52 +31,52 @@ LEAST = 0.95
 
 
 def measure(bench):
-    with bench.suite("looks") as suite:
+    with bench.suite("polls") as suite:
         sandbox = suite.stack.enter_context(Sandbox(bench, suite.directory))
         networks = Networks(sandbox)
         auth = suite.start_auth()
         for start in (suite.start_conversations, suite.start_photos, suite.start_push):
             start()
-        settings = networks.settings(looks=0)
+        settings = networks.settings(polls=0)
         linking = suite.start_social(**settings)
         _link(suite, auth, linking, networks)
         linking.program.stop()
-        settings["SOCIAL_LOOKS_HOUR"] = ",".join(f"{network}={count}" for network, count in BUDGETS.items())
+        settings["SOCIAL_POLLS_PER_HOUR"] = ",".join(f"{network}={count}" for network, count in BUDGETS.items())
         scene = _Scene(suite, settings)
-        usual, spent = scene.looks(SECONDS)
+        usual, spent = scene.polls(SECONDS)
         memory = scene.social.program.pss_bytes()
         networks.client.post("/sandbox/script", {"service": "mastodon", "token": "ana", "behaviour": "silence"})
         # Until as many of them hang as ever will.
         time.sleep(12)
-        hampered, _ = scene.looks(SECONDS, failing={"transient"})
-        networks.hurry()
+        hampered, _ = scene.polls(SECONDS, failing={"transient"})
+        networks.clear_rules()
         scene.social.program.stop()
-        scene = _Scene(suite, networks.settings(looks=UNLIMITED))
-        most, _ = scene.looks(bench.seconds)
+        scene = _Scene(suite, networks.settings(polls=UNLIMITED))
+        most, _ = scene.polls(bench.seconds)
     allowed = sum(BUDGETS.values()) / 3_600
-    what = f"{PEOPLE * len(PLAYED):,} linked accounts"
+    what = f"{PEOPLE * len(NETWORKS):,} linked accounts"
     return [
-        _budget_row(f"{what}, looks", usual, allowed),
-        _budget_row(f"{what}, looks while one in twelve at Mastodon hangs", hampered, allowed),
+        _budget_row(f"{what}, polls", usual, allowed),
+        _budget_row(f"{what}, polls while one in twelve at Mastodon hangs", hampered, allowed),
         Row(f"{what}, processor for that", "% of a core", spent * 100, ""),
         Row(f"{what}, social's memory", "MB PSS", memory / 1e6, ""),
-        Row(f"{what}, looks without budgets", "looks/s", most, ""),
+        Row(f"{what}, polls without budgets", "polls/s", most, ""),
     ]
 
 
-def _budget_row(what, looks, allowed):
+def _budget_row(what, polls, allowed):
     # Of each network's bucket a look may be left over from before.
     most = allowed + len(BUDGETS) / SECONDS
-    reached = LEAST * allowed <= looks <= most
-    return Row(what, "looks/s", looks, "the budgets", allowed, f"{LEAST} to 1 ×", reached)
+    reached = LEAST * allowed <= polls <= most
+    return Row(what, "polls/s", polls, "the budgets", allowed, f"{LEAST} to 1 ×", reached)
 
 
 def _link(suite, auth, social, networks):
-    accounts = {network: [networks.join(network, name) for name in networks.people] for network in PLAYED}
+    accounts = {network: [networks.join(network, name) for name in networks.people] for network in NETWORKS}
 
     def person(number):
         client = web.Client(social.url, suite.sign_in(auth.url))
-        for network in PLAYED:
+        for network in NETWORKS:
             own = accounts[network]
             networks.link(client, network, own[number % len(own)])
         client.connection.close()
@@ -95,26 +95,26 @@ class _Scene:
             f"""
             UPDATE social.watches SET due_at = now() WHERE due_at < 'infinity';
             DELETE FROM social.look_budgets;
-            INSERT INTO social.look_budgets (network, looks, filled_at) VALUES {networks};
+            INSERT INTO social.look_budgets (network, polls, filled_at) VALUES {networks};
             CHECKPOINT
             """,
         )
         self.social = suite.start_social(**settings)
         time.sleep(5)
 
-    def looks(self, seconds, failing=()):
+    def polls(self, seconds, failing=()):
         """Looks a second, and processor time of social's for a second."""
         program = self.social.program
-        before, asked = self._looks(), outcomes(self.social)
+        before, asked = self._polls(), outcomes(self.social)
         cpu, began = program.cpu_seconds(), time.monotonic()
         time.sleep(seconds)
-        looks, took = self._looks() - before, time.monotonic() - began
+        polls, took = self._polls() - before, time.monotonic() - began
         cpu = program.cpu_seconds() - cpu
         after = outcomes(self.social)
         wrong = {name: after[name] - asked.get(name, 0) for name in after if name not in ("ok", *failing)}
         if any(wrong.values()):
-            raise RuntimeError(f"networks refused looks: {wrong}")
-        return looks / took, cpu / took
+            raise RuntimeError(f"networks refused polls: {wrong}")
+        return polls / took, cpu / took
 
-    def _looks(self):
-        return metric(self.social, "roost_social_looks_total")
+    def _polls(self):
+        return metric(self.social, "roost_social_polls_total")

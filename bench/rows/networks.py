@@ -8,7 +8,7 @@ makes each answer anew and shares the cores, so what social itself takes stands 
 """
 
 from bench import steady, web, wrk
-from bench.networks import PLAYED, Networks, check_feed, outcomes
+from bench.networks import NETWORKS, Networks, check_feed, outcomes
 from bench.recorder import Recorder
 from bench.sandbox import Sandbox
 from bench.table import Row
@@ -31,7 +31,7 @@ def measure(bench):
         paced = scene.paced()
         scene.open_connections()
         many = scene.feeds()
-        networks.hurry()
+        networks.clear_rules()
         rates, peers, spent = [], [], []
         for round_ in range(ROUNDS + 1):
             load, milliseconds = scene.weighed()
@@ -41,7 +41,7 @@ def measure(bench):
                 rates.append(load.rate)
                 spent.append(milliseconds)
                 peers.append(peer.rate)
-    count = len(PLAYED)
+    count = len(NETWORKS)
     what = f"feed over {count} networks"
     rate, theirs, own = (sum(values) / ROUNDS for values in (rates, peers, spent))
     return [
@@ -73,7 +73,7 @@ class _Scene:
         suite.start_push()
         self.recorded = self._recorded()
         # Nobody is looked at in the background meanwhile: these are the feeds alone.
-        self.social = suite.start_social(**self.networks.settings(looks=0))
+        self.social = suite.start_social(**self.networks.settings(polls=0))
         self.jwts = [suite.sign_in(self.auth.url) for _ in range(PEOPLE)]
         for number, jwt in enumerate(self.jwts):
             client = web.Client(self.social.url, jwt)
@@ -83,20 +83,20 @@ class _Scene:
     def _recorded(self):
         """The requests that a feed makes."""
         with Recorder(self.networks.url) as recorder:
-            social = self.suite.start_social(**self.networks.settings(looks=0, base=recorder.url))
+            social = self.suite.start_social(**self.networks.settings(polls=0, base=recorder.url))
             client = web.Client(social.url, self.suite.sign_in(self.auth.url))
             self.networks.link_all(client, self.networks.people[0], base=recorder.url)
             recorder.asked.clear()
             check_feed(client)
             social.program.stop()
-        if len(recorder.asked) != len(PLAYED):
+        if len(recorder.asked) != len(NETWORKS):
             raise RuntimeError(f"a feed makes {len(recorder.asked)} requests: {[one.path for one in recorder.asked]}")
         return recorder.asked
 
     def feeds(self):
         """As many feeds as there can be by all people at once."""
         url, seconds = f"{self.social.url}/feed", self.bench.seconds
-        return self._checked(lambda: wrk.run(url, PEOPLE, seconds, script="people.lua", settings=self._people()))
+        return self._checked(lambda: wrk.run(url, PEOPLE, seconds, script="users.lua", settings=self._people()))
 
     def paced(self):
         asks = [(f"{self.social.url}/feed", {"Authorization": f"Bearer {jwt}"}) for jwt in self.jwts]
@@ -109,7 +109,7 @@ class _Scene:
 
     def open_connections(self):
         """Hundreds of connections at once to one place are no network's; all are there before anything is measured."""
-        wrk.run(f"{self.social.url}/feed", PEOPLE, 3, script="people.lua", settings=self._people())
+        wrk.run(f"{self.social.url}/feed", PEOPLE, 3, script="users.lua", settings=self._people())
 
     def _people(self):
         path = self.suite.directory / "people.txt"
@@ -123,7 +123,7 @@ class _Scene:
         after = outcomes(self.social)
         failed = {name: after[name] - before.get(name, 0) for name in after if name != "ok"}
         asked = after["ok"] - before["ok"]
-        if any(failed.values()) or asked < load.requests * (len(PLAYED) + 1):
+        if any(failed.values()) or asked < load.requests * (len(NETWORKS) + 1):
             raise RuntimeError(f"{load.requests} feeds asked networks {asked} times; {failed}")
         return load
 
@@ -141,4 +141,4 @@ class _Scene:
         path = self.suite.directory / "again.txt"
         path.write_text("\n".join(lines) + "\n")
         settings = {"BENCH_INPUT": str(path)}
-        return wrk.run(self.networks.url, PEOPLE, self.bench.seconds, script="again.lua", settings=settings)
+        return wrk.run(self.networks.url, PEOPLE, self.bench.seconds, script="repeat.lua", settings=settings)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from bench import web
 from bench.sandbox import Sandbox
-from bench.scene import SQL
+from bench.seeding import SQL
 from bench.service_token import service_token
 from bench.table import Row
 
@@ -101,9 +101,9 @@ def _hurry(began, what):
 
 
 def _check(bench, suite, sandbox):
-    """A speed that loses or doubles notifications is none; and the log has each of them."""
+    """A speed that loses or duplicates notifications is none; and the log has each of them."""
     counts = sandbox.counts()
-    if counts["distinct"] != PEOPLE or counts["doubles"]:
+    if counts["distinct"] != PEOPLE or counts["duplicates"]:
         raise RuntimeError(f"Apple has {counts}")
     time.sleep(1)
     query = "SELECT count(*) FROM push.log WHERE outcome = 'sent'"

@@ -28,7 +28,7 @@ def measure(bench):
         auth = suite.start_auth()
         for start in (suite.start_conversations, suite.start_photos, suite.start_push):
             start()
-        social = suite.start_social(**networks.settings(looks=0))
+        social = suite.start_social(**networks.settings(polls=0))
         client = web.Client(social.url, suite.sign_in(auth.url))
         for network in LINKED:
             networks.link(client, network, networks.join(network, "reader", follows=networks.people))

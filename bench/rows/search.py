@@ -6,7 +6,7 @@ Asked directly, over HTTP with the jwt verified, one search after another: the t
 import time
 
 from bench import web, wrk
-from bench.scene import fill_searched
+from bench.seeding import fill_searched
 from bench.table import Row
 
 MESSAGES = 1_000_000
@@ -25,7 +25,7 @@ QUERIES = {
 def measure(bench):
     with bench.suite("search") as suite:
         auth = suite.start_auth()
-        conversations = suite.start_conversations(SEARCH_WALK_SECONDS="1")
+        conversations = suite.start_conversations(SEARCH_REINDEX_INTERVAL="1")
         rows = []
         for count in (1, MANY):
             user = suite.sign_in_user(auth.url)

@@ -9,7 +9,7 @@ import time
 from statistics import mean
 
 from bench import web, wrk
-from bench.scene import SQL, conversations_for_pgbench
+from bench.seeding import SQL, conversations_for_pgbench
 from bench.table import Row
 
 SENDERS = 128

@@ -67,11 +67,11 @@ def _room(bench, port, clients):
         port,
         clients,
         LOAD,
-        speakers=8,
-        enter='420["join","bench"]',
+        senders=8,
+        join='420["join","bench"]',
         ready="430",
-        say='42["publish","bench","%"]',
-        hear='42["published",',
+        send='42["publish","bench","%"]',
+        expect='42["published",',
     )
 
 
@@ -176,8 +176,8 @@ def _members(bench, entrance, count, connects, chat):
         count,
         connects=connects,
         ready='42["authenticate",{"code":200',
-        say=f'42#["messages/create",{{"chatId":{chat},"data":"%","mime":"text/plain","encoding":"utf8"}}]',
-        hear='42["message",',
+        send=f'42#["messages/create",{{"chatId":{chat},"data":"%","mime":"text/plain","encoding":"utf8"}}]',
+        expect='42["message",',
     )
 
 

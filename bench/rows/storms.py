@@ -46,7 +46,7 @@ def measure(bench):
         auth = suite.start_auth()
         conversations = suite.start_conversations(RATE_SOCKET="0", SOCKETS_MAX_USER=str(SOCKETS))
         photos = suite.start_photos()
-        settings = {**networks.settings(looks=0), "ALLOWED_PRIVATE_HOSTS": ",".join(peer.address for peer in peers)}
+        settings = {**networks.settings(polls=0), "ALLOWED_PRIVATE_HOSTS": ",".join(peer.address for peer in peers)}
         social = suite.start_social(STREAM_HEARTBEAT="1", **settings)
         gateway = suite.start_gateway()
         users = web.in_parallel(lambda _: suite.sign_in_user(auth.url), range(USERS))

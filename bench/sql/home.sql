@@ -1,4 +1,4 @@
--- What photos asks for the first page of a home feed: which posts (Server/Store/Home/HomeStore.swift), and these as their
+-- What photos asks for the first page of a home feed: which posts (Server/Store/Feeds/HomeFeedStore.swift), and these as their
 -- reader gets them (Server/Store/Posts/PostStore+Summaries.swift).
 SELECT array_agg(author_id) AS authors, array_agg(number) AS numbers FROM (
     WITH edges AS MATERIALIZED (

@@ -53,7 +53,7 @@ extension AuthClient {
 
     /// The departures that wait longest for a service's answer, at most a hundred.
     package func departures() async throws -> [PendingDeparture] {
-        try await service.get("/internal/departures", as: Page<PendingDeparture>.self).things
+        try await service.get("/internal/deletions", as: Page<PendingDeparture>.self).things
     }
 
     /// How the signing keys stand.

@@ -3,7 +3,7 @@ import Wire
 
 /// Somebody whom not every service has wiped yet, without his name.
 package struct PendingDeparture: Codable, Hashable, Sendable, Listed {
-    package static let pluralName = "departures"
+    package static let pluralName = "deletions"
 
     package var departureId: String
     package var begunAt: Date

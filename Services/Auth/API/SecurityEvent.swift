@@ -68,7 +68,7 @@ package struct SecurityEvent: Codable, Hashable, Sendable, Listed {
 
 /// Somebody has signed in on a device that he has not signed in on before: his others are to show it.
 package struct DeviceNoticed: EventContent, Hashable {
-    package static let type = "device.noticed"
+    package static let type = "device.new_sign_in"
 
     package var applicationId: String
     package var userId: String

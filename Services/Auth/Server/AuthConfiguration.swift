@@ -52,7 +52,7 @@ struct AuthConfiguration: Sendable {
     /// - `HASHING_THREADS` (half the cores), `HASHING_QUEUE` (64): who hashes passwords, and how many may wait.
     /// - `BREACHED_PASSWORDS` (none): a file of passwords that nobody may choose, by their SHA-1.
     /// - `MESSAGES_PATH` (none): a folder of message catalogues, `auth/<lang>.json`.
-    /// - `DEPARTURE_SETTLE_SECONDS` (60): after which services are asked once more to wipe somebody who was deleted.
+    /// - `DELETION_SECOND_PASS_SECONDS` (60): after which services are asked once more to wipe somebody who was deleted.
     /// - `EXPORTS_MAX` (4): exports of accounts that one process makes at once.
     /// - `AUDIT_DAYS` (365): how long security events are kept.
     /// - `APPLICATIONS_OPEN` (0): whether users create applications (1), or administrators alone (0).
@@ -83,7 +83,7 @@ struct AuthConfiguration: Sendable {
         maximumExports = try configuration.number("EXPORTS_MAX", default: maximumExports, in: 1...1_000)
         auditDays = try configuration.number("AUDIT_DAYS", default: auditDays, in: 1...3_650)
         departureSettling = try configuration.number(
-            "DEPARTURE_SETTLE_SECONDS",
+            "DELETION_SECOND_PASS_SECONDS",
             default: departureSettling,
             in: 0...86_400
         )

@@ -93,12 +93,12 @@ package struct GatewayConfiguration: Sendable {
     /// - `TRUSTED_PROXIES` (none): addresses and ranges of proxies in front, separated by commas.
     /// - `COMPRESSION` (1): whether answers are compressed where that is safe.
     /// - `EVENT_LOOPS` (0, one a core): threads that carry connections.
-    /// - `CONNECTION_LIMIT` (10000), `CONNECTION_LIMIT_ADDRESS` (1000, 0 is no limit): client connections in all and of one
-    ///   address. `UPSTREAM_CONNECTION_LIMIT` (4096): requests at one instance.
-    /// - `BODY_LIMIT` (25165824), `HEADER_LIMIT` (65536), `HEADER_COUNT_LIMIT` (200), `TARGET_LIMIT` (16384): sizes.
+    /// - `CONNECTIONS_MAX` (10000), `CONNECTIONS_PER_ADDRESS_MAX` (1000, 0 is no limit): client connections in all and of one
+    ///   address. `UPSTREAM_REQUESTS_MAX` (4096): requests at one instance.
+    /// - `BODY_BYTES_MAX` (25165824), `HEADER_BYTES_MAX` (65536), `HEADER_COUNT_MAX` (200), `TARGET_BYTES_MAX` (16384): sizes.
     /// - `HEADER_TIMEOUT` (10), `BODY_TIMEOUT` (30), `SEND_TIMEOUT` (60), `IDLE_TIMEOUT` (75), `CONNECT_TIMEOUT` (2),
-    ///   `ANSWER_TIMEOUT` (30), `POLL_TIMEOUT` (120), `SILENCE_TIMEOUT` (300), `DRAIN_TIMEOUT` (30): seconds.
-    /// - `BODY_FLOOR` (1024): bytes a second that a body must bring on average.
+    ///   `RESPONSE_TIMEOUT` (30), `POLL_TIMEOUT` (120), `STREAM_IDLE_TIMEOUT` (300), `DRAIN_TIMEOUT` (30): seconds.
+    /// - `BODY_MIN_RATE` (1024): bytes a second that a body must bring on average.
     /// - `RATE_USER` (100), `RATE_ADDRESS` (500): requests a second of one person and of one address, on average; ten
     ///   seconds' worth may come at once. `RATE_REGISTER` (60): new accounts a minute of one address. 0 is no limit.
     /// - `HEALTH_INTERVAL` (1), `HEALTH_TIMEOUT` (1): seconds between two checks of an instance, 0 for none; seconds that
@@ -127,31 +127,31 @@ package struct GatewayConfiguration: Sendable {
             trustedProxies = ranges
         }
         compresses = try reader.flag("COMPRESSION", default: true)
-        connectionLimit = try reader.number("CONNECTION_LIMIT", default: connectionLimit, in: 1...10_000_000)
+        connectionLimit = try reader.number("CONNECTIONS_MAX", default: connectionLimit, in: 1...10_000_000)
         uncountedAddresses = .loopback
         addressConnectionLimit = try reader.number(
-            "CONNECTION_LIMIT_ADDRESS",
+            "CONNECTIONS_PER_ADDRESS_MAX",
             default: addressConnectionLimit,
             in: 0...10_000_000
         )
         upstreamConnectionLimit = try reader.number(
-            "UPSTREAM_CONNECTION_LIMIT",
+            "UPSTREAM_REQUESTS_MAX",
             default: upstreamConnectionLimit,
             in: 1...10_000_000
         )
-        bodyLimit = try reader.number("BODY_LIMIT", default: bodyLimit)
-        targetLimit = try reader.number("TARGET_LIMIT", default: targetLimit, in: 1...headerBytesLimit)
-        headerBytesLimit = try reader.number("HEADER_LIMIT", default: headerBytesLimit, in: 1_024...1_048_576)
-        headerCountLimit = try reader.number("HEADER_COUNT_LIMIT", default: headerCountLimit, in: 8...1_000)
+        bodyLimit = try reader.number("BODY_BYTES_MAX", default: bodyLimit)
+        targetLimit = try reader.number("TARGET_BYTES_MAX", default: targetLimit, in: 1...headerBytesLimit)
+        headerBytesLimit = try reader.number("HEADER_BYTES_MAX", default: headerBytesLimit, in: 1_024...1_048_576)
+        headerCountLimit = try reader.number("HEADER_COUNT_MAX", default: headerCountLimit, in: 8...1_000)
         headerTimeout = try seconds("HEADER_TIMEOUT", headerTimeout)
         bodyTimeout = try seconds("BODY_TIMEOUT", bodyTimeout)
-        bodyFloor = try reader.number("BODY_FLOOR", default: bodyFloor, in: 1...1_000_000_000)
+        bodyFloor = try reader.number("BODY_MIN_RATE", default: bodyFloor, in: 1...1_000_000_000)
         sendTimeout = try seconds("SEND_TIMEOUT", sendTimeout)
         idleTimeout = try seconds("IDLE_TIMEOUT", idleTimeout)
         connectTimeout = try seconds("CONNECT_TIMEOUT", connectTimeout)
-        answerTimeout = try seconds("ANSWER_TIMEOUT", answerTimeout)
+        answerTimeout = try seconds("RESPONSE_TIMEOUT", answerTimeout)
         pollTimeout = try seconds("POLL_TIMEOUT", pollTimeout)
-        silenceTimeout = try seconds("SILENCE_TIMEOUT", silenceTimeout)
+        silenceTimeout = try seconds("STREAM_IDLE_TIMEOUT", silenceTimeout)
         drainTimeout = try seconds("DRAIN_TIMEOUT", drainTimeout)
         userRate = try reader.number("RATE_USER", default: userRate, in: 0...1_000_000)
         addressRate = try reader.number("RATE_ADDRESS", default: addressRate, in: 0...1_000_000)

@@ -16,19 +16,19 @@ struct PhotosConfiguration: Sendable {
     var hasConversations = false
     /// `FOLLOWS_MAX_USER` (7,500): how many people one may follow, before 422.
     var maximumFollowsOfUser = 7_500
-    /// `HOME_MERGED_FOLLOWERS` (10,000): how many follow somebody whose posts are merged into their home feeds when they
+    /// `HOME_MERGE_FOLLOWERS_MIN` (10,000): how many follow somebody whose posts are merged into their home feeds when they
     /// are read, rather than copied.
     var mergedFollowers = 10_000
 
-    /// `PHOTO_LIMIT` (20,971,520): how large an image may be as it is sent, in bytes.
+    /// `PHOTO_BYTES_MAX` (20,971,520): how large an image may be as it is sent, in bytes.
     var photoLimit = 20_971_520
-    /// `PHOTO_PIXELS` (50,000,000): how many pixels it may have.
+    /// `PHOTO_PIXELS_MAX` (50,000,000): how many pixels it may have.
     var photoPixels = 50_000_000
     /// `PHOTO_WORKERS` (2): how many images are made smaller at once, each by a process of its own.
     var photoWorkers = 2
-    /// `PHOTO_MEMORY` (640,000,000): what these processes may have together while they work, in bytes.
+    /// `PHOTO_WORKERS_MEMORY_BYTES` (640,000,000): what these processes may have together while they work, in bytes.
     var photoMemory = 640_000_000
-    /// `UNPOSTED_MAX` (100): uploads of one person that nothing has, before 429.
+    /// `PENDING_UPLOADS_MAX` (100): uploads of one person that nothing has, before 429.
     var maximumUnposted = 100
     /// `STORAGE_QUOTA_BYTES`: bytes of images that one person may have, before 507.
     var quota = StorageQuota(bytes: 0)
@@ -47,16 +47,16 @@ struct PhotosConfiguration: Sendable {
     init(_ configuration: ConfigReader) throws {
         hasConversations = configuration.text("CONVERSATIONS_URL") != nil
         maximumFollowsOfUser = try configuration.number("FOLLOWS_MAX_USER", default: 7_500, in: 1...100_000)
-        mergedFollowers = try configuration.number("HOME_MERGED_FOLLOWERS", default: 10_000, in: 1...1_000_000_000)
+        mergedFollowers = try configuration.number("HOME_MERGE_FOLLOWERS_MIN", default: 10_000, in: 1...1_000_000_000)
         masksShouting = try configuration.flag("PHOTOS_MASK_SHOUTING")
         maskedWords = try Self.words(configuration.text("PHOTOS_MASK_WORDS", default: ""))
         trustedCA = try configuration.key("TRUSTED_CA")
         outsideHosts = try AddressGuard(configuration)
-        photoLimit = try configuration.number("PHOTO_LIMIT", default: photoLimit, in: 1...(1 << 30))
-        photoPixels = try configuration.number("PHOTO_PIXELS", default: photoPixels, in: 1...1_000_000_000)
+        photoLimit = try configuration.number("PHOTO_BYTES_MAX", default: photoLimit, in: 1...(1 << 30))
+        photoPixels = try configuration.number("PHOTO_PIXELS_MAX", default: photoPixels, in: 1...1_000_000_000)
         photoWorkers = try configuration.number("PHOTO_WORKERS", default: photoWorkers, in: 1...256)
-        photoMemory = try configuration.number("PHOTO_MEMORY", default: photoMemory, in: 100_000_000...(1 << 40))
-        maximumUnposted = try configuration.number("UNPOSTED_MAX", default: maximumUnposted, in: 1...100_000)
+        photoMemory = try configuration.number("PHOTO_WORKERS_MEMORY_BYTES", default: photoMemory, in: 100_000_000...(1 << 40))
+        maximumUnposted = try configuration.number("PENDING_UPLOADS_MAX", default: maximumUnposted, in: 1...100_000)
         quota = try StorageQuota(configuration)
         maximumUploads = try configuration.number("UPLOADS_MAX", default: maximumUploads, in: 1...100_000)
         maximumUploadsOfUser = try configuration.number(

@@ -4,32 +4,32 @@ import ServiceHost
 
 /// The settings of a notification's way from who has something to say to the push services.
 struct PipelineConfiguration: Sendable {
-    /// `SENDS_MAX` (4,000): how many notifications one instance has on their way at once, to all push services.
+    /// `PUSH_IN_FLIGHT_MAX` (4,000): how many notifications one instance has on their way at once, to all push services.
     var maximumSends = 4_000
-    /// `SENDS_MAX_LANE` (1,000): to one push service for one application.
+    /// `PUSH_IN_FLIGHT_PER_PROVIDER_MAX` (1,000): to one push service for one application.
     var maximumLaneSends = 1_000
-    /// `SEND_ATTEMPTS` (20): sent so often without success, a notification waits for the operator.
+    /// `PUSH_ATTEMPTS_MAX` (20): sent so often without success, a notification waits for the operator.
     var maximumAttempts = 20
-    /// `BROADCAST_COOLDOWN_SECONDS` (14,400): how long a broadcaster is kept from who wants to hear less of him, from
+    /// `PUSH_BROADCAST_COOLDOWN_SECONDS` (14,400): how long a broadcaster is kept from who wants to hear less of him, from
     /// when a push service last took something about him.
     var cooldown: TimeInterval = 14_400
-    /// `BROADCAST_TTL_SECONDS` (86,400): how long the word of a broadcast is worth sending.
+    /// `PUSH_BROADCAST_TTL_SECONDS` (86,400): how long the word of a broadcast is worth sending.
     var broadcastLifetime: TimeInterval = 86_400
-    /// `NOTIFICATION_LOG_DAYS` (30): how long it can be asked what became of a notification.
+    /// `PUSH_LOG_RETENTION_DAYS` (30): how long it can be asked what became of a notification.
     var logDays = 30
 
     init() {}
 
     init(_ configuration: ConfigReader) throws {
-        maximumSends = try configuration.number("SENDS_MAX", default: maximumSends, in: 1...100_000)
-        maximumLaneSends = try configuration.number("SENDS_MAX_LANE", default: maximumLaneSends, in: 1...100_000)
-        maximumAttempts = try configuration.number("SEND_ATTEMPTS", default: maximumAttempts, in: 1...1_000)
+        maximumSends = try configuration.number("PUSH_IN_FLIGHT_MAX", default: maximumSends, in: 1...100_000)
+        maximumLaneSends = try configuration.number("PUSH_IN_FLIGHT_PER_PROVIDER_MAX", default: maximumLaneSends, in: 1...100_000)
+        maximumAttempts = try configuration.number("PUSH_ATTEMPTS_MAX", default: maximumAttempts, in: 1...1_000)
         cooldown = TimeInterval(
-            try configuration.number("BROADCAST_COOLDOWN_SECONDS", default: 14_400, in: 0...31_536_000)
+            try configuration.number("PUSH_BROADCAST_COOLDOWN_SECONDS", default: 14_400, in: 0...31_536_000)
         )
         broadcastLifetime = TimeInterval(
-            try configuration.number("BROADCAST_TTL_SECONDS", default: 86_400, in: 1...2_419_200)
+            try configuration.number("PUSH_BROADCAST_TTL_SECONDS", default: 86_400, in: 1...2_419_200)
         )
-        logDays = try configuration.number("NOTIFICATION_LOG_DAYS", default: logDays, in: 1...3_650)
+        logDays = try configuration.number("PUSH_LOG_RETENTION_DAYS", default: logDays, in: 1...3_650)
     }
 }

@@ -50,13 +50,13 @@ struct PushConfiguration: Sendable {
     /// `MESSAGES_PATH` (none): the operator's folder of message catalogues.
     var messagesPath: String?
 
-    /// `DEVICES_MAX_USER` (50): how many devices of one user are known; one more, and the one seen longest ago goes.
+    /// `PUSH_DEVICES_PER_USER_MAX` (50): how many devices of one user are known; one more, and the one seen longest ago goes.
     var maximumDevicesOfUser = 50
-    /// `DEVICE_DAYS` (270): how long an Android device is known that is not heard of, as Google forgets it then.
+    /// `PUSH_DEVICE_RETENTION_DAYS` (270): how long an Android device is known that is not heard of, as Google forgets it then.
     var deviceDays = 270
-    /// `SUBSCRIPTIONS_MAX_USER` (5,000): how many broadcasters one user may follow, before 422.
+    /// `PUSH_SUBSCRIPTIONS_PER_USER_MAX` (5,000): how many broadcasters one user may follow, before 422.
     var maximumSubscriptionsOfUser = 5_000
-    /// `TOPICS_MAX_USER` (1,000): how many topics, likewise.
+    /// `PUSH_TOPICS_PER_USER_MAX` (1,000): how many topics, likewise.
     var maximumTopicsOfUser = 1_000
 
     init(_ configuration: ConfigReader) throws {
@@ -71,14 +71,14 @@ struct PushConfiguration: Sendable {
         trustedCA = try configuration.key("TRUSTED_CA")
         outsideHosts = try AddressGuard(configuration)
         messagesPath = configuration.text("MESSAGES_PATH")
-        maximumDevicesOfUser = try configuration.number("DEVICES_MAX_USER", default: 50, in: 1...10_000)
-        deviceDays = try configuration.number("DEVICE_DAYS", default: deviceDays, in: 1...36_500)
+        maximumDevicesOfUser = try configuration.number("PUSH_DEVICES_PER_USER_MAX", default: 50, in: 1...10_000)
+        deviceDays = try configuration.number("PUSH_DEVICE_RETENTION_DAYS", default: deviceDays, in: 1...36_500)
         maximumSubscriptionsOfUser = try configuration.number(
-            "SUBSCRIPTIONS_MAX_USER",
+            "PUSH_SUBSCRIPTIONS_PER_USER_MAX",
             default: maximumSubscriptionsOfUser,
             in: 1...1_000_000
         )
-        maximumTopicsOfUser = try configuration.number("TOPICS_MAX_USER", default: 1_000, in: 1...1_000_000)
+        maximumTopicsOfUser = try configuration.number("PUSH_TOPICS_PER_USER_MAX", default: 1_000, in: 1...1_000_000)
     }
 
     /// All four or none of them.

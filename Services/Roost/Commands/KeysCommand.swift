@@ -61,10 +61,10 @@ struct RotateKeysCommand: AsyncParsableCommand {
     }
 }
 
-/// `roost keys reseal`: what people have linked is sealed with the first key of `TOKEN_ENCRYPTION_KEY`.
+/// `roost keys reencrypt`: what people have linked is sealed with the first key of `TOKEN_ENCRYPTION_KEY`.
 struct ResealCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reseal",
+        commandName: "reencrypt",
         abstract: "Seals the tokens of linked networks with the first key of TOKEN_ENCRYPTION_KEY.",
         discussion: """
             Social does so by itself within a minute of its start; this waits until it is done and says whether a key may \
@@ -75,8 +75,8 @@ struct ResealCommand: AsyncParsableCommand {
     @OptionGroup var options: WorkspaceOptions
 
     func run() async throws {
-        let report = try await SocialClient(.ofOperator("social", options)).reseal()
-        print("sealed anew: \(report.resealed)")
+        let report = try await SocialClient(.ofOperator("social", options)).reencrypt()
+        print("sealed anew: \(report.reencrypted)")
         guard report.unreadable == 0 else {
             print("unreadable:  \(report.unreadable), since their key is not in TOKEN_ENCRYPTION_KEY")
             throw ExitCode.failure

@@ -36,7 +36,7 @@ struct UpCommand: AsyncParsableCommand {
     var silenceLimit = 30
 
     func validate() throws {
-        guard 1...3_600 ~= silenceLimit else { throw ValidationError("--silence-limit is in seconds, 1 to 3600.") }
+        guard 1...3_600 ~= silenceLimit else { throw ValidationError("--liveness-timeout is in seconds, 1 to 3600.") }
     }
 
     func run() async throws {

@@ -157,9 +157,9 @@ struct SuiteSettings: Sendable {
     /// Who is told of what happens, where the operator says nothing else.
     private static let subscribers = [
         "device.registered=push", "device.badge=push", "session.ended=push",
-        "user.deleted=push+conversations+photos+social", "user.erased=auth",
+        "user.deleted=push+conversations+photos+social", "user.deletion_completed=auth",
         "application.deleted=push+conversations+photos+social",
-        "device.noticed=push",
+        "device.new_sign_in=push",
         "user.changed=photos+push+conversations", "profile.changed=conversations",
         "user.blocked=photos", "user.unblocked=photos", "broadcast.live=push",
         "notification.recalled=push", "devices.changed=social",

@@ -174,7 +174,7 @@ extension PrivateAuthority {
     /// Writes the certificate to a file, for who is to trust it.
     func write(to file: String) throws {
         let path = URL(filePath: file)
-        let folder = try KeptFolder(path.deletingLastPathComponent().path(percentEncoded: false), setting: "SANDBOX_CA")
+        let folder = try KeptFolder(path.deletingLastPathComponent().path(percentEncoded: false), setting: "SANDBOX_CA_FILE")
         try folder.write(pem, to: path.lastPathComponent)
     }
 }

@@ -43,8 +43,8 @@ package struct SandboxConfiguration: Sendable {
     /// - `SANDBOX_SMTP_PORT` (8093): the mail server.
     /// - `SANDBOX_NAMES` (none): further host names for its certificate, separated by commas.
     /// - `SANDBOX_FOLDER` (none): where its keys are kept.
-    /// - `SANDBOX_CA` (none): the file to which its authority's certificate is written, in PEM.
-    /// - `SANDBOX_KEEP` (10000): how many of the newest notifications it keeps.
+    /// - `SANDBOX_CA_FILE` (none): the file to which its authority's certificate is written, in PEM.
+    /// - `SANDBOX_NOTIFICATIONS_MAX` (10000): how many of the newest notifications it keeps.
     /// - `SANDBOX_POSTS` (400): how many posts each social network has at its start.
     package init(reader: ConfigReader) throws {
         host = reader.text("HOST", default: host)
@@ -56,8 +56,8 @@ package struct SandboxConfiguration: Sendable {
             $0.trimmingCharacters(in: .whitespaces)
         }
         folder = reader.text("SANDBOX_FOLDER")
-        authorityFile = reader.text("SANDBOX_CA")
-        kept = try reader.number("SANDBOX_KEEP", default: kept, in: 1...1_000_000)
+        authorityFile = reader.text("SANDBOX_CA_FILE")
+        kept = try reader.number("SANDBOX_NOTIFICATIONS_MAX", default: kept, in: 1...1_000_000)
         posts = try reader.number("SANDBOX_POSTS", default: posts, in: 0...100_000)
     }
 }

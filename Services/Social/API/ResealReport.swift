@@ -1,11 +1,11 @@
 /// What came of putting people's tokens under the key that seals now.
 package struct ResealReport: Codable, Hashable, Sendable {
-    package var resealed: Int
+    package var reencrypted: Int
     /// Sealed with a key that `TOKEN_ENCRYPTION_KEY` does not have.
     package var unreadable: Int
 
-    package init(resealed: Int, unreadable: Int) {
-        self.resealed = resealed
+    package init(reencrypted: Int, unreadable: Int) {
+        self.reencrypted = reencrypted
         self.unreadable = unreadable
     }
 }

@@ -10,8 +10,8 @@ package struct SocialClient: Sendable {
     }
 
     /// Puts all tokens of networks under the first key of `TOKEN_ENCRYPTION_KEY`.
-    package func reseal() async throws -> ResealReport {
-        try await service.post("/internal/social/reseal", [String: String](), timeout: .seconds(120))
+    package func reencrypt() async throws -> ResealReport {
+        try await service.post("/internal/social/reencrypt", [String: String](), timeout: .seconds(120))
     }
 
     /// Returns the communities of broadcasts.

@@ -9,13 +9,13 @@ struct LiveConfiguration: Sendable {
     var retention: Double
     /// `STREAM_HEARTBEAT` (15): seconds after which a stream says that it is still there.
     var heartbeat: Duration
-    /// `STREAM_PATIENCE` (30): seconds that a reader may leave what was said unread, before he is cut off.
+    /// `STREAM_WRITE_TIMEOUT` (30): seconds that a reader may leave what was said unread, before he is cut off.
     var patience: Duration
     /// `STREAMS_MAX` (2,000): open streams of an instance, before 503.
     var maximumStreams: Int
     /// `STREAMS_MAX_USER` (10): of one user at one instance; the first one goes for one more.
     var maximumStreamsOfUser: Int
-    /// `SOCIAL_LOOKS_HOUR`: looks an hour that each network's application key allows, as `tumblr=900,vine=1800`.
+    /// `SOCIAL_POLLS_PER_HOUR`: looks an hour that each network's application key allows, as `tumblr=900,vine=1800`.
     var looks: [Network: Double]
 
     /// Well below what the networks allow an application, or an address; each look is one request.
@@ -27,15 +27,15 @@ struct LiveConfiguration: Sendable {
     init(_ configuration: ConfigReader) throws {
         retention = Double(try configuration.number("STREAM_RETENTION_SECONDS", default: 600, in: 1...86_400))
         heartbeat = .seconds(try configuration.number("STREAM_HEARTBEAT", default: 15, in: 1...60))
-        patience = .seconds(try configuration.number("STREAM_PATIENCE", default: 30, in: 1...3_600))
+        patience = .seconds(try configuration.number("STREAM_WRITE_TIMEOUT", default: 30, in: 1...3_600))
         maximumStreams = try configuration.number("STREAMS_MAX", default: 2_000, in: 1...1_000_000)
         maximumStreamsOfUser = try configuration.number("STREAMS_MAX_USER", default: 10, in: 1...100_000)
         looks = Self.usual
-        for entry in configuration.text("SOCIAL_LOOKS_HOUR", default: "").split(separator: ",") {
+        for entry in configuration.text("SOCIAL_POLLS_PER_HOUR", default: "").split(separator: ",") {
             let parts = entry.split(separator: "=")
             guard parts.count == 2, let network = Network(named: parts[0].trimmingCharacters(in: .whitespaces)),
                 let count = Double(parts[1]), (0...10_000_000).contains(count)
-            else { throw SettingError("SOCIAL_LOOKS_HOUR", "has \"\(entry)\"; an entry is like tumblr=900") }
+            else { throw SettingError("SOCIAL_POLLS_PER_HOUR", "has \"\(entry)\"; an entry is like tumblr=900") }
             looks[network] = count
         }
     }

@@ -15,12 +15,12 @@ struct EngineMetrics {
         self.pool = pool
         let pool = ("pool", pool)
         open = Gauge(label: "postgres_connections_open", dimensions: [pool])
-        waiting = Gauge(label: "postgres_calls_waiting", dimensions: [pool])
-        inFlight = Gauge(label: "postgres_segments_in_flight", dimensions: [pool])
-        reads = Metrics.Timer(label: "postgres_segment_duration", dimensions: [pool, ("kind", "read")])
-        writes = Metrics.Timer(label: "postgres_segment_duration", dimensions: [pool, ("kind", "write")])
-        reconnects = Counter(label: "postgres_reconnects", dimensions: [pool])
-        losses = Counter(label: "postgres_connections_lost", dimensions: [pool])
+        waiting = Gauge(label: "postgres_queries_waiting", dimensions: [pool])
+        inFlight = Gauge(label: "postgres_round_trips_in_flight", dimensions: [pool])
+        reads = Metrics.Timer(label: "postgres_round_trip_duration_seconds", dimensions: [pool, ("kind", "read")])
+        writes = Metrics.Timer(label: "postgres_round_trip_duration_seconds", dimensions: [pool, ("kind", "write")])
+        reconnects = Counter(label: "postgres_reconnects_total", dimensions: [pool])
+        losses = Counter(label: "postgres_connections_lost_total", dimensions: [pool])
     }
 
     func completed(_ segment: Segment, at now: Int64) {
@@ -30,7 +30,7 @@ struct EngineMetrics {
         case .housekeeping: break
         }
         if let state = segment.error?.sqlState {
-            Counter(label: "postgres_errors", dimensions: [("pool", pool), ("class", String(state.prefix(2)))])
+            Counter(label: "postgres_errors_total", dimensions: [("pool", pool), ("class", String(state.prefix(2)))])
                 .increment()
         }
     }

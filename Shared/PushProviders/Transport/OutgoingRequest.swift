@@ -70,7 +70,7 @@ enum TransportFailure: Error, Hashable, Sendable {
         case .unreachable: "Unreachable"
         case .forbiddenAddress: "ForbiddenAddress"
         case .notSent: "NotSent"
-        case .unanswered: "NoAnswer"
+        case .unanswered: "NoResponse"
         case .lost(let word): word.map { "ConnectionLost: \($0)" } ?? "ConnectionLost"
         case .cancelled: "Cancelled"
         case .shutDown: "ShutDown"

@@ -182,5 +182,5 @@ struct ErasureStore {
 
 extension SetAsideKind {
     /// A user whose data is to be erased.
-    package static let erasure = SetAsideKind("erasure", table: "erasures", key: ["erasure_id": "bigint"])
+    package static let erasure = SetAsideKind("unconfirmed_deletion", table: "erasures", key: ["erasure_id": "bigint"])
 }

@@ -46,7 +46,7 @@ struct EventRelay: Service {
             .away: Counter(label: "roost_events_failures_total", dimensions: dimensions + [("reason", "away")]),
             .refused: Counter(label: "roost_events_failures_total", dimensions: dimensions + [("reason", "refused")]),
         ]
-        waiting = Gauge(label: "roost_events_waiting", dimensions: dimensions)
+        waiting = Gauge(label: "roost_events_pending", dimensions: dimensions)
         oldest = Gauge(label: "roost_events_oldest_age_seconds", dimensions: dimensions)
     }
 

@@ -48,7 +48,7 @@ package final class UploadSlots: Sendable {
                 throw APIError(.rateLimited, "too_many_uploads", message)
             }
             guard state.all.requests < capacity, size <= bytes - state.all.bytes else {
-                throw APIError(.unavailable, "busy", "too much is being sent; try again")
+                throw APIError(.unavailable, "overloaded", "too much is being sent; try again")
             }
             state.all.requests += 1
             state.all.bytes += size

@@ -51,7 +51,7 @@ struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
         case .answered(let status, _, nil):
             throw APIError(
                 .conflict,
-                "response_not_kept",
+                "response_not_stored",
                 "the request with this Idempotency-Key was done with status \(status); its response was too large to keep"
             )
         case .answered(let status, let contentType, let body?):
@@ -142,7 +142,7 @@ private final class CollectedBody: ResponseBodyWriter {
 extension APIError {
     static let stillRunning = APIError(
         .conflict,
-        "still_running",
+        "request_in_progress",
         "the first request with this Idempotency-Key is still running"
     )
 }

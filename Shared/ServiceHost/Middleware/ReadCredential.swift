@@ -40,7 +40,7 @@ struct ReadServiceToken: RouterMiddleware {
         next: (Request, NeighbourContext) async throws -> Response
     ) async throws -> Response {
         guard case .bearer(let token) = try Credential(request.headers) else {
-            throw APIError(.forbidden, "missing_credential", "This route needs a service token.")
+            throw APIError(.forbidden, "authentication_required", "This route needs a service token.")
         }
         var context = context
         context.caller = try tokens.caller(of: token)

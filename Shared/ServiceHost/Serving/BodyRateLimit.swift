@@ -3,7 +3,7 @@ import NIOHTTPTypes
 
 /// Closes the connection of a client that sends a request's body too slowly.
 ///
-/// The gateway rejects slow bodies earlier, with an answer (`BODY_TIMEOUT`, `BODY_FLOOR`). This is for clients that reach
+/// The gateway rejects slow bodies earlier, with an answer (`BODY_TIMEOUT`, `BODY_MIN_RATE`). This is for clients that reach
 /// the service's own port.
 final class BodyRateLimit: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart

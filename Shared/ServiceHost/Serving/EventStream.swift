@@ -131,7 +131,7 @@ extension Request {
     /// A client that opens a new `EventSource` cannot set the header field; a browser that reconnects by itself sets it,
     /// and repeats the older parameter.
     ///
-    /// - Throws: `nul_character`, `too_many_marks`.
+    /// - Throws: `nul_character`, `too_many_combining_marks`.
     package func lastEventID() throws -> String? {
         if let id = headers[.lastEventID], !id.isEmpty { return id }
         return try query("lastEventId").flatMap { $0.isEmpty ? nil : $0 }

@@ -68,7 +68,7 @@ import Wire
             let ada = try await scene.auth.signUp("ada")
             scene.clock.advance(seconds: 301)
             let late = try await scene.signIn("ana", token: ada.jwt)
-            #expect(late.status == 403 && late.problem?.code == "recent_sign_in_needed")
+            #expect(late.status == 403 && late.problem?.code == "recent_login_required")
 
             let fresh = try await scene.auth.signIn("ada")
             let linked = try await scene.signIn("ana", token: fresh.jwt)
@@ -115,7 +115,7 @@ import Wire
                 try await scene.auth.service.send(.delete, "/auth/identities/\(provider)", token: person.jwt)
             }
             let last = try await unlink("google", ana)
-            #expect(last.status == 409 && last.problem?.code == "last_way_in")
+            #expect(last.status == 409 && last.problem?.code == "last_sign_in_method")
             #expect(try await unlink("apple", ana).status == 404)
             #expect(try await scene.person("ana").userId == ana.userId)
 

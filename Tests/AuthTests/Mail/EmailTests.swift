@@ -41,7 +41,7 @@ import Wire
             let unknown = try await scene.auth.login("bo@example.org", password: "a wrong password")
             for answer in [wrong, unknown] {
                 #expect(answer.status == 401)
-                #expect(answer.problem?.code == "invalid_credentials")
+                #expect(answer.problem?.code == "invalid_login")
                 #expect(answer.problem?.detail == wrong.problem?.detail)
             }
             #expect(try await scene.auth.login("ada").status == 200)
@@ -59,7 +59,7 @@ import Wire
             let newest = try await scene.auth.login("ada@example.org", password: "the second password")
             #expect(newest.problem?.code == "email_not_verified")
             let older = try await scene.auth.login("ada@example.org", password: "the first password")
-            #expect(older.problem?.code == "invalid_credentials")
+            #expect(older.problem?.code == "invalid_login")
         }
     }
 
@@ -154,7 +154,7 @@ import Wire
             let used = try await scene.token(to: "ada@example.org")
             let again = try await scene.auth.post("/auth/email/verify", json(["token": .string(used)]))
             #expect(again.status == 400 && again.problem?.field == "token")
-            #expect(again.problem?.code == "invalid_mail_link")
+            #expect(again.problem?.code == "invalid_email_token")
 
             try await scene.register("bo", "bo@example.org")
             let late = try await scene.token(to: "bo@example.org")
@@ -272,7 +272,7 @@ import Wire
                 draft["password"] = password.map { .string($0) }
                 return try await scene.auth.post("/auth/email", json(draft), token: ada.jwt)
             }
-            #expect(try await change(nil).problem?.code == "recent_sign_in_needed")
+            #expect(try await change(nil).problem?.code == "recent_login_required")
             #expect(try await change("wrong password").problem?.code == "wrong_password")
             #expect(try await change(Auth.password).status == 200)
         }
@@ -341,11 +341,11 @@ import Wire
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let change = try await auth.post("/auth/email", json(["email": "ada@example.org"]), token: ada.jwt)
-            #expect(change.status == 422 && change.problem?.code == "no_mail")
+            #expect(change.status == 422 && change.problem?.code == "email_not_configured")
             let forgotten = try await auth.post("/auth/password/forgot", json(["email": "ada@example.org"]))
-            #expect(forgotten.status == 422 && forgotten.problem?.code == "no_mail")
+            #expect(forgotten.status == 422 && forgotten.problem?.code == "email_not_configured")
             let again = try await auth.post("/auth/email/resend", json(["email": "ada@example.org"]))
-            #expect(again.status == 422 && again.problem?.code == "no_mail")
+            #expect(again.status == 422 && again.problem?.code == "email_not_configured")
         }
     }
 }

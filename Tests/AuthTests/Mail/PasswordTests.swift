@@ -54,7 +54,7 @@ import Wire
             _ = try await scene.forget("ada@example.org")
             let token = try await scene.token(to: "ada@example.org", count: 2)
             scene.clock.advance(seconds: 3_601)
-            #expect(try await scene.reset(token, to: Self.new).problem?.code == "invalid_mail_link")
+            #expect(try await scene.reset(token, to: Self.new).problem?.code == "invalid_email_token")
         }
     }
 

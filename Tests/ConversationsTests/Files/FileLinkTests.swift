@@ -59,7 +59,7 @@ import Wire
             passed.change { $0 = Double(seconds) + 1 }
             let late = try await ann.fetch(link)
             #expect(late.status == 403)
-            #expect(late.problem?.code == "expired_link")
+            #expect(late.problem?.code == "link_expired")
         }
     }
 
@@ -88,7 +88,7 @@ import Wire
             for link in forged {
                 let answer = try await scene.ann.fetch(link)
                 #expect([403, 404].contains(answer.status), "\(link): \(answer.status)")
-                if !link.contains("%00") { #expect(answer.problem?.code == "invalid_link", "\(link)") }
+                if !link.contains("%00") { #expect(answer.problem?.code == "link_invalid", "\(link)") }
             }
             #expect(try await scene.ann.fetch(link).status == 200)
         }

@@ -111,7 +111,7 @@ import Wire
                     ]
                     for answer in answers {
                         #expect(answer.status == 507, "\(answer.text)")
-                        #expect(answer.problem?.code == "no_space")
+                        #expect(answer.problem?.code == "storage_full")
                     }
                     try await scene.expectNothing()
                 }

@@ -188,9 +188,9 @@ import Wire
     }
 
     @Test(arguments: [
-        (APIError(.forbidden, "not_signed_in", ""), 498), (APIError(.forbidden, "x", ""), 403),
+        (APIError(.forbidden, "authentication_required", ""), 498), (APIError(.forbidden, "x", ""), 403),
         (APIError(.unauthenticated, "x", ""), 403), (APIError(.notFound, "x", ""), 495),
-        (APIError(.unprocessable, "not_on_direct", ""), 480), (APIError(.invalid, "not_on_direct", ""), 480),
+        (APIError(.unprocessable, "group_required", ""), 480), (APIError(.invalid, "group_required", ""), 480),
         (APIError(.tooLarge, "meta_too_long", ""), 460), (APIError(.tooLarge, "file_too_large", ""), 496),
         (APIError(.tooLarge, "text_too_long", ""), 497), (APIError(.invalid, "x", ""), 497),
         (APIError(.unprocessable, "x", ""), 497), (APIError(.conflict, "x", ""), 497),

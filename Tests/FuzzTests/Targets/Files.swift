@@ -35,7 +35,7 @@ extension FuzzTarget {
     }
 
     /// What an image worker says that a hostile file has taken over.
-    static let workerAnswer = FuzzTarget("worker-answer") { bytes in
+    static let workerAnswer = FuzzTarget("worker-response") { bytes in
         var frames = Frames()
         frames.append(bytes)
         // Silence: nonsense ends the conversation with the worker.
@@ -46,7 +46,7 @@ extension FuzzTarget {
     }
 
     /// XML of a store of files that speaks S3.
-    static let storeAnswer = FuzzTarget("store-answer") { bytes in
+    static let storeAnswer = FuzzTarget("storage-response") { bytes in
         let answer = AnswerText(String(decoding: bytes, as: UTF8.self))
         for object in answer.all("Contents") {
             _ = object["Key"]

@@ -68,7 +68,7 @@ import Wire
     }
 
     @Test func thoseWhomVeryManyFollowAreMergedIn() async throws {
-        try await withPhotos(settings: ["HOME_MERGED_FOLLOWERS": "2"]) { scene in
+        try await withPhotos(settings: ["HOME_MERGE_FOLLOWERS_MIN": "2"]) { scene in
             try await scene.introduce(scene.ann, scene.bob, scene.eve)
             let fan = try await scene.player("fan")
             try await fan.photos.follow("bob")

@@ -15,7 +15,7 @@ import Wire
     /// Two instances over one database, and people so much followed that half of them are merged in.
     @Test(arguments: [UInt64(1), 2])
     func everyHistoryIsTheModels(seed: UInt64) async throws {
-        let settings = seed == 1 ? [:] : ["HOME_MERGED_FOLLOWERS": "4"]
+        let settings = seed == 1 ? [:] : ["HOME_MERGE_FOLLOWERS_MIN": "4"]
         try await withPhotos(settings: settings) { scene in
             try await withSecondInstance(of: scene, settings: settings) { second in
                 var history = try await Self.history(scene, second, seed: seed)

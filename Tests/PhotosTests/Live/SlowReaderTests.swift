@@ -10,7 +10,7 @@ import Wire
     private static let path = "/photos/posts/stream"
 
     @Test func whoDoesNotReadIsCutOffAndHoldsNobodyUp() async throws {
-        try await withPhotos(settings: ["STREAM_PATIENCE": "10", "STREAMS_MAX": "2"]) { scene in
+        try await withPhotos(settings: ["STREAM_WRITE_TIMEOUT": "10", "STREAMS_MAX": "2"]) { scene in
             let last = try await Self.longPosts(in: scene)
             try await scene.service.served { port in
                 try await EventStreamClient.with(

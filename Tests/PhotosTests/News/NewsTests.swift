@@ -71,7 +71,7 @@ import Wire
     func recall() async throws {
         let push = PushStandIn()
         let settings = [
-            "PUSH_URL": "http://push.test", "NEWS_PAUSE_SECONDS": "0",
+            "PUSH_URL": "http://push.test", "ACTIVITY_DIGEST_SECONDS": "0",
             "EVENT_SUBSCRIBERS": "notification.recalled=push",
         ]
         try await withPhotos(settings: settings, neighbours: ["push": push.client]) { scene in
@@ -139,7 +139,7 @@ import Wire
 
     private func withNews(pause: Int = 0, _ body: (Scene, PushStandIn) async throws -> Void) async throws {
         let push = PushStandIn()
-        let settings = ["PUSH_URL": "http://push.test", "NEWS_PAUSE_SECONDS": "\(pause)"]
+        let settings = ["PUSH_URL": "http://push.test", "ACTIVITY_DIGEST_SECONDS": "\(pause)"]
         try await withPhotos(settings: settings, neighbours: ["push": push.client]) { try await body($0, push) }
     }
 }

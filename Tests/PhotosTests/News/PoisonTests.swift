@@ -10,7 +10,7 @@ import TestSupport
     @Test("News of a kind that this release does not know delay no other")
     func news() async throws {
         let push = PushStandIn()
-        let settings = ["PUSH_URL": "http://push.test", "NEWS_PAUSE_SECONDS": "0"]
+        let settings = ["PUSH_URL": "http://push.test", "ACTIVITY_DIGEST_SECONDS": "0"]
         try await withPhotos(settings: settings, neighbours: ["push": push.client]) { scene in
             let post = try await scene.post("Look!", by: scene.ann)
             push.setAway(true)

@@ -30,11 +30,11 @@ import Wire
             _ = try await roosts.photos.me()
 
             let own = try await scene.ann.ask(.put, "/photos/people/ann/follow")
-            #expect(own.status == 422 && own.problem?.code == "cannot_follow_oneself")
+            #expect(own.status == 422 && own.problem?.code == "cannot_follow_self")
             for nobody in ["nobody", roosts.id.user] {
                 for method in [.put, .delete] as [HTTPRequest.Method] {
                     let answer = try await scene.ann.ask(method, "/photos/people/\(nobody)/follow")
-                    #expect(answer.status == 404 && answer.problem?.code == "person_not_found")
+                    #expect(answer.status == 404 && answer.problem?.code == "user_not_found")
                 }
             }
             #expect(try await scene.rows("SELECT 'one' AS row FROM follows") == [])

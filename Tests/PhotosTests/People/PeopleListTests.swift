@@ -36,7 +36,7 @@ import Wire
             #expect(found.map(\.userId) == ["zoë d", "bob"])
             #expect(found.map(\.fullName) == ["", "bob"])
             #expect(try await scene.ann.photos.profile(of: "zoë d") == found[0])
-            #expect(try await scene.ann.ask(.get, "/photos/people/nobody").problem?.code == "person_not_found")
+            #expect(try await scene.ann.ask(.get, "/photos/people/nobody").problem?.code == "user_not_found")
             #expect(try await scene.rows("SELECT user_id AS row FROM people WHERE user_id LIKE 'zo%'").isEmpty)
             #expect(try await scene.ann.photos.follow("zoë d").isFollowing)
         }

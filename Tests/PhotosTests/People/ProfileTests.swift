@@ -14,7 +14,7 @@ import Wire
             let roosts = try await scene.account("Maria Lopez")
             #expect(try await roosts.photos.me().fullName == "Maria Lopez")
             // To everybody else nobody has been there.
-            #expect(try await scene.ann.ask(.get, "/photos/people/eve").problem?.code == "person_not_found")
+            #expect(try await scene.ann.ask(.get, "/photos/people/eve").problem?.code == "user_not_found")
             #expect(try await scene.ann.ask(.get, "/photos/people/\(roosts.id.user)").status == 404)
         }
     }

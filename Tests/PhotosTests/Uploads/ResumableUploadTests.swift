@@ -113,7 +113,7 @@ import Wire
             )
             let answer = try await scene.ann.patch(path, 1, [1])
             #expect(answer.status == 413)
-            #expect(answer.problem?.code == "too_many_pieces")
+            #expect(answer.problem?.code == "too_many_chunks")
         }
     }
 
@@ -121,7 +121,7 @@ import Wire
         try await withUploads { scene async throws in
             let path = try await scene.ann.begin(5)
             for (status, code, answer) in [
-                (409, "wrong_offset", try await scene.ann.patch(path, 3, [1])),
+                (409, "offset_mismatch", try await scene.ann.patch(path, 3, [1])),
                 (413, "file_too_large", try await scene.ann.patch(path, 0, [1, 2, 3, 4, 5, 6])),
                 (412, "unsupported_tus_version", try await scene.ann.tus(.patch, path, [.tusResumable: "0.1"])),
                 (415, "unsupported_media_type", try await scene.ann.tus(.patch, path, [.contentType: "image/png"])),

@@ -14,7 +14,7 @@ import Wire
                 // As it is sent it does not fit.
                 let large = try await scene.ann.upload(SampleImage.png(700, 700))
                 #expect(large.status == 507)
-                #expect(large.problem?.code == "no_space")
+                #expect(large.problem?.code == "storage_full")
                 #expect(try await scene.bob.fetch(first.url).status == 200)
                 _ = try await scene.ann.uploaded(SampleImage.png(seed: 1))
                 try await scene.sweep()

@@ -15,7 +15,7 @@ import Wire
             let pool = scene.scene.service.database.pool
             let path = try await pool.transaction { try await UploadStore(db: $0).picture(first.uploadId, of: ann) }
             #expect(first.thumbnailUrl.hasSuffix(path))
-            await #expect(throws: APIError(.conflict, "upload_used", "an upload serves one post")) {
+            await #expect(throws: APIError(.conflict, "upload_already_used", "an upload serves one post")) {
                 try await scene.ann.photos.post(PostDraft(uploadIds: [first.uploadId]))
             }
             _ = try await pool.transaction { try await UploadStore(db: $0).picture(second.uploadId, of: ann) }

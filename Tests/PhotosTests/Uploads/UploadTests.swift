@@ -78,7 +78,7 @@ import Wire
     }
 
     @Test func whatIsTooLargeIsNoticedWhileItComes() async throws {
-        try await withUploads(settings: ["PHOTO_LIMIT": "100000"]) { scene async throws in
+        try await withUploads(settings: ["PHOTO_BYTES_MAX": "100000"]) { scene async throws in
             let announced = try await scene.ann.upload([UInt8](repeating: 1, count: 100_001))
             #expect(announced.problem?.code == "file_too_large")
             let source = AsyncStream { ByteBuffer(repeating: 1, count: 30_000) }
@@ -90,7 +90,7 @@ import Wire
     }
 
     @Test func whatHasTooManyPixelsIsRefused() async throws {
-        try await withUploads(settings: ["PHOTO_PIXELS": "1000"]) { scene async throws in
+        try await withUploads(settings: ["PHOTO_PIXELS_MAX": "1000"]) { scene async throws in
             #expect(try await scene.ann.upload(SampleImage.png()).problem?.code == "too_many_pixels")
             try await scene.expectNothing()
         }
@@ -149,7 +149,7 @@ import Wire
             let post = try await scene.ann.photos.post(mine)
             #expect(post.images.map(\.url) == [upload.url])
             #expect(post.images.map(\.blurhash) == [upload.blurhash])
-            await #expect(throws: APIError(.conflict, "upload_used", "an upload serves one post")) {
+            await #expect(throws: APIError(.conflict, "upload_already_used", "an upload serves one post")) {
                 try await scene.ann.photos.post(mine)
             }
             await #expect(throws: APIError(.notFound, "upload_not_found", "there is no such upload")) {
@@ -185,7 +185,7 @@ import Wire
     }
 
     @Test func onlySoManyWaitForAPost() async throws {
-        try await withUploads(settings: ["UNPOSTED_MAX": "2"]) { scene async throws in
+        try await withUploads(settings: ["PENDING_UPLOADS_MAX": "2"]) { scene async throws in
             let first = try await scene.ann.uploaded(SampleImage.png(seed: 1))
             _ = try await scene.ann.uploaded(SampleImage.png(seed: 2))
             let third = try await scene.ann.upload(SampleImage.png(seed: 3))

@@ -73,7 +73,7 @@ import Wire
             scene.networks[.reddit].mood.change { $0.failure = { NetworkHTTPFailure.notSent("no connection") } }
             let away = try await scene.ann.ask(.put, "/networks/reddit", #"{"access_token": "fine"}"#)
 
-            #expect(refused.status == 422 && refused.problem?.code == "refused_by_network")
+            #expect(refused.status == 422 && refused.problem?.code == "rejected_by_network")
             #expect(away.status == 503 && away.headers[.retryAfter] != nil)
             #expect(try await scene.rows("SELECT network AS row FROM accounts").isEmpty)
         }

@@ -18,8 +18,8 @@ import Wire
 
             try await scene.another(settings: ["TOKEN_ENCRYPTION_KEY": "\(new),\(old)"]) { both in
                 let social = SocialClient(try both.neighbour("roost", callee: "social"))
-                _ = try await social.reseal()
-                #expect(try await social.reseal() == ResealReport(resealed: 0, unreadable: 0))
+                _ = try await social.reencrypt()
+                #expect(try await social.reencrypt() == ResealReport(reencrypted: 0, unreadable: 0))
                 #expect(try await both.neighbour("push", callee: "social").refusesReseal)
             }
             #expect(try await scene.rows("SELECT DISTINCT key_id AS row FROM accounts").count == 1)
@@ -29,7 +29,7 @@ import Wire
             }
             try await scene.another(settings: ["TOKEN_ENCRYPTION_KEY": old]) { before in
                 let social = SocialClient(try before.neighbour("roost", callee: "social"))
-                #expect(try await social.reseal() == ResealReport(resealed: 0, unreadable: 3))
+                #expect(try await social.reencrypt() == ResealReport(reencrypted: 0, unreadable: 3))
             }
         }
     }
@@ -39,7 +39,7 @@ extension ServiceClient {
     fileprivate var refusesReseal: Bool {
         get async throws {
             do {
-                _ = try await SocialClient(self).reseal()
+                _ = try await SocialClient(self).reencrypt()
                 return false
             } catch let error as APIError {
                 return error.kind == .forbidden

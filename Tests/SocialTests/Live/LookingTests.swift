@@ -10,7 +10,7 @@ import Wire
 
 /// What networks do not tell by themselves is found by looking.
 @Suite struct LookingTests {
-    private static let eager = ["SOCIAL_LOOKS_HOUR": Scene.looks(1_000_000)]
+    private static let eager = ["SOCIAL_POLLS_PER_HOUR": Scene.looks(1_000_000)]
 
     @Test func whatIsNewChangedOrGoneIsToldOnce() async throws {
         try await withSocial(settings: Self.eager) { scene in
@@ -107,7 +107,7 @@ import Wire
 
     @Test func theBudgetOfAKeyIsTheLaw() async throws {
         // Two looks at once, and another each half minute.
-        try await withSocial(settings: ["SOCIAL_LOOKS_HOUR": Scene.looks(0) + ",twitter=120"]) { scene in
+        try await withSocial(settings: ["SOCIAL_POLLS_PER_HOUR": Scene.looks(0) + ",twitter=120"]) { scene in
             for index in 0..<10 {
                 let person = try await scene.person("person \(index)")
                 try await person.link(.twitter, "token\(index)")

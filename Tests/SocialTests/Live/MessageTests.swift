@@ -11,7 +11,7 @@ import Wire
     private func withMessages(_ body: (Scene, MemoryNetwork, PushStandIn) async throws -> Void) async throws {
         let push = PushStandIn()
         try await withSocial(
-            settings: ["SOCIAL_LOOKS_HOUR": Scene.looks(1_000_000), "PUSH_URL": "http://push"],
+            settings: ["SOCIAL_POLLS_PER_HOUR": Scene.looks(1_000_000), "PUSH_URL": "http://push"],
             neighbours: ["push": push.client]
         ) { scene in
             let network = scene.networks[.facebook]

@@ -111,7 +111,7 @@ import Wire
 
     @Test("A list whose state cannot be read stops no other from being polled")
     func watch() async throws {
-        try await withSocial(settings: ["SOCIAL_LOOKS_HOUR": Scene.looks(1_000_000)]) { scene in
+        try await withSocial(settings: ["SOCIAL_POLLS_PER_HOUR": Scene.looks(1_000_000)]) { scene in
             let network = scene.networks[.twitter]
             try await scene.link(.twitter)
             try await scene.looked(at: network, "feed ann")

@@ -9,7 +9,7 @@ import Wire
 @testable import SocialServer
 
 @Suite("Polling of present users") struct PresenceTests {
-    private static let eager = ["SOCIAL_LOOKS_HOUR": Scene.looks(1_000_000)]
+    private static let eager = ["SOCIAL_POLLS_PER_HOUR": Scene.looks(1_000_000)]
 
     @Test("Lists of a user with an open stream are polled every 15 seconds")
     func stream() async throws {
@@ -85,7 +85,7 @@ import Wire
     @Test("A present user is polled no more often than the budget allows")
     func budget() async throws {
         // One poll at once, and another each minute.
-        try await withSocial(settings: ["SOCIAL_LOOKS_HOUR": Scene.looks(0) + ",twitter=60"]) { scene in
+        try await withSocial(settings: ["SOCIAL_POLLS_PER_HOUR": Scene.looks(0) + ",twitter=60"]) { scene in
             try await scene.linkFeed()
             try await scene.publish(scene.devices(of: scene.ann, true), from: "push")
             let before = scene.networks[.twitter].asked.value.count { $0 == "feed ann" }

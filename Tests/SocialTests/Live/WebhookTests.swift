@@ -47,8 +47,8 @@ import Wire
             let stale = try await scene.service.call(Self.path, body, ["x-age": "1000000"])
             let nonsense = try await scene.service.call(Self.path, "what?")
 
-            #expect(forged.status == 403 && forged.problem?.code == "unsigned_delivery")
-            #expect(stale.status == 403 && stale.problem?.code == "stale_delivery")
+            #expect(forged.status == 403 && forged.problem?.code == "invalid_webhook_signature")
+            #expect(stale.status == 403 && stale.problem?.code == "expired_webhook")
             #expect(nonsense.status == 400)
             #expect(try await scene.rows("SELECT item_id AS row FROM changes").isEmpty)
         }
@@ -71,7 +71,7 @@ import Wire
     }
 
     @Test func aPingHasTheListLookedAt() async throws {
-        try await withSocial(settings: ["SOCIAL_LOOKS_HOUR": Scene.looks(1_000_000)]) { scene in
+        try await withSocial(settings: ["SOCIAL_POLLS_PER_HOUR": Scene.looks(1_000_000)]) { scene in
             let network = scene.networks[.facebook]
             try await scene.link(.facebook)
             try await scene.looked(at: network, "feed ann")

@@ -175,7 +175,7 @@ import Wire
 
             let answer = try await scene.ann.ask(.post, "/feed/schedule", body)
 
-            #expect(answer.status == 400 && answer.problem?.code == "nowhere_to_post", "\(answer.text)")
+            #expect(answer.status == 400 && answer.problem?.code == "no_target_network", "\(answer.text)")
         }
     }
 

@@ -3,7 +3,7 @@ import SocialAPI
 import Testing
 import Wire
 
-/// What a client's author has recorded of a real server, as `scripts/recorded-answers` lays it out.
+/// What a client's author has recorded of a real server, as `scripts/recorded-responses` lays it out.
 struct Recording: Decodable, Sendable {
     /// The file in its source.
     var from: String

@@ -179,7 +179,7 @@ struct Accounts: Sendable {
         "The field \"username\" is missing. It may be left out only if there is an \"email\".",
         field: "username"
     )
-    static let notOurs = APIError(.forbidden, "foreign_account", "this account is kept by another application")
+    static let notOurs = APIError(.forbidden, "external_account", "this account is kept by another application")
     static let noAccount = APIError(.notFound, "account_not_found", "there is no such account")
 }
 

@@ -35,7 +35,7 @@ struct Administrators: Sendable {
         let id = try await database.transaction { db in
             let id = try await account(name, in: db)
             guard try await AdministratorStore(db: db).delete(id) else {
-                throw APIError(.notFound, "no_administrator", "this account does not administer the suite")
+                throw APIError(.notFound, "administrator_not_found", "this account does not administer the suite")
             }
             try await audit.note(.administrationRevoked, of: id, in: db)
             try await ends.endAll(of: User.ID(application: RoostApplication.id, user: id.wire), in: db)

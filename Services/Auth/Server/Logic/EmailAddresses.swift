@@ -104,6 +104,6 @@ struct EmailAddresses: Sendable {
     static let worthless = APIError.invalid(
         "token",
         "this link was used already, or is too old; ask for another",
-        code: "invalid_mail_link"
+        code: "invalid_email_token"
     )
 }

@@ -166,9 +166,9 @@ extension HashingThreads {
     /// Waiting jobs, by client and in turn.
     private struct FairQueue {
         private static let ofClient =
-            APIError(.rateLimited, "too_many_at_once", "too many of these at once; try again", retryAfter: 1)
+            APIError(.rateLimited, "too_many_concurrent_requests", "too many of these at once; try again", retryAfter: 1)
         private static let full =
-            APIError(.unavailable, "too_busy", "too many sign-ins at once; try again", retryAfter: 1)
+            APIError(.unavailable, "overloaded", "too many sign-ins at once; try again", retryAfter: 1)
 
         /// The jobs of each client that has any, oldest first.
         private var jobs: [Data: [Work.Job]] = [:]

@@ -142,7 +142,7 @@ struct LoginThrottle: Sendable {
         guard let last = full.map(\.since).max() else { return }
         throw APIError(
             .rateLimited,
-            "too_many_failures",
+            "too_many_login_failures",
             "too many failed logins; try again later",
             retryAfter: Self.wait(last, window, now)
         )

@@ -48,7 +48,7 @@ struct Reauthentication: Sendable {
 
     static let needed = APIError(
         .forbidden,
-        "recent_sign_in_needed",
+        "recent_login_required",
         "this takes a sign-in of the last five minutes, or the password where it is asked for"
     )
 

@@ -55,7 +55,7 @@ struct Sessions: Sendable {
         case .continued(let signIn): return signIn
         case .refused: throw Self.refused
         case .reused:
-            Counter(label: "roost_auth_refresh_reuses_total").increment()
+            Counter(label: "roost_auth_refresh_token_reuses_total").increment()
             logger.warning("refresh token used again, session ended", metadata: ["session": "\(token.session.wire)"])
             throw Self.refused
         }

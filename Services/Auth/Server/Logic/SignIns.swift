@@ -31,7 +31,7 @@ struct SignIns: Sendable {
     let events: EventOutbox
     let now: @Sendable () -> Date
 
-    static let wrong = APIError(.unauthenticated, "invalid_credentials", "the username or password is wrong")
+    static let wrong = APIError(.unauthenticated, "invalid_login", "the username or password is wrong")
     private static let unverified = APIError(
         .unauthenticated,
         "email_not_verified",

@@ -39,7 +39,7 @@ final class Turns<Key: Hashable & Sendable>: Sendable {
             }
             if let verdict { continuation.resume(returning: verdict) }
         }
-        if isRefused { throw APIError(.rateLimited, "too_many_at_once", "too many of these at once; try again") }
+        if isRefused { throw APIError(.rateLimited, "too_many_concurrent_requests", "too many of these at once; try again") }
     }
 
     private func leave(_ key: Key) {

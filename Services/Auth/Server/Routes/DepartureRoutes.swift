@@ -10,7 +10,7 @@ struct DepartureRoutes {
 
     func add(to routes: SuiteRoutes) {
         routes.user.delete("auth/me", use: delete)
-        routes.internalRoutes(from: [.operatorCommand]).get("departures", use: list)
+        routes.internalRoutes(from: [.operatorCommand]).get("deletions", use: list)
     }
 
     func delete(request: Request, context: UserContext) async throws -> Reply<Done> {

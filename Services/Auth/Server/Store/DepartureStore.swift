@@ -134,7 +134,7 @@ struct DepartureStore {
 extension SetAsideKind {
     /// A deleted user for whom the other services' answers are awaited.
     static let departure = SetAsideKind(
-        "departure",
+        "deletion_job",
         table: "departures",
         key: ["departure_id": "uuid"],
         dropping: .keep

@@ -72,5 +72,5 @@ struct MailStore {
 
 extension SetAsideKind {
     /// A mail that is to be sent.
-    static let mail = SetAsideKind("mail", table: "mails", key: ["mail_id": "uuid"], due: "due_at")
+    static let mail = SetAsideKind("email", table: "mails", key: ["mail_id": "uuid"], due: "due_at")
 }

@@ -31,8 +31,8 @@ final class Delivery: Service {
     let typing = Throttle<Typing>(pause: .seconds(3))
     let arrivals = RecentArrivals()
     let sweepStart = Lock(0)
-    let late = Counter(label: "roost_conversations_swept_rooms_total")
-    let missed = Counter(label: "roost_conversations_doorbells_missed_total")
+    let late = Counter(label: "roost_conversations_late_rooms_total")
+    let missed = Counter(label: "roost_conversations_missed_notifications_total")
 
     /// - Parameters:
     ///   - database: the record.

@@ -33,7 +33,7 @@ final class DeliveryQueue: Sendable {
     private let logger: Logger
     private let state = Lock(State())
     let readings = Atomic<Int>(0)
-    private let told = Counter(label: "roost_conversations_told_events_total")
+    private let told = Counter(label: "roost_conversations_delivered_events_total")
     private let reads = Counter(label: "roost_conversations_delivery_reads_total")
     private let failures = Counter(label: "roost_conversations_delivery_failures_total")
 

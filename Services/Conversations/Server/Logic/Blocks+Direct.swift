@@ -29,7 +29,7 @@ extension Blocks {
         let conversation = try await conversations.show(token, to: user)
         guard conversation.type == .direct, let other = conversation.members?.first(where: { !$0.isExactly(user.user) })
         else {
-            throw APIError(.unprocessable, "direct_only", "in a group there is nobody to block by it; block the user")
+            throw APIError(.unprocessable, "direct_required", "in a group there is nobody to block by it; block the user")
         }
         return other
     }

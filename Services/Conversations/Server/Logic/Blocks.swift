@@ -21,7 +21,7 @@ struct Blocks: Sendable {
             throw APIError.missing("userId")
         }
         guard !name.isExactly(user.user) else {
-            throw APIError(.unprocessable, "cannot_block_oneself", "nobody blocks himself")
+            throw APIError(.unprocessable, "cannot_block_self", "nobody blocks himself")
         }
         return try await database.transaction { db in
             let direct = try await lockDirect(of: user, and: name, on: db)

@@ -63,12 +63,12 @@ extension Conversations {
 
     static let notOnDirect = APIError(
         .unprocessable,
-        "not_on_direct",
+        "group_required",
         "this is not done in a conversation of two: it has no admins, and nobody comes or goes"
     )
     static let blocked = APIError(.forbidden, "blocked", "who is blocked says nothing here")
 
     private static func groupsOnly(_ field: String) -> APIError {
-        .invalid(field, "\"\(field)\" is for groups", code: "not_on_direct")
+        .invalid(field, "\"\(field)\" is for groups", code: "group_required")
     }
 }

@@ -205,5 +205,5 @@ extension Conversations {
         return known
     }
 
-    static let adminsOnly = APIError(.forbidden, "admins_only", "only an admin of the conversation may do this")
+    static let adminsOnly = APIError(.forbidden, "admin_required", "only an admin of the conversation may do this")
 }

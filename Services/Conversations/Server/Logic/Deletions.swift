@@ -33,7 +33,7 @@ extension Conversations {
             let standing = try await standing(token, of: user, on: db)
             guard standing.isAdmin != nil else { throw Self.notFound }
             guard standing.creator == user.user else {
-                throw APIError(.forbidden, "creator_only", "only who made a conversation deletes it")
+                throw APIError(.forbidden, "creator_required", "only who made a conversation deletes it")
             }
             try await DeletionStore(db: db).begin(token.id, of: user.application)
             let recalled = NotificationRecalled(

@@ -32,7 +32,7 @@ enum DraftRules {
             }
             return String(decoding: compact, as: UTF8.self)
         default:
-            throw APIError.invalid(field, "the field \"\(field)\" must be an object", code: "mistyped_field")
+            throw APIError.invalid(field, "the field \"\(field)\" must be an object", code: "invalid_type")
         }
     }
 

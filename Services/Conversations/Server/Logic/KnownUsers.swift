@@ -48,7 +48,7 @@ struct KnownUsers: Sendable {
         let list = users.prefix(named).map { "\"\($0)\"" }.joined(separator: ", ")
         let more = users.count > named ? " and \(users.count - named) more" : ""
         let noun = users.count == 1 ? "a user that does not exist" : "users that do not exist"
-        return .invalid(field, "\"\(field)\" has \(noun): \(list)\(more)", code: "unknown_user")
+        return .invalid(field, "\"\(field)\" has \(noun): \(list)\(more)", code: "user_not_found")
     }
 }
 

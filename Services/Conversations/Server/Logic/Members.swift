@@ -58,7 +58,7 @@ struct Members: Sendable {
         return try await conversations.change(token, by: admin, asAdmin: true) { db, standing in
             let user = try Self.user(name, besides: admin)
             guard user != admin else {
-                throw APIError(.forbidden, "cannot_kick_oneself", "nobody kicks himself; leave instead")
+                throw APIError(.forbidden, "cannot_kick_self", "nobody kicks himself; leave instead")
             }
             guard !user.user.isExactly(standing.creator) else {
                 throw APIError(.forbidden, "cannot_kick_creator", "nobody kicks the creator")
@@ -115,7 +115,7 @@ struct Members: Sendable {
         return User.ID(application: admin.application, user: name)
     }
 
-    private static let notAdmitted = APIError(.forbidden, "not_admitted", "this conversation does not let you in")
+    private static let notAdmitted = APIError(.forbidden, "join_not_allowed", "this conversation does not let you in")
     private static let hasLeft = APIError(
         .forbidden,
         "member_left",

@@ -68,13 +68,13 @@ extension LaneRefusal {
         case .system: APIError(.unprocessable, "system_message", "what the system said stays as it is")
         case .notYours:
             if case .delete = action {
-                APIError(.forbidden, "not_yours", "only who sent a message and admins delete it")
+                APIError(.forbidden, "not_author", "only who sent a message and admins delete it")
             } else {
-                APIError(.forbidden, "not_yours", "only who sent a message edits it")
+                APIError(.forbidden, "not_author", "only who sent a message edits it")
             }
         case .blocked: Conversations.blocked
         case .deleted: APIError(.unprocessable, "message_deleted", "the message is deleted")
-        case .file: APIError(.unprocessable, "not_a_text", "a file cannot be edited")
+        case .file: APIError(.unprocessable, "file_not_editable", "a file cannot be edited")
         case .full:
             APIError(
                 .unprocessable,

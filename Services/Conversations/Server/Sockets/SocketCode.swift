@@ -7,8 +7,8 @@ enum SocketCode {
     /// The code of an error; this is the only place that says which.
     static func of(_ error: APIError) -> Int {
         switch (error.kind, error.code) {
-        case (_, "not_signed_in"): 498
-        case (_, "not_on_direct"): 480
+        case (_, "authentication_required"): 498
+        case (_, "group_required"): 480
         case (_, "meta_too_long"): 460
         case (_, "file_too_large"): 496
         case (.unauthenticated, _), (.forbidden, _): 403

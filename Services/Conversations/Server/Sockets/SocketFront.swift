@@ -154,7 +154,7 @@ struct SocketFront: Sendable {
         return .internal
     }
 
-    private static let notSignedIn = APIError(.forbidden, "not_signed_in", "sign in first, with authenticate")
+    private static let notSignedIn = APIError(.forbidden, "authentication_required", "sign in first, with authenticate")
     private static let unknown = APIError(.invalid, "unknown_event", "there is no such event")
     private static let tooMany = APIError(.rateLimited, "rate_limited", "too many requests; slow down")
 }

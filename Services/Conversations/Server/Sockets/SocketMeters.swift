@@ -12,7 +12,7 @@ final class SocketMeters: Sendable {
 
     private let open = Atomic<Int>(0)
     private let gauge = Gauge(label: "roost_conversations_sockets")
-    private let durations = Metrics.Timer(label: "roost_conversations_socket_request_seconds")
+    private let durations = Metrics.Timer(label: "roost_conversations_socket_request_duration_seconds")
     private let requests = Lock<[Key: Counter]>([:])
 
     func opened() { gauge.record(open.add(1, ordering: .relaxed).newValue) }

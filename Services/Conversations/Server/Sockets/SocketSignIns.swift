@@ -86,7 +86,7 @@ struct SocketSignIns: Sendable {
 
     private static let taken = APIError(
         .forbidden,
-        "other_user",
+        "user_mismatch",
         "somebody else is signed in here; open another socket"
     )
     private static let gone = APIError.unavailable("a socket that is closed")

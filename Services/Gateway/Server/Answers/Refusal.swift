@@ -14,14 +14,14 @@ enum Refusal {
         "headers_too_large",
         "there is too much in the header fields"
     )
-    static let bodyTooLarge = APIError(.tooLarge, "too_large", "the body is too large")
+    static let bodyTooLarge = APIError(.tooLarge, "body_too_large", "the body is too large")
     static let notFound = APIError(.notFound, "not_found", "there is nothing here")
     static let methodNotAllowed = APIError(
         .methodNotAllowed,
         "method_not_allowed",
         "the method is not one of this path's"
     )
-    static let missingCredential = APIError(.forbidden, "missing_credential", "a credential is needed")
+    static let missingCredential = APIError(.forbidden, "authentication_required", "a credential is needed")
     static let slowHeaders = APIError(.timedOut, "request_timeout", "the request's header fields came too slowly")
     static let slowBody = APIError(.timedOut, "request_timeout", "the request's body came too slowly")
     static let crowded = APIError(

@@ -9,7 +9,7 @@ final class ClientConnections: Sendable {
     }
 
     private let state = Lock(State())
-    private let gauge = Gauge(label: "roost_gateway_connections")
+    private let gauge = Gauge(label: "roost_gateway_open_connections")
     private let refusals = Counter(label: "roost_gateway_connections_refused_total", dimensions: [("limit", "total")])
     private let addressRefusals = Counter(
         label: "roost_gateway_connections_refused_total",

@@ -7,15 +7,15 @@ final class LoopCounters {
     private let routes: [Route]
     /// By route and status class, made when first used; the last route stands for none.
     private var answers: [Counter?]
-    private let durations = Metrics.Timer(label: "roost_gateway_request_seconds")
+    private let durations = Metrics.Timer(label: "roost_gateway_request_duration_seconds")
     let tunnels = Counter(label: "roost_gateway_tunnels_total")
     /// Requests that named a session of an instance that there is not, or not any more.
     let unknownSessions = Counter(label: "roost_gateway_unknown_sessions_total")
-    let connections = Counter(label: "roost_gateway_connections_total")
+    let connections = Counter(label: "roost_gateway_connections_accepted_total")
     let http2Connections = Counter(label: "roost_gateway_http2_connections_total")
     /// HTTP/2 connections that were closed because the client broke the rules, or flooded.
     let http2Violations = Counter(label: "roost_gateway_http2_violations_total")
-    let failedHandshakes = Counter(label: "roost_gateway_failed_handshakes_total")
+    let failedHandshakes = Counter(label: "roost_gateway_tls_handshake_failures_total")
     let upstreamConnections = Counter(label: "roost_gateway_upstream_connections_total")
 
     init(routes: [Route]) {

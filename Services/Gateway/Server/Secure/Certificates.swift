@@ -24,7 +24,7 @@ package final class Certificates: Sendable {
 
     /// Says when the certificate expires, the louder the sooner that is.
     func tell(_ logger: Logger) {
-        Gauge(label: "roost_gateway_certificate_expiry_seconds").record(expiry)
+        Gauge(label: "roost_gateway_certificate_expiry_timestamp_seconds").record(expiry)
         let date = Date(timeIntervalSince1970: TimeInterval(expiry)).formatted(.iso8601)
         switch validity(at: Date()) {
         case .expired: logger.error("the certificate has expired", metadata: ["expired": "\(date)"])

@@ -23,12 +23,12 @@ final class InstanceMeters: Sendable {
             Meter(label: "roost_gateway_upstream_pool_connections", dimensions: names + [("state", state)])
         }
         requests = (0...5).map { counter("requests", ("status", "\($0)xx")) }
-        latency = Metrics.Timer(label: "roost_gateway_upstream_answer_seconds", dimensions: names)
+        latency = Metrics.Timer(label: "roost_gateway_upstream_response_duration_seconds", dimensions: names)
         unanswered = counter("failures", ("kind", "unanswered"))
         refusals = counter("failures", ("kind", "refusal"))
         ejections = counter("ejections")
-        isInTurn = Gauge(label: "roost_gateway_upstream_in_turn", dimensions: names)
-        circuit = Gauge(label: "roost_gateway_upstream_circuit", dimensions: names)
+        isInTurn = Gauge(label: "roost_gateway_upstream_in_rotation", dimensions: names)
+        circuit = Gauge(label: "roost_gateway_upstream_circuit_state", dimensions: names)
         idleConnections = connections("idle")
         busyConnections = connections("busy")
         tunnels = connections("tunnel")

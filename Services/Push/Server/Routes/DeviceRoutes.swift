@@ -32,7 +32,7 @@ struct DeviceRoutes {
     func showKey(request: Request, context: SuiteContext) async throws -> Reply<ApplicationServerKey> {
         let application = context.identity?.user.application ?? RoostApplication.id
         guard let key = try await providers.applicationServerKey(of: application) else {
-            throw APIError(.notFound, "no_vapid_key", "browsers are not notified here")
+            throw APIError(.notFound, "vapid_key_not_configured", "browsers are not notified here")
         }
         return Reply(ApplicationServerKey(publicKey: key))
     }

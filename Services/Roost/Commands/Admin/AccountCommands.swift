@@ -87,7 +87,7 @@ struct DeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
         abstract: "Deletes an account and all that is kept of its owner.",
-        discussion: "As if its owner had done so: there is no way back. `roost admin departures` says how far it is."
+        discussion: "As if its owner had done so: there is no way back. `roost admin deletions` says how far it is."
     )
 
     @Flag(help: "Do it; without this it is only said what would be deleted.") var yes = false

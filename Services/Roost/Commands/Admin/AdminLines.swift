@@ -59,7 +59,7 @@ enum AdminLines {
                     ? "nobody: it is asked again soon" : departure.waitsFor.joined(separator: ", "),
             ]
         }
-        return TextTable.lines([["DEPARTURE", "BEGUN", "ROUND", "WAITS FOR"]] + rows)
+        return TextTable.lines([["DELETION", "BEGUN", "ROUND", "WAITS FOR"]] + rows)
     }
 
     static func applications(_ applications: [CustomerApplication]) -> String {

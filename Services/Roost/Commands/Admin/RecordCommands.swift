@@ -24,10 +24,10 @@ struct AuditCommand: AsyncParsableCommand {
     }
 }
 
-/// `roost admin departures`.
+/// `roost admin deletions`.
 struct DeparturesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "departures",
+        commandName: "deletions",
         abstract: "Says which deleted people are not wiped everywhere yet, and by whom."
     )
 

@@ -96,7 +96,7 @@ async function count() {
   try {
     const counts = await (await fetch("/sandbox/counts")).json();
     find("accepted").textContent = counts.accepted;
-    find("doubles").textContent = counts.doubles;
+    find("duplicates").textContent = counts.duplicates;
     find("refused").textContent = Object.values(counts.refused).reduce((sum, each) => sum + each, 0);
   } catch { /* The stream says that the sandbox is away. */ }
 }

@@ -10,7 +10,7 @@ package final class SeenNotifications: Sendable {
         /// Without those that came again.
         package var distinct = 0
         /// What came again: the same id for the same device.
-        package var doubles = 0
+        package var duplicates = 0
         /// By service, status and reason, as `apns 410 Unregistered`.
         package var refused: [String: Int] = [:]
     }
@@ -46,7 +46,7 @@ package final class SeenNotifications: Sendable {
         let listeners = state.withLock { state -> [@Sendable () -> Void] in
             let copies = state.copies.count(service: arrival.service, device: arrival.device, id: arrival.id)
             state.counts.accepted += 1
-            if copies > 1 { state.counts.doubles += 1 } else { state.counts.distinct += 1 }
+            if copies > 1 { state.counts.duplicates += 1 } else { state.counts.distinct += 1 }
             state.last += 1
             state.newest.append(
                 SeenNotification(

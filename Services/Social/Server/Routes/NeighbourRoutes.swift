@@ -10,15 +10,15 @@ struct NeighbourRoutes {
 
     func add(to routes: SuiteRoutes) {
         let operatorCommand = routes.internalRoutes(from: [.operatorCommand])
-        operatorCommand.post("social/reseal", use: reseal)
+        operatorCommand.post("social/reencrypt", use: reencrypt)
         operatorCommand.get("social/communities", use: listCommunities)
         operatorCommand.put("social/communities/:name", use: addCommunity)
         operatorCommand.delete("social/communities/:name", use: removeCommunity)
     }
 
-    func reseal(request: Request, context: NeighbourContext) async throws -> Reply<ResealReport> {
+    func reencrypt(request: Request, context: NeighbourContext) async throws -> Reply<ResealReport> {
         let report = try await reencryption.run()
-        return Reply(ResealReport(resealed: report.encrypted, unreadable: report.unreadable))
+        return Reply(ResealReport(reencrypted: report.encrypted, unreadable: report.unreadable))
     }
 
     func listCommunities(request: Request, context: NeighbourContext) async throws -> Page<BroadcastCommunity> {

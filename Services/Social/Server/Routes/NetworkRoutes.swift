@@ -82,7 +82,7 @@ extension RequestContext {
     /// The network of a path.
     func network() throws -> Network {
         guard let network = Network(named: try path("network")) else {
-            throw APIError(.notFound, "no_such_network", "there is no such network")
+            throw APIError(.notFound, "network_not_found", "there is no such network")
         }
         return network
     }

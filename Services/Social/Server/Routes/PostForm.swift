@@ -48,13 +48,13 @@ struct PostForm {
             let isFile = part.name == "photo" || part.name == "video"
             guard takesFiles || !isFile else {
                 let message = "files are taken by POST /feed and POST /feed/schedule alone"
-                throw APIError(.unsupportedMediaType, "file_not_accepted", message, field: part.name)
+                throw APIError(.unsupportedMediaType, "unsupported_file_type", message, field: part.name)
             }
             var content = ByteBuffer()
             while var bytes = try await reader.nextContent() {
                 if isFile { room.file -= bytes.readableBytes } else { room.fields -= bytes.readableBytes }
                 guard room.file >= 0, room.fields >= 0 else {
-                    throw APIError(.tooLarge, "too_large", "the form holds too much", field: part.name)
+                    throw APIError(.tooLarge, "body_too_large", "the form holds too much", field: part.name)
                 }
                 content.writeBuffer(&bytes)
             }

@@ -119,7 +119,7 @@ struct ApplicationLogins: Sendable {
         }
         let isKnown = (1...128).contains(id.utf8.count)
         guard isKnown, let known = try await ApplicationStore(db: database.reads).applicationKey(of: id), known == key
-        else { throw APIError(.forbidden, "unknown_application", "there is no application of this id and key") }
+        else { throw APIError(.forbidden, "application_not_found", "there is no application of this id and key") }
         return id
     }
 

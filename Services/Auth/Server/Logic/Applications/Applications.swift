@@ -30,7 +30,7 @@ struct Applications: Sendable {
 
     /// Creates an application, which belongs to the user who creates it, and to no user where an administrator does.
     ///
-    /// - Throws: `admin_only` where users may not create any, `account_required` for a user who cannot sign in again by a
+    /// - Throws: `admin_required` where users may not create any, `account_required` for a user who cannot sign in again by a
     ///   name or a verified address, `too_many_applications`.
     func create(_ draft: ApplicationDraft, by identity: Identity) async throws -> NewApplication {
         let owner = try owner(identity)
@@ -57,7 +57,7 @@ struct Applications: Sendable {
     private func owner(_ identity: Identity) throws -> UUID? {
         if identity.isAdmin { return nil }
         guard isOpen else {
-            throw APIError(.forbidden, "admin_only", "Only administrators create applications on this server.")
+            throw APIError(.forbidden, "admin_required", "Only administrators create applications on this server.")
         }
         return try identity.user.ownAccount()
     }

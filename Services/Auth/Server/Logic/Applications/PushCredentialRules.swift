@@ -131,7 +131,7 @@ enum PushCredentialRules {
             else { throw APIError.invalid(field, "\"\(field)\" must be a JSON object, or its text") }
             return fields
         default:
-            throw APIError.invalid(field, "\"\(field)\" must be a JSON object, or its text", code: "mistyped_field")
+            throw APIError.invalid(field, "\"\(field)\" must be a JSON object, or its text", code: "invalid_type")
         }
     }
 
@@ -143,7 +143,7 @@ enum PushCredentialRules {
             throw APIError.invalid(
                 "\(field).\(name)",
                 "the field \"\(field).\(name)\" must be a string",
-                code: "mistyped_field"
+                code: "invalid_type"
             )
         }
     }

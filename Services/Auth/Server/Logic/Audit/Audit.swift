@@ -73,7 +73,7 @@ struct Audit: Sendable {
         guard known.hasSignedInBefore, !known.isDeviceKnown else { return }
         try await events.write(DeviceNoticed(session), in: db)
         // Nobody rings: a mail that waits is found within a second of the commit.
-        try await mails.tell(.deviceNoticed, ownerOf: account, in: db)
+        try await mails.tell(.newDeviceSignIn, ownerOf: account, in: db)
     }
 
     /// Notes that sessions have ended, whosever they were.

@@ -19,8 +19,8 @@ struct Departures: Sendable {
     let setAside: SetAside
     let logger: Logger
     let now: @Sendable () -> Date
-    private let waiting = Gauge(label: "roost_auth_departures_waiting")
-    private let oldest = Gauge(label: "roost_auth_departures_oldest_age_seconds")
+    private let waiting = Gauge(label: "roost_auth_deletions_pending")
+    private let oldest = Gauge(label: "roost_auth_deletions_oldest_age_seconds")
 
     init(
         database: PostgresPool,
@@ -103,7 +103,7 @@ struct Departures: Sendable {
         logger.info(
             "services have wiped a deleted person",
             metadata: [
-                "departure": "\(done.departure.id.wire)", "round": "\(done.departure.round)",
+                "deletion_job": "\(done.departure.id.wire)", "round": "\(done.departure.round)",
                 "seconds": "\(Int(now().timeIntervalSince(done.begunAt)))",
             ]
         )

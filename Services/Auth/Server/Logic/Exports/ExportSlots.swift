@@ -29,10 +29,10 @@ final class ExportSlots: Sendable {
     func take(_ user: User.ID) throws -> Slot {
         try taken.withLock { taken in
             guard !taken.contains(user) else {
-                throw APIError(.rateLimited, "export_under_way", "an export of yours is being made", retryAfter: 30)
+                throw APIError(.rateLimited, "export_in_progress", "an export of yours is being made", retryAfter: 30)
             }
             guard taken.count < capacity else {
-                throw APIError(.unavailable, "busy", "too many exports are being made; try again", retryAfter: 30)
+                throw APIError(.unavailable, "overloaded", "too many exports are being made; try again", retryAfter: 30)
             }
             taken.insert(user)
         }

@@ -140,7 +140,7 @@ struct Identities: Sendable {
     }
 
     static let lastWayIn =
-        APIError(.conflict, "last_way_in", "there would be no way left to sign in to this account")
+        APIError(.conflict, "last_sign_in_method", "there would be no way left to sign in to this account")
     private static let notLinked = APIError(.notFound, "identity_not_found", "nobody of this provider is linked")
 
     /// Counts a sign-in by what came of it: `signed_in`, or the code of the error.

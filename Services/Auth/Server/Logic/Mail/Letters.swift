@@ -79,7 +79,7 @@ extension Letters.Occasion {
         case .passkeyAdded: "passkeyAdded"
         case .identityLinked: "identityLinked"
         // Not which device: its name is what the client says of itself.
-        case .deviceNoticed: "deviceNoticed"
+        case .newDeviceSignIn: "newDeviceSignIn"
         }
     }
 

@@ -11,13 +11,13 @@ struct Mail: Sendable {
         case passwordChanged = "password_changed"
         /// To the address that was the account's before.
         case emailChanged = "email_changed"
-        case secondFactorOn = "second_factor_on"
-        case secondFactorOff = "second_factor_off"
+        case secondFactorOn = "second_factor_enabled"
+        case secondFactorOff = "second_factor_disabled"
         case passkeyAdded = "passkey_added"
         /// An account elsewhere was linked to one that was there.
         case identityLinked = "identity_linked"
         /// Somebody has signed in on a device that is new.
-        case deviceNoticed = "device_noticed"
+        case newDeviceSignIn = "new_device_sign_in"
     }
 
     var id: UUID

@@ -76,7 +76,7 @@ struct MailDelivery: Sendable {
     }
 
     private static func count(_ outcome: String) {
-        Counter(label: "roost_auth_mails_total", dimensions: [("outcome", outcome)]).increment()
+        Counter(label: "roost_auth_emails_total", dimensions: [("outcome", outcome)]).increment()
     }
 
     /// What a mail says by now; nil where there is nobody to say it to.
@@ -127,7 +127,7 @@ struct MailDelivery: Sendable {
             )
             return (address, occasion)
         case .passwordChanged, .emailChanged, .secondFactorOn, .secondFactorOff, .passkeyAdded, .identityLinked,
-            .deviceNoticed:
+            .newDeviceSignIn:
             guard let id = mail.account, let account = try await store.find(id) else { return nil }
             return (mail.address, Letters.Occasion(mail.kind, of: account))
         }

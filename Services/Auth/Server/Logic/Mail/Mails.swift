@@ -34,7 +34,7 @@ struct Mails: Sendable {
     /// - Throws: a 422 where no mail can be sent.
     func require() throws {
         guard isOn else {
-            throw APIError(.unprocessable, "no_mail", "this server sends no mail; its operator has to set SMTP_URL")
+            throw APIError(.unprocessable, "email_not_configured", "this server sends no mail; its operator has to set SMTP_URL")
         }
     }
 
@@ -90,7 +90,7 @@ struct Mails: Sendable {
     }
 
     static let tooMany =
-        APIError(.rateLimited, "too_many_mails", "too many mails; try again later", retryAfter: window)
+        APIError(.rateLimited, "too_many_emails", "too many mails; try again later", retryAfter: window)
 
     private func counts(
         _ bucket: Data,

@@ -63,7 +63,7 @@ struct SecondFactors: Sendable {
         try await throttle.check(buckets, at: now(), in: database.reads)
         guard let period = try totp(factor, of: id).period(of: code, at: now()) else {
             try await throttle.count(buckets, at: now(), in: database)
-            throw APIError.invalid("code", "the code is wrong, or the phone's clock is", code: "wrong_code")
+            throw APIError.invalid("code", "the code is wrong, or the phone's clock is", code: "invalid_mfa_code")
         }
         let codes = (0..<RecoveryCode.count).map { _ in RecoveryCode.random() }
         try await database.transaction { db in
@@ -97,7 +97,7 @@ struct SecondFactors: Sendable {
             return true
         }
         guard isRight else {
-            throw APIError(.forbidden, "wrong_code", "the code is wrong, or was used before", field: "code")
+            throw APIError(.forbidden, "invalid_mfa_code", "the code is wrong, or was used before", field: "code")
         }
         mails.ring()
     }
@@ -174,7 +174,7 @@ struct SecondFactors: Sendable {
         let account = challenge.account
         try await audit.note(.signInFailed, of: account, by: caller, detail: "second factor", in: database)
         if let shared = challenge.buckets.sharedAlone { try await throttle.count(shared, at: now(), in: database) }
-        throw APIError(.unauthenticated, "wrong_code", "the code is wrong, or was used before", field: "code")
+        throw APIError(.unauthenticated, "invalid_mfa_code", "the code is wrong, or was used before", field: "code")
     }
 
     static func code(_ text: String) throws -> String {
@@ -233,6 +233,6 @@ struct SecondFactors: Sendable {
     private static let worthless =
         APIError(.unauthenticated, "invalid_challenge", "this sign-in is too old, or was finished; begin anew")
     private static let alreadyOn =
-        APIError(.conflict, "second_factor_on", "there is an authenticator app already; remove it first")
-    private static let notOn = APIError(.notFound, "second_factor_off", "there is no authenticator app")
+        APIError(.conflict, "mfa_already_enabled", "there is an authenticator app already; remove it first")
+    private static let notOn = APIError(.notFound, "mfa_not_enabled", "there is no authenticator app")
 }

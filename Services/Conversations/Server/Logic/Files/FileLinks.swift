@@ -37,9 +37,9 @@ struct FileLinks: Sendable {
         // Only the one spelling of a number was signed.
         guard let key = FileKey(key), let expires, let signature, let time = Int(expires), "\(time)" == expires,
             signer.isSignature(signature, of: Self.parts(key, time))
-        else { throw APIError(.forbidden, "invalid_link", "this is no link of ours") }
+        else { throw APIError(.forbidden, "link_invalid", "this is no link of ours") }
         guard time > seconds else {
-            throw APIError(.forbidden, "expired_link", "the link has expired; ask for a new one")
+            throw APIError(.forbidden, "link_expired", "the link has expired; ask for a new one")
         }
         return (key, time - seconds)
     }

@@ -3,9 +3,9 @@ import Metrics
 /// What is counted of notifications that are handed over.
 struct PushMeters: Sendable {
     /// People, once for each message that they are told of.
-    let told = Counter(label: "roost_conversations_push_told_total")
+    let told = Counter(label: "roost_conversations_push_notified_total")
     let away = Counter(label: "roost_conversations_push_failures_total", dimensions: [("reason", "away")])
     let refused = Counter(label: "roost_conversations_push_failures_total", dimensions: [("reason", "refused")])
-    let waiting = Gauge(label: "roost_conversations_push_waiting")
-    let oldest = Gauge(label: "roost_conversations_push_oldest_age_seconds")
+    let waiting = Gauge(label: "roost_conversations_push_outbox_rows")
+    let oldest = Gauge(label: "roost_conversations_push_outbox_oldest_age_seconds")
 }

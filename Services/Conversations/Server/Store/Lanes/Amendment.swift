@@ -32,7 +32,7 @@ enum LaneRefusal: String, Sendable {
     /// The suite itself said it.
     case system
     /// Somebody else said it.
-    case notYours = "not_yours"
+    case notYours = "not_author"
     case deleted
     /// It is a file, which has no text.
     case file

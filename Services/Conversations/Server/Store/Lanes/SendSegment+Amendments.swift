@@ -33,7 +33,7 @@ extension SendSegment {
                        WHEN messages.seq IS NULL THEN 'missing'
                        WHEN messages.mime = \(SystemEvent.mime) THEN 'system'
                        WHEN asked.action IN ('edit', 'delete') AND messages.sender_id IS DISTINCT FROM asked.user_id
-                           AND NOT (asked.action = 'delete' AND members.is_admin) THEN 'not_yours'
+                           AND NOT (asked.action = 'delete' AND members.is_admin) THEN 'not_author'
                        WHEN members.is_blocked AND asked.action IN ('edit', 'react') THEN 'blocked'
                        WHEN messages.deleted_at IS NOT NULL THEN
                            CASE WHEN asked.action IN ('delete', 'unreact') THEN 'same' ELSE 'deleted' END

@@ -28,7 +28,7 @@ final class ChangeLog: Service {
     private let rung: AsyncStream<Void>
     private let bell: AsyncStream<Void>.Continuation
     private let placed = Counter(label: "roost_photos_changes_total")
-    private let late = Counter(label: "roost_photos_changes_late_total")
+    private let late = Counter(label: "roost_photos_missed_notifications_total")
 
     init(
         database: PostgresPool,

@@ -26,11 +26,11 @@ struct NewsRelay: Sendable {
     private let setAside: SetAside
     private let logger: Logger
     private let claimant = Base64URL.random(bytes: 9)
-    private let told = Counter(label: "roost_photos_push_told_total")
+    private let told = Counter(label: "roost_photos_push_notified_total")
     private let away = Counter(label: "roost_photos_push_failures_total", dimensions: [("reason", "away")])
     private let refused = Counter(label: "roost_photos_push_failures_total", dimensions: [("reason", "refused")])
-    private let waiting = Gauge(label: "roost_photos_push_waiting")
-    private let oldest = Gauge(label: "roost_photos_push_oldest_age_seconds")
+    private let waiting = Gauge(label: "roost_photos_push_outbox_rows")
+    private let oldest = Gauge(label: "roost_photos_push_outbox_oldest_age_seconds")
 
     init(
         database: PostgresPool,

@@ -21,7 +21,7 @@ struct Follows: Sendable {
         let follower = try await people.person(for: user)
         let followee = try await people.find(name, for: follower)
         guard follower.id != followee.id else {
-            throw APIError(.unprocessable, "cannot_follow_oneself", "nobody follows himself")
+            throw APIError(.unprocessable, "cannot_follow_self", "nobody follows himself")
         }
         try await database.transaction { db in
             let store = FollowStore(db: db)

@@ -33,5 +33,5 @@ struct PictureSource: Sendable {
         for try await piece in response.body { try await sink.write(piece) }
     }
 
-    private static let nothing = APIError(.notFound, "no_picture", "there is no picture")
+    private static let nothing = APIError(.notFound, "picture_not_found", "there is no picture")
 }

@@ -74,7 +74,7 @@ enum PostRules {
             guard !id.isEmpty else { throw APIError.missing(element(index)) }
             _ = try length(id, atMost: maximumID, element(index))
             guard seen.insert(id).inserted else {
-                throw APIError.invalid(element(index), "an upload is one image of one post", code: "named_twice")
+                throw APIError.invalid(element(index), "an upload is one image of one post", code: "duplicate_value")
             }
         }
     }

@@ -111,7 +111,7 @@ struct Posts: Sendable {
         guard key.author != person.id else { return }
         let store = PostStore(db: database.reads, links: links)
         guard try await store.isVisible(key, to: .person(person.id)) else { throw Self.notFound }
-        throw APIError(.forbidden, "author_only", "only who has posted it changes or deletes a post")
+        throw APIError(.forbidden, "not_author", "only who has posted it changes or deletes a post")
     }
 
     /// False: it is the text that it has.

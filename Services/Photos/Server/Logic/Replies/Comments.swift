@@ -47,7 +47,7 @@ struct Comments: Sendable {
             let store = CommentStore(db: db, links: links)
             let standing = try await seen(key, by: person, on: db)
             guard standing.writer == person.id else {
-                throw APIError(.forbidden, "writer_only", "only who wrote it edits a comment")
+                throw APIError(.forbidden, "not_author", "only who wrote it edits a comment")
             }
             if !text.isExactly(standing.text) {
                 try await store.set(text: text, of: key)
@@ -66,7 +66,7 @@ struct Comments: Sendable {
             let standing = try await seen(key, by: person, on: db)
             guard standing.writer == person.id || key.post.author == person.id else {
                 let message = "only who wrote it and the post's author delete a comment"
-                throw APIError(.forbidden, "writer_or_author_only", message)
+                throw APIError(.forbidden, "not_author", message)
             }
             try await CommentStore(db: db, links: links).delete(key)
             try await recall.comment(key, isDeleted: true, of: key.post.author, in: db)

@@ -30,8 +30,8 @@ struct ImagePreparation: Sendable {
             APIError(.unprocessable, "too_many_pixels", "an image may have \(limit) pixels", field: "file")
         case .tooManyFrames(let limit):
             APIError(.unprocessable, "too_many_frames", "an animation may have \(limit) frames", field: "file")
-        case .broken(let reason): APIError(.unprocessable, "broken_image", "the file \(reason)", field: "file")
-        case .busy: APIError(.unavailable, "busy", "too many images are being looked at; try again")
+        case .broken(let reason): APIError(.unprocessable, "invalid_image", "the file \(reason)", field: "file")
+        case .busy: APIError(.unavailable, "overloaded", "too many images are being looked at; try again")
         case .noSpace: BlobError.noSpace
         case .cancelled: CancellationError()
         case .failed: error

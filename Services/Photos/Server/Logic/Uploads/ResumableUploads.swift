@@ -113,7 +113,7 @@ struct ResumableUploads: TusStore {
             throw TusError.gone
         }
         guard received == start else { throw TusError.wrongOffset(is: received) }
-        throw APIError(.tooLarge, "too_many_pieces", "an upload may come in \(uploads.limits.pieces) pieces")
+        throw APIError(.tooLarge, "too_many_chunks", "an upload may come in \(uploads.limits.pieces) pieces")
     }
 
     private func finish(_ upload: TusUpload, of owner: Person.ID) async throws {

@@ -136,5 +136,5 @@ struct DepartureStore<Executor: PostgresExecutor> {
 
 extension SetAsideKind {
     /// A deleted user whose posts, comments and follows are to be removed.
-    static let departure = SetAsideKind("departure", table: "departures", key: ["person_id": "bigint"], dropping: .keep)
+    static let departure = SetAsideKind("account_deletion", table: "departures", key: ["person_id": "bigint"], dropping: .keep)
 }

@@ -81,7 +81,7 @@ struct UploadStore<Executor: PostgresExecutor> {
             """,
             as: { _ in true }
         )
-        guard isUsed == nil else { return APIError(.conflict, "upload_used", "an upload serves one post") }
+        guard isUsed == nil else { return APIError(.conflict, "upload_already_used", "an upload serves one post") }
         return Self.notFound
     }
 

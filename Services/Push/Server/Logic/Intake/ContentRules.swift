@@ -31,7 +31,7 @@ enum ContentRules {
     static func data(_ data: JSONValue?) throws -> String? {
         guard let data, data != .null else { return nil }
         guard case .object(let members) = data else {
-            throw APIError.invalid("data", "the field \"data\" must be an object", code: "mistyped_field")
+            throw APIError.invalid("data", "the field \"data\" must be an object", code: "invalid_type")
         }
         for name in members.keys.sorted()
         where reservedNames.contains(name) || reservedPrefixes.contains(where: name.hasPrefix) {

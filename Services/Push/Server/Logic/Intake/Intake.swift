@@ -95,7 +95,7 @@ struct Intake: Sendable {
         switch request.data {
         case nil, .null, .object: break
         default:
-            throw APIError.invalid("\(path).data", "the field \"data\" must be an object", code: "mistyped_field")
+            throw APIError.invalid("\(path).data", "the field \"data\" must be an object", code: "invalid_type")
         }
     }
 }

@@ -15,12 +15,12 @@ struct Upkeep: Sendable {
     let database: PostgresPool
     let settings: PipelineConfiguration
     let now: @Sendable () -> Date
-    private let waiting = Self.gauges("roost_push_waiting")
-    private let oldest = Self.gauges("roost_push_oldest_age_seconds")
-    private let circuits = Self.gauges("roost_push_circuits_open")
-    private let undecided = Gauge(label: "roost_push_undecided")
-    private let held = Gauge(label: "roost_push_held")
-    private let failures = Gauge(label: "roost_push_failures")
+    private let waiting = Self.gauges("roost_push_queued_notifications")
+    private let oldest = Self.gauges("roost_push_queue_oldest_age_seconds")
+    private let circuits = Self.gauges("roost_push_open_circuits")
+    private let undecided = Gauge(label: "roost_push_pending_fanouts")
+    private let held = Gauge(label: "roost_push_held_notifications")
+    private let failures = Gauge(label: "roost_push_failed_notifications")
     private let expired = Counter(label: "roost_push_expired_total")
 
     init(database: PostgresPool, settings: PipelineConfiguration, now: @escaping @Sendable () -> Date) {

@@ -10,7 +10,7 @@ struct SendingMeters: Sendable {
 
     private let answers: [ProviderKind: [String: Counter]]
     private let durations: [ProviderKind: Metrics.Timer]
-    private let repeats = Counter(label: "roost_push_repeats_total")
+    private let repeats = Counter(label: "roost_push_resent_total")
 
     init() {
         answers = Dictionary(
@@ -24,7 +24,7 @@ struct SendingMeters: Sendable {
         )
         durations = Dictionary(
             uniqueKeysWithValues: ProviderKind.allCases.map { kind in
-                (kind, Metrics.Timer(label: "roost_push_send_seconds", dimensions: [("provider", kind.rawValue)]))
+                (kind, Metrics.Timer(label: "roost_push_send_duration_seconds", dimensions: [("provider", kind.rawValue)]))
             }
         )
     }

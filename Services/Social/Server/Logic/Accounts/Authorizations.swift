@@ -141,7 +141,7 @@ struct Authorizations: Sendable {
         } catch is NetworkError {
             // No server could ask for it here.
         }
-        throw APIError(.notFound, "no_document", "\(network.rawValue) knows nobody by a document")
+        throw APIError(.notFound, "client_metadata_not_found", "\(network.rawValue) knows nobody by a document")
     }
 
     private func callback(of network: Network) -> String { "\(publicURL)/networks/\(network.rawValue)/callback" }
@@ -153,7 +153,7 @@ struct Authorizations: Sendable {
 
     private func oauth(_ network: Network) throws -> any OAuthConnector {
         guard let connector = try linking.linkable(network) as? any OAuthConnector else {
-            throw APIError(.unprocessable, "no_authorization", "\(network.rawValue) is linked by its tokens alone")
+            throw APIError(.unprocessable, "authorization_not_supported", "\(network.rawValue) is linked by its tokens alone")
         }
         return connector
     }

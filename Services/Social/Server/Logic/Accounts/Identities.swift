@@ -21,7 +21,7 @@ final class Identities: Sendable {
             throw NetworkError(
                 .invalid,
                 "the tokens belong to another account than \"id\" names",
-                code: "another_account"
+                code: "account_mismatch"
             )
         }
         known.withLock { known in

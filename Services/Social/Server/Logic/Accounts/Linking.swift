@@ -50,7 +50,7 @@ struct Linking: Sendable {
         if let id = account.id, !identity.isCalled(id) {
             let message =
                 "the tokens belong to another account than \"id\" names; leave \"id\" out or send its id or name"
-            throw APIError(.unprocessable, "another_account", message, field: "id")
+            throw APIError(.unprocessable, "account_mismatch", message, field: "id")
         }
         guard 1...Self.maximumID ~= identity.id.utf8.count else {
             let reason = "it does not say whose the account is"
@@ -164,8 +164,8 @@ struct Linking: Sendable {
         switch error.kind {
         case .transient, .unknownOutcome: .unavailable(network.rawValue, retryAfter: 5)
         case .rateLimited:
-            APIError(.rateLimited, "network_busy", "\(network.rawValue) has had enough for now", retryAfter: 60)
-        default: APIError(.unprocessable, "refused_by_network", "\(network.rawValue) says: \(error.reason)")
+            APIError(.rateLimited, "network_rate_limited", "\(network.rawValue) has had enough for now", retryAfter: 60)
+        default: APIError(.unprocessable, "rejected_by_network", "\(network.rawValue) says: \(error.reason)")
         }
     }
 }

@@ -110,7 +110,7 @@ struct Asking: Sendable {
 
     private static func count(_ source: Source, _ start: ContinuousClock.Instant, _ outcome: String) {
         let labels = [("network", source.network.rawValue), ("outcome", outcome)]
-        Timer(label: "roost_social_network_duration_seconds", dimensions: labels)
+        Timer(label: "roost_social_network_request_duration_seconds", dimensions: labels)
             .recordNanoseconds(start.duration(to: .now).nanoseconds)
     }
 }

@@ -64,7 +64,7 @@ struct BroadcastPoll: Sendable {
             try await BroadcastCommunityStore(db: db).note(named.sorted { $0.key < $1.key }.map(\.value))
             return try await tell(broadcasts, in: db, at: time)
         }
-        if told > 0 { Counter(label: "roost_social_broadcasts_told_total").increment(by: told) }
+        if told > 0 { Counter(label: "roost_social_broadcasts_notified_total").increment(by: told) }
     }
 
     /// Writes an event for each stream that is new; answers how many.

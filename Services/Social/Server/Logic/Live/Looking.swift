@@ -28,13 +28,13 @@ struct Looking: Sendable {
     let identities: Identities
     let journal: Journal
     let senders: MessageSenders
-    /// `SOCIAL_LOOKS_HOUR`: looks an hour of each network's key.
+    /// `SOCIAL_POLLS_PER_HOUR`: looks an hour of each network's key.
     let budgets: [Network: Double]
     let setAside: SetAside
     let logger: Logger
     let now: @Sendable () -> Date
 
-    private static let looks = Counter(label: "roost_social_looks_total")
+    private static let looks = Counter(label: "roost_social_polls_total")
 
     /// One for each network, so that one that hangs holds up no other.
     var upkeep: [any Service] {

@@ -30,7 +30,7 @@ struct Webhooks: Sendable {
         let connector = try connector(of: network)
         let heard = try Self.telling { try connector.events(of: delivery) }
         if let at = heard.at, abs(at.timeIntervalSince(now())) > Self.memory {
-            throw APIError(.forbidden, "stale_delivery", "the delivery is too old")
+            throw APIError(.forbidden, "expired_webhook", "the delivery is too old")
         }
         let store = WebhookStore(db: database)
         let proof = heard.id.map { Data("id \($0)".utf8) } ?? Data(delivery.body.readableBytesView)
@@ -81,7 +81,7 @@ struct Webhooks: Sendable {
 
     private func connector(of network: Network) throws -> any WebhookConnector {
         guard let connector = connectors[network] as? any WebhookConnector else {
-            throw APIError(.notFound, "no_webhooks", "\(network.rawValue) does not call here")
+            throw APIError(.notFound, "webhooks_not_supported", "\(network.rawValue) does not call here")
         }
         return connector
     }
@@ -92,9 +92,9 @@ struct Webhooks: Sendable {
         } catch {
             let error = NetworkError(error, isWrite: false)
             guard error.kind == .permission || error.kind == .auth else {
-                throw APIError(.invalid, "malformed_delivery", error.reason)
+                throw APIError(.invalid, "malformed_webhook", error.reason)
             }
-            throw APIError(.forbidden, "unsigned_delivery", error.reason)
+            throw APIError(.forbidden, "invalid_webhook_signature", error.reason)
         }
     }
 }

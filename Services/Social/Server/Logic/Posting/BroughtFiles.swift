@@ -23,7 +23,7 @@ struct BroughtFiles: Sendable {
         do {
             upload = try await client.get("/photos/uploads/\(ServiceClient.percentEncoded(brought.uploadId))")
         } catch let error as APIError where error.kind == .notFound {
-            throw APIError.invalid("\(field).uploadId", "there is no such upload", code: "unknown_upload")
+            throw APIError.invalid("\(field).uploadId", "there is no such upload", code: "upload_not_found")
         }
         guard let path = URLComponents(string: upload.url)?.percentEncodedPath else { throw APIError.internal }
         let bytes = ByteBuffer(bytes: try await client.send(.get, path, timeout: .seconds(10)).body)

@@ -79,7 +79,7 @@ extension FeedDraft {
     private static func check(_ brought: Brought, _ field: String) throws {
         guard !brought.uploadId.isEmpty else { throw APIError.missing("\(field).uploadId") }
         guard brought.uploadId.unicodeScalars.count <= maximumID else {
-            throw APIError.invalid("\(field).uploadId", "there is no such upload", code: "unknown_upload")
+            throw APIError.invalid("\(field).uploadId", "there is no such upload", code: "upload_not_found")
         }
         guard brought.alt?.unicodeScalars.count ?? 0 <= maximumAlt else {
             throw APIError.invalid("\(field).alt", "an alternative text has at most \(maximumAlt) characters")

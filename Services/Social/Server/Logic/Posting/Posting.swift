@@ -72,7 +72,7 @@ struct Posting: Sendable {
     func somewhere(_ draft: FeedDraft, _ content: PostContent, for asker: Asker) async throws -> Plan {
         let plan = try await plan(draft, content, for: asker)
         guard !plan.parts.isEmpty else {
-            throw APIError.invalid("data", "none of the chosen networks takes any of it", code: "nowhere_to_post")
+            throw APIError.invalid("data", "none of the chosen networks takes any of it", code: "no_target_network")
         }
         return plan
     }

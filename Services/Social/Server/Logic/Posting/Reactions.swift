@@ -51,7 +51,7 @@ extension Source {
         let abilities = connector.abilities(of: account)
         guard !abilities.able.contains(element.capability) else { return }
         let reason = abilities.reasons[element.capability] ?? "\(network.rawValue) takes no \(element.rawValue)"
-        throw APIError.invalid("data.\(element.rawValue)", reason, code: "nowhere_to_post")
+        throw APIError.invalid("data.\(element.rawValue)", reason, code: "no_target_network")
     }
 }
 

@@ -72,7 +72,7 @@ struct Schedule: Sendable {
 
     func cancel(_ id: String, of user: User.ID) async throws {
         guard let id = UUID(uuidString: id), try await PostStore(db: database).cancel(id, of: user, now: now()) else {
-            throw APIError(.notFound, "no_such_post", "no such post waits")
+            throw APIError(.notFound, "post_not_found", "no such post waits")
         }
     }
 

@@ -153,7 +153,7 @@ extension RoostConnector {
 
     private func asking(_ service: ServiceClient, _ account: NetworkAccount) throws -> ServiceClient {
         guard !account.tokens.access.isEmpty else {
-            throw NetworkError(.auth, "nobody is there to ask for", code: "no_credential")
+            throw NetworkError(.auth, "nobody is there to ask for", code: "authentication_required")
         }
         return service.asking(as: account.tokens.access)
     }
