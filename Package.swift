@@ -95,14 +95,14 @@ func executable(_ name: String, path: String, _ dependencies: [Target.Dependency
 /// The four targets of a service: what neighbours may import, the server, the executable and its tests.
 func service(
     _ name: String,
-    calls neighbours: [String] = [],
+    calls peers: [String] = [],
     adding extra: [Target.Dependency] = [],
     embedding folders: [String] = [],
     testing: [Target.Dependency] = []
 ) -> [Target] {
     let api = Target.Dependency.target(name: "\(name)API")
     let server = Target.Dependency.target(name: "\(name)Server")
-    let neighbourAPIs = neighbours.map { Target.Dependency.target(name: "\($0)API") }
+    let neighbourAPIs = peers.map { Target.Dependency.target(name: "\($0)API") }
     return [
         .target(
             name: "\(name)API",

@@ -99,7 +99,7 @@ public enum BlobLimits {
     /// The most that is read at a time, in bytes.
     public static let piece = 65_536
     /// The most that a sink holds back before it writes, in bytes.
-    public static let gathered = 131_072
+    public static let buffered = 131_072
 }
 
 /// Why a store could not do what it was asked.

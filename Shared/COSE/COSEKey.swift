@@ -42,9 +42,9 @@ public struct COSEKey: Sendable {
         do {
             key =
                 switch algorithm {
-                case .es256: .es256(try Self.onP256(value))
-                case .edDSA: .edDSA(try Self.onEd25519(value))
-                case .rs256: .rs256(try Self.ofRSA(value))
+                case .es256: .es256(try Self.p256Key(value))
+                case .edDSA: .edDSA(try Self.ed25519Key(value))
+                case .rs256: .rs256(try Self.rsaKey(value))
                 }
         } catch {
             throw Unusable()
@@ -72,14 +72,14 @@ public struct COSEKey: Sendable {
         }
     }
 
-    private static func onP256(_ value: CBORValue) throws -> P256.Signing.PublicKey {
+    private static func p256Key(_ value: CBORValue) throws -> P256.Signing.PublicKey {
         guard value[keyTypeLabel]?.int == ellipticCurveType, value[-1]?.int == 1, let x = value[-2]?.bytes,
             x.count == 32, let y = value[-3]?.bytes, y.count == 32
         else { throw Unusable() }
         return try P256.Signing.PublicKey(x963Representation: Data([4]) + x + y)
     }
 
-    private static func onEd25519(_ value: CBORValue) throws -> Curve25519.Signing.PublicKey {
+    private static func ed25519Key(_ value: CBORValue) throws -> Curve25519.Signing.PublicKey {
         guard value[keyTypeLabel]?.int == octetKeyPairType, value[-1]?.int == 6, let x = value[-2]?.bytes,
             x.count == 32
         else { throw Unusable() }
@@ -87,7 +87,7 @@ public struct COSEKey: Sendable {
     }
 
     /// 2048 to 4096 bits: below that it is broken, above it a signature costs us more than it should.
-    private static func ofRSA(_ value: CBORValue) throws -> _RSA.Signing.PublicKey {
+    private static func rsaKey(_ value: CBORValue) throws -> _RSA.Signing.PublicKey {
         guard value[keyTypeLabel]?.int == rsaType, let n = value[-1]?.bytes, (256...512).contains(n.count),
             n.first != 0, let e = value[-2]?.bytes, (1...4).contains(e.count), let last = e.last, last & 1 == 1,
             e != Data([1])

@@ -8,7 +8,7 @@ struct Spawn: ~Copyable {
     private var actions = posix_spawn_file_actions_t()
     private var attributes = posix_spawnattr_t()
     /// The child's ends of pipes and files, closed here once the child has them.
-    private var lent: [Int32] = []
+    private var childDescriptors: [Int32] = []
     private var input: Int32?
     private var output: (descriptor: Int32, receive: @Sendable ([UInt8]) -> Void)?
 
@@ -23,7 +23,7 @@ struct Spawn: ~Copyable {
         var attributes = attributes
         posix_spawn_file_actions_destroy(&actions)
         posix_spawnattr_destroy(&attributes)
-        for descriptor in lent {
+        for descriptor in childDescriptors {
             close(descriptor)
         }
     }
@@ -58,15 +58,15 @@ struct Spawn: ~Copyable {
             posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         case .held:
             let pipe = try Self.makePipe()
-            lent.append(pipe.read)
+            childDescriptors.append(pipe.read)
             input = pipe.write
             posix_spawn_file_actions_adddup2(&actions, pipe.read, 0)
         case .fed:
             // Sockets: writing to a pipe that nobody reads any more would raise SIGPIPE in this process.
             let sockets = try Self.makeSockets()
-            lent.append(sockets.theirs)
-            input = sockets.ours
-            posix_spawn_file_actions_adddup2(&actions, sockets.theirs, 0)
+            childDescriptors.append(sockets.child)
+            input = sockets.parent
+            posix_spawn_file_actions_adddup2(&actions, sockets.child, 0)
         }
     }
 
@@ -81,11 +81,11 @@ struct Spawn: ~Copyable {
             guard descriptor >= 0 else {
                 throw ProcessError("cannot write \(path): \(String(cString: strerror(errno)))")
             }
-            lent.append(descriptor)
+            childDescriptors.append(descriptor)
             posix_spawn_file_actions_adddup2(&actions, descriptor, 1)
         case .chunks(let receive):
             let pipe = try Self.makePipe()
-            lent.append(pipe.write)
+            childDescriptors.append(pipe.write)
             output = (pipe.read, receive)
             posix_spawn_file_actions_adddup2(&actions, pipe.write, 1)
         }
@@ -136,7 +136,7 @@ struct Spawn: ~Copyable {
         return (ends[0], ends[1])
     }
 
-    private static func makeSockets() throws -> (theirs: Int32, ours: Int32) {
+    private static func makeSockets() throws -> (child: Int32, parent: Int32) {
         var ends: [Int32] = [0, 0]
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {

@@ -35,7 +35,7 @@ package struct CompactJWS {
             let signature = Base64URL.decode(parts[2]), !signature.isEmpty
         else { return nil }
         // Whatever is wrong with them, a header or payload that cannot be read makes no token.
-        guard (try? JSONGuard.check(header)) != nil, (try? JSONGuard.check(payload)) != nil,
+        guard (try? JSONValidator.check(header)) != nil, (try? JSONValidator.check(payload)) != nil,
             let names = Self.names(in: header), names.count == Set(names).count, Self.refused.isDisjoint(with: names),
             let fields = try? WireJSON.decoder().decode(Header.self, from: header)
         else { return nil }

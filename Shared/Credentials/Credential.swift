@@ -60,10 +60,10 @@ extension HTTPField.Name {
 extension CredentialVerifier {
     /// The identity of a request.
     ///
-    /// - Throws: as `identify(_:orServer:)`; `forbidden` without a credential.
-    package func identity(of headers: HTTPFields, orServer: Bool = false) async throws -> Identity {
+    /// - Throws: as `identify(_:allowingServer:)`; `forbidden` without a credential.
+    package func identity(of headers: HTTPFields, allowingServer: Bool = false) async throws -> Identity {
         switch try Credential(headers) {
-        case .bearer(let token), .session(let token): return try await identify(token, orServer: orServer)
+        case .bearer(let token), .session(let token): return try await identify(token, allowingServer: allowingServer)
         case nil: throw APIError(.forbidden, "authentication_required", "a credential is needed")
         }
     }

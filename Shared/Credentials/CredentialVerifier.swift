@@ -33,14 +33,14 @@ package final class CredentialVerifier: Sendable, Service {
     private let logger: Logger
     let now: @Sendable () -> Date
     private let keys = Lock(Keys())
-    private let verified: RecentValues<Identity>
+    private let verified: BoundedCache<Identity>
     private let sessions: SessionVerifier
     private let servers: ServerVerifier
     private let revoked: RevokedSessions
     private let fetching = SingleFlight<VerifyingKeys?>()
     private let feedLosses = Counter(label: "roost_credentials_revocations_disconnects_total")
     /// When auth was last heard, in seconds since 1970; its distance from now is the feed's age.
-    private let feedHeard = Gauge(label: "roost_credentials_feed_last_received_timestamp_seconds")
+    private let feedLastReceived = Gauge(label: "roost_credentials_feed_last_received_timestamp_seconds")
 
     /// - Parameters:
     ///   - source: where keys and revocations come from.
@@ -62,7 +62,7 @@ package final class CredentialVerifier: Sendable, Service {
         self.applications = applications
         self.logger = logger
         self.now = now
-        verified = RecentValues(capacity: cacheCapacity)
+        verified = BoundedCache(capacity: cacheCapacity)
         let revoked = RevokedSessions()
         self.revoked = revoked
         sessions = SessionVerifier(capacity: cacheCapacity, revoked: revoked, now: now, source: source)
@@ -90,10 +90,10 @@ package final class CredentialVerifier: Sendable, Service {
     }
 
     /// The identity of a credential that was verified before, if it still counts; costs a look-up and no more.
-    package func cached(_ credential: String, orServer: Bool = false) -> Identity? {
+    package func cached(_ credential: String, allowingServer: Bool = false) -> Identity? {
         guard Credential.isReadable(credential) else { return nil }
-        guard !SessionToken.isOne(credential) else { return sessions.cached(credential) }
-        guard let identity = verified[credential] else { return orServer ? servers.cached(credential) : nil }
+        guard !SessionToken.isWellFormed(credential) else { return sessions.cached(credential) }
+        guard let identity = verified[credential] else { return allowingServer ? servers.cached(credential) : nil }
         guard identity.expires > now(), !revoked.contains(identity.session) else {
             verified.remove(credential)
             return nil
@@ -106,14 +106,14 @@ package final class CredentialVerifier: Sendable, Service {
     ///
     /// - Throws: `APIError`: `invalid_token`, `token_expired` or `session_ended` of kind `forbidden`, and `unavailable`
     ///   while the validity cannot be determined.
-    package func identify(_ credential: String, orServer: Bool = false) async throws -> Identity {
+    package func identify(_ credential: String, allowingServer: Bool = false) async throws -> Identity {
         guard Credential.isReadable(credential) else { throw APIError.invalidToken }
-        if let identity = cached(credential, orServer: orServer) { return identity }
+        if let identity = cached(credential, allowingServer: allowingServer) { return identity }
         let found: Identity?
-        if SessionToken.isOne(credential) {
+        if SessionToken.isWellFormed(credential) {
             guard isLoaded else { throw APIError.unavailable("auth") }
             found = try await sessions.identity(of: credential)
-        } else if orServer, let token = ServerToken(credential) {
+        } else if allowingServer, let token = ServerToken(credential) {
             guard isLoaded else { throw APIError.unavailable("auth") }
             found = try await servers.identity(of: token, credential)
         } else {
@@ -125,7 +125,7 @@ package final class CredentialVerifier: Sendable, Service {
 
     /// The identity that a jwt stands for.
     ///
-    /// - Throws: as `identify(_:orServer:)`.
+    /// - Throws: as `identify(_:allowingServer:)`.
     package func verify(_ token: String) async throws -> Identity {
         guard Credential.isReadable(token) else { throw APIError.invalidToken }
         if let identity = cached(token) { return identity }
@@ -230,7 +230,7 @@ package final class CredentialVerifier: Sendable, Service {
         let now = now()
         revoked.add(page.revocations, now: now)
         keys.withLock { $0.hasRevocations = true }
-        feedHeard.record(now.timeIntervalSince1970)
+        feedLastReceived.record(now.timeIntervalSince1970)
     }
 
     /// Follows the feed and refreshes the keys until the service is shut down.

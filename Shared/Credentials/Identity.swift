@@ -35,7 +35,7 @@ package struct Identity: Hashable, Sendable {
 
     /// Whether this is one of the suite's own administrators; nobody of a customer's application is.
     package var isAdmin: Bool {
-        user.isRoosts && scope?.split(separator: " ").contains("admin") ?? false
+        user.isRoostUser && scope?.split(separator: " ").contains("admin") ?? false
     }
 }
 

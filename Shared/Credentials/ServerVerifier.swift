@@ -7,10 +7,10 @@ import Wire
 /// an answer about the key takes and counts.
 final class ServerVerifier: Sendable {
     /// How long an answer counts, in seconds from when it was asked for.
-    private static let memory = 60.0
+    private static let cacheSeconds = 60.0
     /// How long it is remembered that there is no such key, which a flood of bad tokens is cheap by.
-    private static let refusalMemory = 10.0
-    private static let refusalCapacity = 10_000
+    private static let negativeCacheSeconds = 10.0
+    private static let negativeCacheCapacity = 10_000
     private static let keyCapacity = 10_000
 
     private struct Key: Sendable {
@@ -18,17 +18,17 @@ final class ServerVerifier: Sendable {
         var until: Date
     }
 
-    private struct Known: Sendable {
+    private struct CachedIdentity: Sendable {
         var identity: Identity
         var until: Date
     }
 
-    private let lookups: Lookups<Data>
+    private let lookupBatcher: LookupBatcher<Data>
     private let revoked: RevokedSessions
     private let now: @Sendable () -> Date
-    private let keys = RecentValues<Key>(capacity: keyCapacity)
-    private let refused = RecentValues<Date>(capacity: refusalCapacity)
-    private let verified: RecentValues<Known>
+    private let keys = BoundedCache<Key>(capacity: keyCapacity)
+    private let refused = BoundedCache<Date>(capacity: negativeCacheCapacity)
+    private let verified: BoundedCache<CachedIdentity>
 
     init(
         capacity: Int,
@@ -36,13 +36,13 @@ final class ServerVerifier: Sendable {
         now: @escaping @Sendable () -> Date,
         source: any CredentialSource
     ) {
-        lookups = Lookups(batch: KnownApplicationKeys.maximum) { names in
+        lookupBatcher = LookupBatcher(batch: KnownApplicationKeys.maximum) { names in
             let found = try await source.applicationKeys(names).map { ($0.name, $0.publicKey) }
             return Dictionary(found) { first, _ in first }
         }
         self.revoked = revoked
         self.now = now
-        verified = RecentValues(capacity: capacity)
+        verified = BoundedCache(capacity: capacity)
     }
 
     /// The identity of a token that was verified before, if it still counts.
@@ -71,7 +71,7 @@ final class ServerVerifier: Sendable {
             expires: token.expiresAt,
             isServer: true
         )
-        verified.insert(Known(identity: identity, until: min(token.expiresAt, key.until)), for: text)
+        verified.insert(CachedIdentity(identity: identity, until: min(token.expiresAt, key.until)), for: text)
         return identity
     }
 
@@ -81,15 +81,15 @@ final class ServerVerifier: Sendable {
         if let until = refused[key.name], until > asked { return nil }
         let found: Data?
         do {
-            found = try await lookups.find(key.name)
+            found = try await lookupBatcher.find(key.name)
         } catch {
             throw APIError.unavailable("auth")
         }
         guard let found else {
-            refused.insert(asked.addingTimeInterval(Self.refusalMemory), for: key.name)
+            refused.insert(asked.addingTimeInterval(Self.negativeCacheSeconds), for: key.name)
             return nil
         }
-        let known = Key(publicKey: found, until: asked.addingTimeInterval(Self.memory))
+        let known = Key(publicKey: found, until: asked.addingTimeInterval(Self.cacheSeconds))
         keys.insert(known, for: key.name)
         return known
     }

@@ -40,7 +40,7 @@ package struct ServiceTokens: Sendable {
 
     private final class Cache: Sendable {
         let issued = Lock<[String: Issued]>([:])
-        let verified = RecentValues<Claims>(capacity: ServiceTokens.remembered)
+        let verified = BoundedCache<Claims>(capacity: ServiceTokens.remembered)
     }
 
     private let keys: ServiceKeys

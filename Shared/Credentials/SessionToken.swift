@@ -12,7 +12,7 @@ package enum SessionToken {
     package static func random() -> String { Base64URL.random(bytes: size) }
 
     /// Whether a credential is one of these, by its form; a jwt has dots in it, and is longer.
-    package static func isOne(_ text: String) -> Bool {
+    package static func isWellFormed(_ text: String) -> Bool {
         text.utf8.count == length && text.utf8.allSatisfy(Base64URL.isDigit)
     }
 

@@ -8,21 +8,21 @@ import Wire
 /// then, since the feed's news are kept for longer than an answer takes and counts.
 final class SessionVerifier: Sendable {
     /// How long an answer counts, in seconds from when it was asked for.
-    private static let memory = 60.0
+    private static let cacheSeconds = 60.0
     /// How long it is remembered that there is no such session, which a flood of one bad token is cheap by.
-    private static let refusalMemory = 10.0
-    private static let refusalCapacity = 10_000
+    private static let negativeCacheSeconds = 10.0
+    private static let negativeCacheCapacity = 10_000
 
-    private struct Known: Sendable {
+    private struct CachedIdentity: Sendable {
         var identity: Identity
         var until: Date
     }
 
-    private let lookups: Lookups<KnownSession>
+    private let lookupBatcher: LookupBatcher<KnownSession>
     private let revoked: RevokedSessions
     private let now: @Sendable () -> Date
-    private let known: RecentValues<Known>
-    private let refused = RecentValues<Date>(capacity: refusalCapacity)
+    private let known: BoundedCache<CachedIdentity>
+    private let refused = BoundedCache<Date>(capacity: negativeCacheCapacity)
 
     init(
         capacity: Int,
@@ -30,13 +30,13 @@ final class SessionVerifier: Sendable {
         now: @escaping @Sendable () -> Date,
         source: any CredentialSource
     ) {
-        lookups = Lookups(batch: KnownSessions.maximum) { hashes in
+        lookupBatcher = LookupBatcher(batch: KnownSessions.maximum) { hashes in
             let found = try await source.sessions(of: hashes).map { ($0.tokenHash, $0) }
             return Dictionary(found) { first, _ in first }
         }
         self.revoked = revoked
         self.now = now
-        known = RecentValues(capacity: capacity)
+        known = BoundedCache(capacity: capacity)
     }
 
     /// The identity of a token that was looked up before, if it still counts.
@@ -68,14 +68,14 @@ final class SessionVerifier: Sendable {
         if let until = refused[token], until > asked { return nil }
         let found: KnownSession?
         do {
-            found = try await lookups.find(hash)
+            found = try await lookupBatcher.find(hash)
         } catch {
             throw APIError.unavailable("auth")
         }
         guard let found else {
             // The session may have ended while the request to auth was under way.
             guard !revoked.contains(tokenHash: hash) else { throw APIError.sessionEnded }
-            refused.insert(asked.addingTimeInterval(Self.refusalMemory), for: token)
+            refused.insert(asked.addingTimeInterval(Self.negativeCacheSeconds), for: token)
             return nil
         }
         let identity = Identity(
@@ -85,7 +85,7 @@ final class SessionVerifier: Sendable {
             registration: found.platform.map { PushRegistration(platform: $0, pushToken: found.pushToken) },
             expires: found.expiresAt
         )
-        known.insert(Known(identity: identity, until: asked.addingTimeInterval(Self.memory)), for: token)
+        known.insert(CachedIdentity(identity: identity, until: asked.addingTimeInterval(Self.cacheSeconds)), for: token)
         guard !hasEnded(identity, at: now()) else { throw APIError.sessionEnded }
         return identity
     }

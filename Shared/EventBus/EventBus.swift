@@ -73,5 +73,5 @@ public enum EventBusLimits {
     /// Bytes of those.
     public static let waitingBytes = 1_048_576
     /// Payloads that wait for a slow subscriber.
-    public static let unheard = 1_024
+    public static let maximumUndelivered = 1_024
 }

@@ -4,7 +4,7 @@ import Metrics
 struct EventBusMetrics: Sendable {
     let published: Counter
     let sent: Counter
-    let heard: Counter
+    let received: Counter
     let dropped: Counter
     let missed: Counter
     let connected: Gauge
@@ -13,7 +13,7 @@ struct EventBusMetrics: Sendable {
         let dimensions = [("bus", kind)]
         published = Counter(label: "event_bus_published_messages_total", dimensions: dimensions)
         sent = Counter(label: "event_bus_sent_payloads_total", dimensions: dimensions)
-        heard = Counter(label: "event_bus_received_payloads_total", dimensions: dimensions)
+        received = Counter(label: "event_bus_received_payloads_total", dimensions: dimensions)
         dropped = Counter(label: "event_bus_dropped_total", dimensions: dimensions)
         missed = Counter(label: "event_bus_missed_total", dimensions: dimensions)
         connected = Gauge(label: "event_bus_connected", dimensions: dimensions)

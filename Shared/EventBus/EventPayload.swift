@@ -12,7 +12,7 @@ struct EventPayload: Hashable, Sendable {
     }
 
     /// What it says to anybody but its sender, in its order.
-    func events(heardBy subscriber: String) -> [EventBusEvent] {
+    func events(receivedBy subscriber: String) -> [EventBusEvent] {
         // Most that comes back is one's own: it is not taken apart.
         guard !text.utf8.starts(with: "\(subscriber)\n".utf8) else { return [] }
         return text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().map {

@@ -8,7 +8,7 @@ import Postgres
 public struct EventSubscription: AsyncSequence, Sendable {
     public typealias Element = EventBusEvent
 
-    enum Heard: Sendable {
+    enum Received: Sendable {
         case payload(EventPayload)
         case missed
     }
@@ -17,7 +17,7 @@ public struct EventSubscription: AsyncSequence, Sendable {
         /// By the topic of each channel.
         case postgres(PostgresListener, topics: [String: String])
         /// With what to call once there is room again.
-        case stream(AsyncStream<Heard>, catchUp: @Sendable () -> Void)
+        case stream(AsyncStream<Received>, catchUp: @Sendable () -> Void)
     }
 
     let source: Source
@@ -37,7 +37,7 @@ public struct EventSubscription: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         enum Base {
             case postgres(PostgresListener.Iterator, [String: String])
-            case stream(AsyncStream<Heard>.Iterator, @Sendable () -> Void)
+            case stream(AsyncStream<Received>.Iterator, @Sendable () -> Void)
         }
 
         var base: Base
@@ -61,17 +61,17 @@ public struct EventSubscription: AsyncSequence, Sendable {
                     if event == .missed { metrics.missed.increment() }
                     return event
                 }
-                guard let heard = await hear(isolation: actor) else { return nil }
-                switch heard {
+                guard let received = await receive(isolation: actor) else { return nil }
+                switch received {
                 case .missed: events.append(.missed)
                 case .payload(let payload):
-                    metrics.heard.increment()
-                    events.append(contentsOf: payload.events(heardBy: subscriber))
+                    metrics.received.increment()
+                    events.append(contentsOf: payload.events(receivedBy: subscriber))
                 }
             }
         }
 
-        private mutating func hear(isolation actor: isolated (any Actor)?) async -> Heard? {
+        private mutating func receive(isolation actor: isolated (any Actor)?) async -> Received? {
             switch base {
             case .postgres(var listener, let topics):
                 let event = await listener.next(isolation: actor)
@@ -83,10 +83,10 @@ public struct EventSubscription: AsyncSequence, Sendable {
                 case nil: return nil
                 }
             case .stream(var stream, let catchUp):
-                let heard = await stream.next(isolation: actor)
+                let received = await stream.next(isolation: actor)
                 base = .stream(stream, catchUp)
                 catchUp()
-                return heard
+                return received
             }
         }
     }

@@ -13,7 +13,7 @@ public final class NATSEventBus: EventBus {
     private let link: NATSLink
     private let name: String
     private let identity = EventBusIdentity.new()
-    private let waiting: WaitingMessages
+    private let waiting: OutgoingMessages
     private let metrics = EventBusMetrics(kind: "nats")
 
     /// - Parameters:
@@ -23,7 +23,7 @@ public final class NATSEventBus: EventBus {
     /// - Throws: ``NATSError`` for what is no such URL.
     public init(url: String, name: String, logger: Logger) throws {
         self.name = name
-        let waiting = WaitingMessages(sender: identity, metrics: metrics)
+        let waiting = OutgoingMessages(sender: identity, metrics: metrics)
         self.waiting = waiting
         link = try NATSLink(url: url, name: name, metrics: metrics, logger: logger)
         link.start { [weak self] in
@@ -44,7 +44,7 @@ public final class NATSEventBus: EventBus {
             while let payloads = waiting.take(maximumPayload: Self.maximumPayload) {
                 for (index, payload) in payloads.enumerated() {
                     guard link.publish(payload.text, on: "\(name).\(payload.topic)") else {
-                        return waiting.pause(losing: Array(payloads[index...]))
+                        return waiting.pause(dropping: Array(payloads[index...]))
                     }
                     metrics.sent.increment()
                 }

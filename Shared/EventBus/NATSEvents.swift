@@ -7,8 +7,8 @@ import Metrics
 final class NATSEvents: Sendable {
     private struct State {
         var listeners: [NATSListener] = []
-        var whenConnected: (@Sendable () -> Void)?
-        var whenClosed: (@Sendable () -> Void)?
+        var onConnected: (@Sendable () -> Void)?
+        var onClosed: (@Sendable () -> Void)?
         var isFinished = false
     }
 
@@ -41,8 +41,8 @@ final class NATSEvents: Sendable {
     ///   - closed: called when a connection is given up for good, which nobody asked for.
     func handle(connected: @escaping @Sendable () -> Void, closed: @escaping @Sendable () -> Void) {
         state.withLock { state in
-            state.whenConnected = connected
-            state.whenClosed = closed
+            state.onConnected = connected
+            state.onClosed = closed
         }
     }
 
@@ -50,8 +50,8 @@ final class NATSEvents: Sendable {
         let listeners = state.withLock { state in
             defer { state.listeners = [] }
             state.isFinished = true
-            state.whenConnected = nil
-            state.whenClosed = nil
+            state.onConnected = nil
+            state.onClosed = nil
             return state.listeners
         }
         for listener in listeners { listener.finish() }
@@ -60,7 +60,7 @@ final class NATSEvents: Sendable {
     fileprivate func connected() {
         metrics.connected.record(1)
         logger.info("nats is connected")
-        let body = state.withLock { $0.whenConnected }
+        let body = state.withLock { $0.onConnected }
         body?()
     }
 
@@ -70,7 +70,7 @@ final class NATSEvents: Sendable {
     }
 
     fileprivate func closed() {
-        guard let body = state.withLock({ $0.whenClosed }) else { return }
+        guard let body = state.withLock({ $0.onClosed }) else { return }
         logger.warning("nats has closed the connection")
         body()
     }
@@ -87,22 +87,22 @@ final class NATSEvents: Sendable {
 /// A subscriber, as libnats' thread sees it.
 final class NATSListener: Sendable {
     let topics: [String: String]
-    private let continuation: AsyncStream<EventSubscription.Heard>.Continuation
+    private let continuation: AsyncStream<EventSubscription.Received>.Continuation
     private let hasMissed = Lock(false)
 
-    init(topics: [String: String], continuation: AsyncStream<EventSubscription.Heard>.Continuation) {
+    init(topics: [String: String], continuation: AsyncStream<EventSubscription.Received>.Continuation) {
         self.topics = topics
         self.continuation = continuation
     }
 
     /// What there is no room for is dropped, and the subscriber is told so with what comes next.
-    func deliver(_ heard: EventSubscription.Heard) {
+    func deliver(_ received: EventSubscription.Received) {
         hasMissed.withLock { hasMissed in
             if hasMissed {
                 guard case .enqueued = continuation.yield(.missed) else { return }
                 hasMissed = false
             }
-            if case .dropped = continuation.yield(heard) { hasMissed = true }
+            if case .dropped = continuation.yield(received) { hasMissed = true }
         }
     }
 

@@ -20,7 +20,7 @@ final class NATSLink: @unchecked Sendable {
     private var subscriptions: [ObjectIdentifier: [OpaquePointer]] = [:]
     private var isStopped = false
     /// Said once, and not at each attempt.
-    private var isKnownToBeAway = false
+    private var isKnownDisconnected = false
 
     init(url: String, name: String, metrics: EventBusMetrics, logger: Logger) throws {
         try Self.check(url)
@@ -60,15 +60,15 @@ final class NATSLink: @unchecked Sendable {
     }
 
     /// Connects, and calls back each time it has.
-    func start(_ whenConnected: @escaping @Sendable () -> Void) {
+    func start(_ onConnected: @escaping @Sendable () -> Void) {
         events.handle(
             connected: { [weak self] in
                 guard let self else { return }
-                queue.async { self.announce(whenConnected) }
+                queue.async { self.announceConnected(onConnected) }
             },
             closed: { [weak self] in
                 guard let self else { return }
-                queue.async { self.connectAnew() }
+                queue.async { self.reconnect() }
             }
         )
         queue.async { self.connect() }
@@ -93,8 +93,8 @@ final class NATSLink: @unchecked Sendable {
     /// By the topic of each subject.
     func listen(_ topics: [String: String]) -> EventSubscription.Source {
         let (stream, continuation) = AsyncStream.makeStream(
-            of: EventSubscription.Heard.self,
-            bufferingPolicy: .bufferingOldest(EventBusLimits.unheard)
+            of: EventSubscription.Received.self,
+            bufferingPolicy: .bufferingOldest(EventBusLimits.maximumUndelivered)
         )
         let listener = NATSListener(topics: topics, continuation: continuation)
         guard events.add(listener) else {
@@ -107,9 +107,9 @@ final class NATSLink: @unchecked Sendable {
         }
         queue.async {
             self.subscribe(listener)
-            self.whenHeard { [weak self, weak listener] in
+            self.onceSubscribed { [weak self, weak listener] in
                 guard let self, let listener else { return }
-                self.tell(listener)
+                self.notifyMissed(listener)
             }
         }
         return .stream(stream) { [weak listener] in listener?.catchUp() }
@@ -129,13 +129,13 @@ final class NATSLink: @unchecked Sendable {
         guard status == NATS_OK else {
             retained.release()
             connection = nil
-            if !isKnownToBeAway {
+            if !isKnownDisconnected {
                 logger.warning("nats cannot be connected to", metadata: ["reason": "\(Self.text(status))"])
             }
-            isKnownToBeAway = true
+            isKnownDisconnected = true
             return connect(after: .milliseconds(500))
         }
-        isKnownToBeAway = false
+        isKnownDisconnected = false
         for listener in events.listeners { subscribe(listener) }
         natsIsConnected(connection, retained.toOpaque())
     }
@@ -145,7 +145,7 @@ final class NATSLink: @unchecked Sendable {
     }
 
     /// libnats gives up a connection that a server ends with an error, as one does whose users have changed.
-    private func connectAnew() {
+    private func reconnect() {
         guard !isStopped else { return }
         disconnect()
         connect(after: .milliseconds(500))
@@ -185,7 +185,7 @@ final class NATSLink: @unchecked Sendable {
     }
 
     /// That it is heard from now on, if it is: a listener is known a little before it is subscribed.
-    private func tell(_ listener: NATSListener) {
+    private func notifyMissed(_ listener: NATSListener) {
         if subscriptions[ObjectIdentifier(listener)] != nil { listener.deliver(.missed) }
     }
 
@@ -199,18 +199,18 @@ final class NATSLink: @unchecked Sendable {
     /// Goes on once the server has taken all that it was told: a subscription hears what is published from then on.
     ///
     /// A server that is slow is asked again; one that is away is announced when it is back.
-    private func whenHeard(_ body: @escaping @Sendable () -> Void) {
+    private func onceSubscribed(_ body: @escaping @Sendable () -> Void) {
         guard !isStopped, let connection else { return }
         guard natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED else { return }
         if natsConnection_FlushTimeout(connection, 1_000) == NATS_OK { return body() }
-        queue.asyncAfter(deadline: .now() + 1) { [weak self] in self?.whenHeard(body) }
+        queue.asyncAfter(deadline: .now() + 1) { [weak self] in self?.onceSubscribed(body) }
     }
 
-    private func announce(_ whenConnected: @escaping @Sendable () -> Void) {
-        whenHeard { [weak self] in
+    private func announceConnected(_ onConnected: @escaping @Sendable () -> Void) {
+        onceSubscribed { [weak self] in
             guard let self else { return }
-            for listener in self.events.listeners { self.tell(listener) }
-            whenConnected()
+            for listener in self.events.listeners { self.notifyMissed(listener) }
+            onConnected()
         }
     }
 

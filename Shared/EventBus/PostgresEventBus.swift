@@ -11,14 +11,14 @@ public final class PostgresEventBus: EventBus {
     /// PostgreSQL takes payloads below 8,000 bytes.
     private static let maximumPayload = 7_900
     /// From one sending to the next: what comes in between travels together, and the server has little to do with it.
-    private static let pace = Duration.milliseconds(2)
+    private static let sendInterval = Duration.milliseconds(2)
 
     private let pool: PostgresPool
-    private let lane: PostgresLane
+    private let dedicatedConnection: DedicatedConnection
     private let name: String
     private let identity = EventBusIdentity.new()
     private let logger: Logger
-    private let waiting: WaitingMessages
+    private let waiting: OutgoingMessages
     private let metrics = EventBusMetrics(kind: "postgres")
 
     /// - Parameters:
@@ -30,8 +30,11 @@ public final class PostgresEventBus: EventBus {
         self.name = name
         self.logger = logger
         // Nothing is written, so there is nothing to wait for on the disk.
-        lane = pool.lane(statementTimeout: .seconds(2), settings: ["synchronous_commit": "off"])
-        waiting = WaitingMessages(sender: identity, metrics: metrics)
+        dedicatedConnection = pool.dedicatedConnection(
+            statementTimeout: .seconds(2),
+            settings: ["synchronous_commit": "off"]
+        )
+        waiting = OutgoingMessages(sender: identity, metrics: metrics)
     }
 
     public func publish(_ message: String, on topic: String, replacing key: String?) {
@@ -59,9 +62,9 @@ public final class PostgresEventBus: EventBus {
     private func send() async {
         var pause = Duration.milliseconds(50)
         while let payloads = waiting.take(maximumPayload: Self.maximumPayload) {
-            let next = ContinuousClock.now + Self.pace
+            let next = ContinuousClock.now + Self.sendInterval
             do {
-                _ = try await lane.segment([
+                _ = try await dedicatedConnection.segment([
                     """
                     SELECT pg_notify(channel, payload)
                     FROM unnest(\(payloads.map { channel($0.topic) }), \(payloads.map(\.text)))
@@ -80,7 +83,7 @@ public final class PostgresEventBus: EventBus {
                     logger.warning("nothing can be notified", metadata: ["error": "\(error)"])
                 }
                 // They look for themselves, once they hear of it.
-                waiting.lose(payloads)
+                waiting.drop(payloads)
                 try? await ContinuousClock().sleep(for: pause)
                 pause = min(pause * 2, .seconds(1))
             }

@@ -4,17 +4,19 @@ import ImageWork
 
 /// The decoder's own words on why it cannot go on.
 struct DecoderError: Error {
-    let words: String
+    let message: String
 
     /// What libvips has noted since it was last asked, made short: its lines repeat one another.
     init() {
         guard let text = cvips_take_error() else {
-            words = ""
+            message = ""
             return
         }
         defer { free(text) }
         let first = String(cString: text).split(separator: "\n").first ?? ""
-        words = String(first.unicodeScalars.filter { (0x20..<0x7F).contains($0.value) }.prefix(200).map(Character.init))
+        message = String(
+            first.unicodeScalars.filter { (0x20..<0x7F).contains($0.value) }.prefix(200).map(Character.init)
+        )
     }
 }
 
@@ -47,7 +49,7 @@ final class Picture {
     /// Of one frame, where frames lie one below another.
     var frameHeight: Int { Int(cvips_frame_height(image)) }
     var hasAlpha: Bool { cvips_has_alpha(image) != 0 }
-    var isOnItsSide: Bool { cvips_is_on_its_side(image) != 0 }
+    var swapsWidthAndHeight: Bool { cvips_is_on_its_side(image) != 0 }
 
     func shrunk(to side: Int) throws -> Picture { try Picture { cvips_shrink(image, $0, Int32(side)) } }
 

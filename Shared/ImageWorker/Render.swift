@@ -8,28 +8,32 @@ private struct WriteError: Error {
 }
 
 /// Carries out one order.
-func carryOut(_ order: RenderingOrder, _ files: OrderFiles, readsHEIC: Bool) -> RenderingAnswer {
-    do throws(ImageRefusal) {
-        let header = try ImageHeader.read(files.source, mostPixels: order.mostPixels, mostFrames: order.mostFrames)
+func execute(_ request: RenderRequest, _ files: RequestFiles, readsHEIC: Bool) -> RenderResponse {
+    do throws(ImageDecodingError) {
+        let header = try ImageHeader.read(
+            files.source,
+            maximumPixels: request.maximumPixels,
+            maximumFrames: request.maximumFrames
+        )
         guard header.type != .heic || readsHEIC else {
-            return .refused(.unsupported(reason: "is a HEIC image, which this server has no decoder for"))
+            return .rejected(.unsupported(reason: "is a HEIC image, which this server has no decoder for"))
         }
-        let memory = min(header.memory(animationPixels: order.animationPixels), order.mostMemory)
-        guard memory <= order.memory else { return .needs(memory: memory) }
-        return render(order, files, header)
+        let memory = min(header.memory(animationPixels: request.animationPixels), request.maximumMemory)
+        guard memory <= request.memory else { return .needs(memory: memory) }
+        return render(request, files, header)
     } catch {
-        return .refused(error)
+        return .rejected(error)
     }
 }
 
-private func render(_ order: RenderingOrder, _ files: OrderFiles, _ found: ImageHeader) -> RenderingAnswer {
+private func render(_ request: RenderRequest, _ files: RequestFiles, _ found: ImageHeader) -> RenderResponse {
     var status = stat()
     guard fstat(files.source, &status) == 0,
         let start = mmap(nil, Int(status.st_size), PROT_READ, MAP_PRIVATE, files.source, 0), start != MAP_FAILED
-    else { return .refused(.broken(reason: "cannot be read")) }
+    else { return .rejected(.broken(reason: "cannot be read")) }
     defer { munmap(start, Int(status.st_size)) }
     let rendering = Renderer(
-        order: order,
+        request: request,
         files: files,
         type: found.type,
         isAnimated: found.frames > 1,
@@ -40,30 +44,32 @@ private func render(_ order: RenderingOrder, _ files: OrderFiles, _ found: Image
     } catch let error as WriteError {
         return .notWritten(error.number)
     } catch let error as DecoderError {
-        return .refused(.broken(reason: "cannot be decoded" + (error.words.isEmpty ? "" : " (\(error.words))")))
+        return .rejected(.broken(reason: "cannot be decoded" + (error.message.isEmpty ? "" : " (\(error.message))")))
     } catch {
-        return .refused(.broken(reason: "cannot be decoded"))
+        return .rejected(.broken(reason: "cannot be decoded"))
     }
 }
 
 /// Makes the pictures of one file.
 private struct Renderer {
-    let order: RenderingOrder
-    let files: OrderFiles
+    let request: RenderRequest
+    let files: RequestFiles
     let type: PictureFormat
     let isAnimated: Bool
     let bytes: UnsafeRawBufferPointer
 
-    func run() throws -> RenderingAnswer {
+    func run() throws -> RenderResponse {
         let header = try Picture(headerOf: Source(bytes), options: "")
         // The decoder may see another size than the header's reader.
-        guard header.width <= order.mostPixels / max(1, header.frameHeight) else { return .refused(.tooManyPixels) }
-        return .made(try isAnimated ? renderMoving(header) : renderStill(header))
+        guard header.width <= request.maximumPixels / max(1, header.frameHeight) else {
+            return .rejected(.tooManyPixels)
+        }
+        return .rendered(try isAnimated ? renderAnimation(header) : renderStill(header))
     }
 
     /// The file is decoded once: the thumbnail is made of the full picture, and the sample of the thumbnail.
     private func renderStill(_ header: Picture) throws -> Rendering {
-        let full = try Picture(Source(bytes), side: order.fullSide, options: "").stripped().decoded()
+        let full = try Picture(Source(bytes), side: request.fullSide, options: "").stripped().decoded()
         // Only moving pictures stay GIFs: 256 colours are few for one that was made smaller. HEIC is what few browsers show.
         let format: PictureFormat =
             switch type {
@@ -71,27 +77,27 @@ private struct Renderer {
             case .png, .gif: .png
             case .webp: .webp
             }
-        try write(full, as: format, quality: order.quality, to: files.full)
+        try write(full, as: format, quality: request.quality, to: files.full)
         return try finish(header, full: Rendering.Picture(format, full), still: full)
     }
 
-    private func renderMoving(_ header: Picture) throws -> Rendering {
+    private func renderAnimation(_ header: Picture) throws -> Rendering {
         let all = try Picture(headerOf: Source(bytes), options: "[n=-1]")
         let frames = max(1, all.height / max(1, all.frameHeight))
-        let side = animationSide(order, width: all.width, height: all.frameHeight, frames: frames)
-        let moving = try Picture(Source(bytes), side: side, options: "[n=-1]").stripped()
-        try write(moving, as: type, quality: order.quality, to: files.full)
-        let still = try Picture(Source(bytes), side: order.thumbnailSide, options: "").stripped().decoded()
-        return try finish(header, full: Rendering.Picture(type, moving), still: still)
+        let side = animationSide(request, width: all.width, height: all.frameHeight, frames: frames)
+        let animation = try Picture(Source(bytes), side: side, options: "[n=-1]").stripped()
+        try write(animation, as: type, quality: request.quality, to: files.full)
+        let still = try Picture(Source(bytes), side: request.thumbnailSide, options: "").stripped().decoded()
+        return try finish(header, full: Rendering.Picture(type, animation), still: still)
     }
 
     private func finish(_ header: Picture, full: Rendering.Picture, still: Picture) throws -> Rendering {
-        let thumbnail = try still.shrunk(to: order.thumbnailSide).stripped().decoded()
+        let thumbnail = try still.shrunk(to: request.thumbnailSide).stripped().decoded()
         // JPEG has no transparency, and WebP is a third of what PNG takes.
         let format: PictureFormat = thumbnail.hasAlpha ? .webp : .jpeg
-        try write(thumbnail, as: format, quality: order.thumbnailQuality, to: files.thumbnail)
+        try write(thumbnail, as: format, quality: request.thumbnailQuality, to: files.thumbnail)
         let sample = try thumbnail.shrunk(to: 64).pixelsOnWhite()
-        let isTurned = header.isOnItsSide
+        let isTurned = header.swapsWidthAndHeight
         return Rendering(
             type: type,
             isAnimated: isAnimated,
@@ -106,16 +112,16 @@ private struct Renderer {
     }
 
     private func write(_ picture: Picture, as format: PictureFormat, quality: Int, to file: Int32) throws {
-        let saved = try picture.saved(as: format, quality: quality, isProgressive: order.isProgressive)
+        let saved = try picture.saved(as: format, quality: quality, isProgressive: request.isProgressive)
         guard writeAll(MetadataFilter.filter(saved, format), to: file) else { throw WriteError(number: errno) }
     }
 }
 
 /// The side of the square into which all frames fit without being more than the order allows together.
-private func animationSide(_ order: RenderingOrder, width: Int, height: Int, frames: Int) -> Int {
-    let scale = min(1, Double(order.fullSide) / Double(max(width, height)))
+private func animationSide(_ request: RenderRequest, width: Int, height: Int, frames: Int) -> Int {
+    let scale = min(1, Double(request.fullSide) / Double(max(width, height)))
     let pixels = Double(width) * scale * Double(height) * scale * Double(frames)
-    let shrink = min(1, (Double(order.animationPixels) / pixels).squareRoot())
+    let shrink = min(1, (Double(request.animationPixels) / pixels).squareRoot())
     return max(1, Int(Double(max(width, height)) * scale * shrink))
 }
 

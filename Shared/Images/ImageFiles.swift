@@ -44,11 +44,11 @@ final class ImageFiles: Sendable {
     }
 
     /// The header of a picture that a worker has made, which is of one of the formats that are written.
-    static func header(of path: String) throws(ImageRefusal) -> ImageHeader {
+    static func header(of path: String) throws(ImageDecodingError) -> ImageHeader {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { throw .broken(reason: "cannot be opened") }
         defer { close(descriptor) }
-        return try ImageHeader.read(descriptor, mostPixels: .max, mostFrames: .max)
+        return try ImageHeader.read(descriptor, maximumPixels: .max, maximumFrames: .max)
     }
 
     private static func open(_ path: String, _ flags: Int32) throws(ImageError) -> Int32 {

@@ -6,7 +6,7 @@ extension PostgresServer {
     /// Makes the cluster unless it is there, and answers the superuser's password.
     ///
     /// `initdb` works beside the final place and the result is renamed to it, so a cluster is there whole or not at all.
-    func makeCluster() async throws -> String {
+    func initializeCluster() async throws -> String {
         let files = FileManager.default
         let passwordFile = "\(configuration.directory)/superuser-password"
         if files.fileExists(atPath: "\(data)/PG_VERSION") {
@@ -47,12 +47,12 @@ extension PostgresServer {
     ///
     /// The note of one that is no more stays: by it the next server sees whether parts of the dead one still use its
     /// memory, and does not start beside them.
-    func endLeftover() async throws {
-        guard let note = PostmasterNote(data: data) else {
+    func stopLeftover() async throws {
+        guard let postmasterFile = PostmasterFile(data: data) else {
             return
         }
-        guard let process = note.process else {
-            return try note.disclaim()
+        guard let process = postmasterFile.process else {
+            return try postmasterFile.invalidate()
         }
         for (signal, limit) in [(SIGINT, Duration.seconds(10)), (SIGQUIT, .seconds(5)), (SIGKILL, .seconds(5))] {
             process.signal(signal)
@@ -108,8 +108,8 @@ extension PostgresServer {
             let arguments = ["-D", data, "-C", "wal_compression", "-c", "wal_compression=lz4"]
             let command = account.command(installation.program("postgres"), arguments, in: data)
             // Silence: a server that cannot be asked will say so itself when it is started.
-            let answer = try? await command.privileged(user: account.name).run(within: .seconds(10))
-            return answer?.status.isSuccess ?? false
+            let result = try? await command.privileged(user: account.name).run(within: .seconds(10))
+            return result?.status.isSuccess ?? false
         }
     }
 
@@ -124,7 +124,7 @@ extension PostgresServer {
 }
 
 /// What a running server writes about itself into its data folder (`postmaster.pid`).
-struct PostmasterNote {
+struct PostmasterFile {
     let pid: Int32
     let isReady: Bool
     private let data: String
@@ -149,7 +149,7 @@ struct PostmasterNote {
     /// Keeps PostgreSQL from taking a stranger, who has got the dead server's id, for the server.
     ///
     /// A note with the id of its parent it knows to be old (`CreateLockFile` in miscinit.c), and goes by the rest of it.
-    func disclaim() throws {
+    func invalidate() throws {
         // One that is dead and not reaped counts too: PostgreSQL asks in the same way.
         guard kill(pid, 0) == 0, pid != getpid() else {
             return

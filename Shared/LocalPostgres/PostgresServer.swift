@@ -76,13 +76,13 @@ package final class PostgresServer: Sendable {
     /// A cluster whose making was broken off is made anew, and a server that an earlier run has left behind stopped.
     package func prepare() async throws {
         try account.makeDirectory(configuration.directory)
-        try await endLeftover()
-        let password = try await makeCluster()
+        try await stopLeftover()
+        let password = try await initializeCluster()
         try rotateLog()
         access.withLock { access in
             access = (access?.port ?? 0, password)
         }
-        try settlePort()
+        try choosePort()
     }
 
     /// Starts the server process and returns at once; it may not answer yet, and may end because a part of its dead
@@ -90,7 +90,7 @@ package final class PostgresServer: Sendable {
     ///
     /// - Precondition: the server was prepared.
     package func launch() async throws -> ChildProcess {
-        try await endLeftover()
+        try await stopLeftover()
         let child = try await ChildProcess.start(serverCommand(await settings()))
         running.withLock { $0 = child }
         return child
@@ -98,7 +98,8 @@ package final class PostgresServer: Sendable {
 
     /// Whether a server that somebody else has started runs in this folder; `url` then leads to it.
     package func isRunningElsewhere() throws -> Bool {
-        guard let note = PostmasterNote(data: data), note.isReady, note.process != nil else {
+        guard let postmasterFile = PostmasterFile(data: data), postmasterFile.isReady, postmasterFile.process != nil
+        else {
             return false
         }
         let password = try String(contentsOfFile: "\(configuration.directory)/superuser-password", encoding: .utf8)
@@ -109,15 +110,15 @@ package final class PostgresServer: Sendable {
 
     /// Whether a server runs in this folder, by any process.
     package static func isRunning(in directory: String) -> Bool {
-        PostmasterNote(data: "\(directory)/data")?.process != nil
+        PostmasterFile(data: "\(directory)/data")?.process != nil
     }
 
     /// Whether the server takes connections, by what it writes about itself (as `pg_ctl` asks).
     package var isReady: Bool {
-        guard let child = process, let note = PostmasterNote(data: data) else {
+        guard let child = process, let postmasterFile = PostmasterFile(data: data) else {
             return false
         }
-        return note.pid == child.pid && note.isReady
+        return postmasterFile.pid == child.pid && postmasterFile.isReady
     }
 
     /// Prepares and starts the server and waits until it takes connections.
@@ -133,7 +134,7 @@ package final class PostgresServer: Sendable {
             if let status = child.status {
                 logger.warning("postgresql ended while starting", metadata: ["status": "\(status)"])
                 try await Task.sleep(for: .milliseconds(100))
-                try settlePort()
+                try choosePort()
                 child = try await launch()
             }
             // The server tells a file, not us, that it is ready.
@@ -165,7 +166,7 @@ package final class PostgresServer: Sendable {
         return log.split(separator: "\n").suffix(lines).joined(separator: "\n")
     }
 
-    private func settlePort() throws {
+    private func choosePort() throws {
         let file = "\(configuration.directory)/port"
         // Silence: on first use there is no such file.
         let remembered = (try? String(contentsOfFile: file, encoding: .utf8)).flatMap { Int($0.dropLast()) }

@@ -29,7 +29,7 @@ struct ServerAccount: Sendable {
     /// Makes a folder that is the account's alone.
     func makeDirectory(_ path: String) throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        try take(path, mode: 0o700)
+        try setOwner(path, mode: 0o700)
     }
 
     /// Writes a file that the account alone may read.
@@ -42,7 +42,7 @@ struct ServerAccount: Sendable {
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         try file.write(contentsOf: Data(text.utf8))
         try file.synchronize()
-        try take(new, mode: 0o600)
+        try setOwner(new, mode: 0o600)
         guard rename(new, path) == 0 else {
             throw LocalPostgresError("cannot write \(path): \(String(cString: strerror(errno)))")
         }
@@ -57,7 +57,7 @@ struct ServerAccount: Sendable {
         return command
     }
 
-    private func take(_ path: String, mode: mode_t) throws {
+    private func setOwner(_ path: String, mode: mode_t) throws {
         guard chown(path, user, group) == 0, chmod(path, mode) == 0 else {
             throw LocalPostgresError("cannot take \(path): \(String(cString: strerror(errno)))")
         }

@@ -73,7 +73,7 @@ struct MessageCatalogue: Sendable {
         guard bytes.count <= Self.maximumSize else { throw failed("has more than \(Self.maximumSize) bytes") }
         let value: JSONValue
         do {
-            value = try JSONText.parse(bytes, depth: 4)
+            value = try JSONParser.parse(bytes, depth: 4)
         } catch {
             throw failed("is not JSON, or is nested too deeply, at byte \(error.place)")
         }

@@ -13,7 +13,7 @@ public struct AddressGuard: Sendable {
     public let allowed: Set<String>
     private let resolve: Resolve
     private let isPublic: @Sendable (SocketAddress) -> Bool
-    let lookUps: LookUps
+    let lookupQueue: DNSLookupQueue
 
     /// - Parameter allowed: the operator's exceptions (`ALLOWED_PRIVATE_HOSTS`), each as `host:port`.
     public init(allowing allowed: Set<String> = []) {
@@ -25,12 +25,12 @@ public struct AddressGuard: Sendable {
         allowing allowed: Set<String> = [],
         resolve: @escaping Resolve,
         isPublic: @escaping @Sendable (SocketAddress) -> Bool = { PublicInternet.contains($0) },
-        lookUps: LookUps = .shared
+        lookupQueue: DNSLookupQueue = .shared
     ) {
         self.allowed = Set(allowed.map { $0.lowercased() })
         self.resolve = resolve
         self.isPublic = isPublic
-        self.lookUps = lookUps
+        self.lookupQueue = lookupQueue
     }
 
     /// Whether the operator allows this host and port; an IPv6 address comes with brackets or without.
@@ -42,7 +42,7 @@ public struct AddressGuard: Sendable {
     /// Whether a URL of these parts may be requested, as far as its spelling tells.
     ///
     /// A name must still be resolved: ``addresses(of:port:)``.
-    public func mayAsk(host: String, port: Int, isSecure: Bool) -> Bool {
+    public func mayConnect(host: String, port: Int, isSecure: Bool) -> Bool {
         guard (1...65_535).contains(port) else { return false }
         if allows(host: host, port: port) { return true }
         // The ports below 1024 but HTTPS are those of mail, SSH and other protocols of the machine's own services.
@@ -64,7 +64,7 @@ public struct AddressGuard: Sendable {
     /// - Throws: ``AddressGuardError``, or `ChannelError.eof` after the process began to stop.
     public func addresses(of host: String, port: Int) async throws -> [SocketAddress] {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<[SocketAddress], any Error>) in
-            lookUps.submit(host) { refusal in
+            lookupQueue.submit(host) { refusal in
                 do {
                     if let refusal { throw refusal }
                     continuation.resume(returning: try permitted(host, port))
@@ -141,5 +141,5 @@ public enum AddressGuardError: Error {
     /// The host has addresses, and none of them is public.
     case privateAddress
     /// Other look-ups, most likely of the same domain, took all the time that this one had for its turn.
-    case busy
+    case tooManyLookups
 }

@@ -19,7 +19,7 @@ public final class GuardedResolver: Resolver, Sendable {
     public func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { v4.futureResult }
 
     public func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
-        addresses.lookUps.submit(host) { refusal in
+        addresses.lookupQueue.submit(host) { refusal in
             // A cancelled look-up must not hold up the others.
             guard !self.isCancelled.load(ordering: .relaxed) else { return self.fail(ChannelError.eof) }
             do {

@@ -45,7 +45,7 @@ public struct PostgresConfiguration: Sendable {
     public var statementTimeout: Duration = .seconds(10)
 
     /// How much longer than its own limit a server may stay silent before it is taken for dead.
-    public var silenceTimeout: Duration = .seconds(1)
+    public var responseTimeout: Duration = .seconds(1)
 
     /// How long a transaction may do nothing; the server ends it.
     public var idleTransactionTimeout: Duration = .seconds(30)

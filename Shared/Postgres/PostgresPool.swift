@@ -8,7 +8,7 @@ public import ServiceLifecycle
 /// | ``reads`` | short `SELECT`s of many callers | a few, shared by all and pipelined; read-only |
 /// | ``execute(_:)`` | one statement that may write, wait or be slow | one of its own while it runs |
 /// | ``transaction(isolation:_:)`` | several statements that belong together | one of its own while it runs |
-/// | ``lane(statementTimeout:)`` | batches one after another, a round trip each | one of its own for good |
+/// | ``dedicatedConnection(statementTimeout:)`` | batches one after another, a round trip each | one of its own for good |
 ///
 /// and ``listen(_:)`` for notifications. One thread serves all of a pool's connections without blocking. A pool starts
 /// whether the server is there or not, finds it again by itself after a restart, and bounds every wait: a call that
@@ -69,8 +69,11 @@ public final class PostgresPool: PostgresExecutor, Service {
     ///   - statementTimeout: how long a statement of it may run, if not the configuration's.
     ///   - settings: of the server, for this connection alone (`plan_cache_mode`, …).
     /// - Returns: the lane, whose connection is closed when it is dropped.
-    public func lane(statementTimeout: Duration? = nil, settings: [String: String] = [:]) -> PostgresLane {
-        PostgresLane(
+    public func dedicatedConnection(
+        statementTimeout: Duration? = nil,
+        settings: [String: String] = [:]
+    ) -> DedicatedConnection {
+        DedicatedConnection(
             pool: self,
             statementTimeout: statementTimeout ?? configuration.statementTimeout,
             settings: settings

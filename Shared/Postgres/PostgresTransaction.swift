@@ -48,7 +48,7 @@ public final class PostgresTransaction: PostgresExecutor {
     }
 
     /// Whether a failure was one that a second run may not meet.
-    func mayRunAgain(after error: any Error) -> Bool {
+    func isRetryable(after error: any Error) -> Bool {
         if session.failedRetryably.load(ordering: .relaxed) { return true }
         guard let state = (error as? PostgresError)?.sqlState else { return false }
         return PostgresError.retryableStates.contains(state)
@@ -79,7 +79,7 @@ extension PostgresPool {
                 return value
             } catch {
                 await transaction.rollback()
-                guard attempt < Self.maximumAttempts, transaction.mayRunAgain(after: error), !Task.isCancelled else {
+                guard attempt < Self.maximumAttempts, transaction.isRetryable(after: error), !Task.isCancelled else {
                     throw error
                 }
                 // Two that met once would meet again if both came back at once.

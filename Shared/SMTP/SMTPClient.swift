@@ -36,8 +36,8 @@ public struct SMTPClient: Sendable {
     public func send(_ message: MailMessage) async throws {
         let connection = try await SMTPConnection.open(configuration, tls: tls, on: group)
         do {
-            let offer = try await begin(connection)
-            try await hand(message, over: connection, offer)
+            let extensions = try await begin(connection)
+            try await deliver(message, over: connection, extensions)
         } catch {
             await connection.close()
             throw error
@@ -46,38 +46,38 @@ public struct SMTPClient: Sendable {
     }
 
     /// Greets, encrypts and signs in.
-    private func begin(_ connection: SMTPConnection) async throws -> SMTPOffer {
+    private func begin(_ connection: SMTPConnection) async throws -> SMTPExtensions {
         try Self.require(try await connection.reply(), 220, at: .greeting)
-        var offer = try await hello(connection)
+        var extensions = try await hello(connection)
         if configuration.encryption == .startTLS {
-            guard offer.startTLS else { throw SMTPError.insecure("it offers no STARTTLS") }
+            guard extensions.startTLS else { throw SMTPError.insecure("it offers no STARTTLS") }
             try Self.require(try await connection.command("STARTTLS"), 220, at: .encryption)
             try await connection.encrypt(by: tls)
             // Only what is said in private counts.
-            offer = try await hello(connection)
+            extensions = try await hello(connection)
         }
-        if let login = configuration.login { try await signIn(login, on: connection, offer) }
-        return offer
+        if let login = configuration.login { try await signIn(login, on: connection, extensions) }
+        return extensions
     }
 
-    private func hello(_ connection: SMTPConnection) async throws -> SMTPOffer {
+    private func hello(_ connection: SMTPConnection) async throws -> SMTPExtensions {
         let name = configuration.clientName ?? connection.addressLiteral
         let reply = try await connection.command("EHLO \(name)")
         try Self.require(reply, 250, at: .hello)
-        return SMTPOffer(reply)
+        return SMTPExtensions(reply)
     }
 
     private func signIn(
         _ login: SMTPConfiguration.Login,
         on connection: SMTPConnection,
-        _ offer: SMTPOffer
+        _ extensions: SMTPExtensions
     ) async throws {
         func base64(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
-        if offer.authentication.contains("PLAIN") {
+        if extensions.authentication.contains("PLAIN") {
             // RFC 4616.
             let secret = base64("\0\(login.username)\0\(login.password)")
             try Self.require(try await connection.command("AUTH PLAIN \(secret)"), 235, at: .authentication)
-        } else if offer.authentication.contains("LOGIN") {
+        } else if extensions.authentication.contains("LOGIN") {
             try Self.require(try await connection.command("AUTH LOGIN"), 334, at: .authentication)
             try Self.require(try await connection.command(base64(login.username)), 334, at: .authentication)
             try Self.require(try await connection.command(base64(login.password)), 235, at: .authentication)
@@ -86,11 +86,15 @@ public struct SMTPClient: Sendable {
         }
     }
 
-    private func hand(_ message: MailMessage, over connection: SMTPConnection, _ offer: SMTPOffer) async throws {
-        guard !message.needsUTF8 || offer.utf8 else { throw SMTPError.unsupportedAddress }
+    private func deliver(
+        _ message: MailMessage,
+        over connection: SMTPConnection,
+        _ extensions: SMTPExtensions
+    ) async throws {
+        guard !message.needsUTF8 || extensions.utf8 else { throw SMTPError.unsupportedAddress }
         let bytes = message.encoded
-        if let limit = offer.maximumSize, bytes.count > limit { throw SMTPError.tooLarge(limit: limit) }
-        let size = offer.maximumSize == nil ? "" : " SIZE=\(bytes.count)"
+        if let limit = extensions.maximumSize, bytes.count > limit { throw SMTPError.tooLarge(limit: limit) }
+        let size = extensions.maximumSize == nil ? "" : " SIZE=\(bytes.count)"
         let utf8 = message.needsUTF8 ? " SMTPUTF8" : ""
         let sender = "MAIL FROM:<\(message.from.text)>\(size)\(utf8)"
         try Self.require(try await connection.command(sender), 250, at: .sender)

@@ -27,9 +27,9 @@ package struct HTTPTransport: Transport {
     private static let streams = connections(within: .seconds(5))
 
     /// One that says nothing for a minute is given up.
-    private static func connections(within patience: TimeAmount) -> HTTPClient {
+    private static func connections(within timeout: TimeAmount) -> HTTPClient {
         var configuration = HTTPClient.Configuration()
-        configuration.timeout.connect = patience
+        configuration.timeout.connect = timeout
         configuration.timeout.read = .seconds(60)
         // The client's own attempts would be at the one instance that is away, and ever rarer: for up to a minute after
         // it is back nobody would notice.
@@ -45,7 +45,7 @@ package struct HTTPTransport: Transport {
         guard (200..<300).contains(response.status.code) else { return try await collected(response) }
         var bytes = response.body.makeAsyncIterator()
         while let piece = try await next(&bytes) { try await consume(piece) }
-        return ServiceResponse(status: Int(response.status.code), headers: HTTPFields(answer: response.headers))
+        return ServiceResponse(status: Int(response.status.code), headers: HTTPFields(response: response.headers))
     }
 
     private func next(_ bytes: inout HTTPClientResponse.Body.AsyncIterator) async throws -> ByteBuffer? {
@@ -97,7 +97,7 @@ package struct HTTPTransport: Transport {
             let body = try await response.body.collect(upTo: maximumBody)
             return ServiceResponse(
                 status: Int(response.status.code),
-                headers: HTTPFields(answer: response.headers),
+                headers: HTTPFields(response: response.headers),
                 body: Data(body.readableBytesView)
             )
         } catch {
@@ -118,7 +118,7 @@ package struct HTTPTransport: Transport {
 }
 
 extension HTTPFields {
-    fileprivate init(answer headers: HTTPHeaders) {
+    fileprivate init(response headers: HTTPHeaders) {
         self.init()
         for (name, value) in headers {
             if let name = HTTPField.Name(name) { append(HTTPField(name: name, value: value)) }

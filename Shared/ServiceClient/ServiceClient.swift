@@ -32,62 +32,62 @@ package struct ServiceClient: Sendable {
     }
 
     /// The same neighbour, asked in the name of somebody by the credential that he came with.
-    package func asking(as credential: String) -> ServiceClient {
+    package func authorized(as credential: String) -> ServiceClient {
         ServiceClient(callee: callee, transport: transport, retry: retry) { "Bearer \(credential)" }
     }
 
-    package func get<Answer: Decodable>(
+    package func get<Output: Decodable>(
         _ path: String,
         query: [(String, String)] = [],
         timeout: Duration = .seconds(5),
-        as type: Answer.Type = Answer.self
-    ) async throws -> Answer {
+        as type: Output.Type = Output.self
+    ) async throws -> Output {
         try decode(try await send(.get, path, query: query, body: nil, timeout: timeout))
     }
 
-    package func post<Answer: Decodable>(
+    package func post<Output: Decodable>(
         _ path: String,
         _ body: some Encodable,
         timeout: Duration = .seconds(5),
-        as type: Answer.Type = Answer.self
-    ) async throws -> Answer {
+        as type: Output.Type = Output.self
+    ) async throws -> Output {
         let body = try WireJSON.encoder().encode(body)
         return try decode(try await send(.post, path, query: [], body: body, timeout: timeout))
     }
 
-    package func put<Answer: Decodable>(
+    package func put<Output: Decodable>(
         _ path: String,
         timeout: Duration = .seconds(5),
-        as type: Answer.Type = Answer.self
-    ) async throws -> Answer {
+        as type: Output.Type = Output.self
+    ) async throws -> Output {
         try decode(try await send(.put, path, timeout: timeout))
     }
 
-    package func put<Answer: Decodable>(
+    package func put<Output: Decodable>(
         _ path: String,
         _ body: some Encodable,
         timeout: Duration = .seconds(5),
-        as type: Answer.Type = Answer.self
-    ) async throws -> Answer {
+        as type: Output.Type = Output.self
+    ) async throws -> Output {
         let body = try WireJSON.encoder().encode(body)
         return try decode(try await send(.put, path, body: body, timeout: timeout))
     }
 
-    package func patch<Answer: Decodable>(
+    package func patch<Output: Decodable>(
         _ path: String,
         _ body: some Encodable,
         timeout: Duration = .seconds(5),
-        as type: Answer.Type = Answer.self
-    ) async throws -> Answer {
+        as type: Output.Type = Output.self
+    ) async throws -> Output {
         let body = try WireJSON.encoder().encode(body)
         return try decode(try await send(.patch, path, body: body, timeout: timeout))
     }
 
-    package func delete<Answer: Decodable>(
+    package func delete<Output: Decodable>(
         _ path: String,
         timeout: Duration = .seconds(5),
-        as type: Answer.Type = Answer.self
-    ) async throws -> Answer {
+        as type: Output.Type = Output.self
+    ) async throws -> Output {
         try decode(try await send(.delete, path, timeout: timeout))
     }
 
@@ -106,19 +106,19 @@ package struct ServiceClient: Sendable {
         let deadline = ContinuousClock.now + timeout
         for attempt in 1... {
             request.timeout = deadline - .now
-            let mayTryAgain = attempt < retry.attempts
+            let canRetry = attempt < retry.attempts
             let failure: APIError
-            let isWorthAnother: Bool
+            let isRetryable: Bool
             do {
                 let response = try await transport.send(request)
                 if (200..<300).contains(response.status) { return response }
                 failure = error(of: response)
-                isWorthAnother = method.isIdempotent && [502, 503, 504].contains(response.status)
+                isRetryable = method.isIdempotent && [502, 503, 504].contains(response.status)
             } catch let reason as TransportFailure {
                 failure = .unavailable("the service \(callee)")
-                isWorthAnother = reason == .notSent || method.isIdempotent
+                isRetryable = reason == .notSent || method.isIdempotent
             }
-            guard mayTryAgain, isWorthAnother else { throw failure }
+            guard canRetry, isRetryable else { throw failure }
             let pause = retry.pause(after: attempt)
             guard ContinuousClock.now + pause < deadline else { throw failure }
             try await Task.sleep(for: pause)
@@ -159,9 +159,9 @@ package struct ServiceClient: Sendable {
         }
     }
 
-    private func decode<Answer: Decodable>(_ response: ServiceResponse) throws -> Answer {
+    private func decode<Output: Decodable>(_ response: ServiceResponse) throws -> Output {
         do {
-            return try WireJSON.decoder().decode(Answer.self, from: response.body)
+            return try WireJSON.decoder().decode(Output.self, from: response.body)
         } catch {
             throw APIError(.badGateway, "invalid_response", "the service \(callee) gave an answer that makes no sense")
         }

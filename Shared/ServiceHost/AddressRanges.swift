@@ -22,7 +22,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     package var isV4: Bool { bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] }
 
     /// What is counted as one place: the address; of IPv6 the first 64 bits, all of which one customer has.
-    package var place: Data { Data(isV4 ? bytes[...] : bytes.prefix(8)) }
+    package var network: Data { Data(isV4 ? bytes[...] : bytes.prefix(8)) }
 
     /// The address as people write it.
     package var description: String {

@@ -24,7 +24,7 @@ package struct Boot: Sendable {
     ///   - name: of the process, in its logs.
     ///   - services: in the order they start; they stop in reverse.
     package static func run(_ name: String, services: @Sendable (Boot) async throws -> [any Service]) async {
-        endAtOnceUntilRunning()
+        exitOnSignalDuringStartup()
         do {
             let configuration = try await settings()
             let level = configuration.text("LOG_LEVEL", default: "info")
@@ -41,7 +41,7 @@ package struct Boot: Sendable {
                 metrics: metrics
             )
             ProcessHistory().export()
-            let lifeline = try configuration.flag("SUPERVISED") ? Lifeline() : nil
+            let parentMonitor = try configuration.flag("SUPERVISED") ? ParentMonitor() : nil
             var services = try await services(boot)
             if !services.isEmpty {
                 let group = MultiThreadedEventLoopGroup.singleton
@@ -57,15 +57,15 @@ package struct Boot: Sendable {
             // What does not drain is cancelled in the end, whether or not somebody is there to kill this process.
             let drainTimeout = try configuration.number("DRAIN_TIMEOUT", default: 30, in: 1...3_600)
             group.maximumGracefulShutdownDuration = .seconds(drainTimeout + 1)
-            try await run(ServiceGroup(configuration: group), holding: lifeline, boot: boot)
+            try await run(ServiceGroup(configuration: group), holding: parentMonitor, boot: boot)
         } catch {
             FileHandle.standardError.write(Data("\(name): \(error)\n".utf8))
             exit(1)
         }
     }
 
-    private static func run(_ group: ServiceGroup, holding lifeline: Lifeline?, boot: Boot) async throws {
-        lifeline?.whenCut { Task { await group.triggerGracefulShutdown() } }
+    private static func run(_ group: ServiceGroup, holding parentMonitor: ParentMonitor?, boot: Boot) async throws {
+        parentMonitor?.onParentExit { Task { await group.triggerGracefulShutdown() } }
         boot.logger.info("starting")
         try await group.run()
         boot.logger.info("stopped")
@@ -74,7 +74,7 @@ package struct Boot: Sendable {
     /// Lets a signal end the process while it still waits for its database, until the service group takes the signals.
     ///
     /// As the first process of a container it would not even notice one that it has no handler for.
-    private static func endAtOnceUntilRunning() {
+    private static func exitOnSignalDuringStartup() {
         for number in [SIGTERM, SIGINT] {
             signal(number) { _exit(128 + $0) }
         }
@@ -94,7 +94,7 @@ package struct Boot: Sendable {
 /// Standard input, whose other end a supervisor holds, so that no process outlives it.
 ///
 /// Before there is anything to shut down, the end of it ends the process.
-private final class Lifeline: Sendable {
+private final class ParentMonitor: Sendable {
     private let end = Lock<(@Sendable () -> Void)?>(nil)
 
     init() {
@@ -112,7 +112,7 @@ private final class Lifeline: Sendable {
     }
 
     /// What to do at the end instead.
-    func whenCut(_ action: @escaping @Sendable () -> Void) {
+    func onParentExit(_ action: @escaping @Sendable () -> Void) {
         end.withLock { $0 = action }
     }
 }

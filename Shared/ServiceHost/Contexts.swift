@@ -94,7 +94,7 @@ package struct ServerContext: ChildRequestContext, IdentifiedContext {
 }
 
 /// The context of `/internal` routes: another service asks.
-package struct NeighbourContext: ChildRequestContext {
+package struct InternalContext: ChildRequestContext {
     package var coreContext: CoreRequestContextStorage
     package let requestID: String
     /// The name of the service that asks; set by `ReadServiceToken`.
@@ -105,9 +105,9 @@ package struct NeighbourContext: ChildRequestContext {
         requestID = context.requestID
     }
 
-    package var requestDecoder: WireRequestDecoder { WireRequestDecoder(limits: .neighbour) }
+    package var requestDecoder: WireRequestDecoder { WireRequestDecoder(limits: .internalBody) }
     package var responseEncoder: WireResponseEncoder { WireResponseEncoder() }
-    package var maxUploadSize: Int { JSONLimits.neighbour.bytes }
+    package var maxUploadSize: Int { JSONLimits.internalBody.bytes }
 }
 
 /// Where a service's routes go.
@@ -122,16 +122,16 @@ package struct SuiteRoutes {
     package let streams: any RouterMethods<UserContext>
     /// For an application's own server and for administrators; anybody else gets 403.
     package let server: any RouterMethods<ServerContext>
-    let internalRoutes: RouterGroup<NeighbourContext>
-    let standardRoutes: RouterGroup<NeighbourContext>
+    let internalRoutes: RouterGroup<InternalContext>
+    let standardRoutes: RouterGroup<InternalContext>
 
     /// Routes below `/internal` for the listed callers; every other caller gets 403.
-    package func internalRoutes(from callers: Set<InternalCaller>) -> any RouterMethods<NeighbourContext> {
+    package func internalRoutes(from callers: Set<InternalCaller>) -> any RouterMethods<InternalContext> {
         internalRoutes.group().add(middleware: RequireCaller(callers: callers))
     }
 
     /// Routes for the listed callers at a path that a standard names; every other caller gets 403.
-    package func standardRoutes(from callers: Set<InternalCaller>) -> any RouterMethods<NeighbourContext> {
+    package func standardRoutes(from callers: Set<InternalCaller>) -> any RouterMethods<InternalContext> {
         standardRoutes.group().add(middleware: RequireCaller(callers: callers))
     }
 }

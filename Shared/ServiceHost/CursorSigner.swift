@@ -3,10 +3,10 @@ package import Wire
 
 /// Makes the opaque cursors of lists, and takes back only those it made for the same list and the same user.
 package struct CursorSigner: Sendable {
-    private let code: MessageCode
+    private let code: HMACSigner
 
     package init(secrets: [String]) {
-        code = MessageCode(secrets: secrets, use: "roost list cursor")
+        code = HMACSigner(secrets: secrets, use: "roost list cursor")
     }
 
     package func sign(_ position: some Encodable, of list: String, for user: User.ID) throws -> String {
@@ -30,12 +30,12 @@ package struct CursorSigner: Sendable {
         as type: Position.Type = Position.self
     ) throws -> Position {
         let refusal = APIError.invalid("cursor", "the cursor is not one of this list's", code: "invalid_cursor")
-        guard cursor.utf8.count <= length, let data = Base64URL.decode(cursor), data.count > MessageCode.length else {
+        guard cursor.utf8.count <= length, let data = Base64URL.decode(cursor), data.count > HMACSigner.length else {
             throw refusal
         }
-        let payload = data.dropLast(MessageCode.length)
-        let given = data.suffix(MessageCode.length)
-        guard code.isCode(given, of: Self.parts(list, user), followedBy: payload) else { throw refusal }
+        let payload = data.dropLast(HMACSigner.length)
+        let given = data.suffix(HMACSigner.length)
+        guard code.isValid(given, of: Self.parts(list, user), followedBy: payload) else { throw refusal }
         do {
             return try WireJSON.decoder().decode(type, from: Data(payload))
         } catch {

@@ -22,7 +22,7 @@ enum Database {
             default: 8,
             in: 1...256
         )
-        try await patiently(boot.logger) {
+        try await retrying(boot.logger) {
             configuration.role = try await role(for: name, configuration: configuration, logger: boot.logger)
             let migrator = Migrator(configuration: configuration, schema: name, logger: boot.logger)
             let applied = try await migrator.migrate(ServiceHost.migrations(of: Service.self))
@@ -34,7 +34,7 @@ enum Database {
     }
 
     /// Again and again while the server does not answer; any other failure ends the start.
-    private static func patiently(_ logger: Logger, _ attempt: () async throws -> Void) async throws {
+    private static func retrying(_ logger: Logger, _ attempt: () async throws -> Void) async throws {
         var pause = Duration.milliseconds(100)
         while true {
             do {
@@ -61,19 +61,19 @@ enum Database {
         let pool = PostgresPool(configuration: plain, logger: logger)
         pool.start()
         do {
-            let taken = try await take(role, schema: name, on: pool)
-            if taken {
+            let isGranted = try await grant(role, schema: name, on: pool)
+            if isGranted {
                 logger.notice("sharing a database user; the role is a guard only", metadata: ["role": "\(role)"])
             }
             await pool.shutdown()
-            return taken ? role : nil
+            return isGranted ? role : nil
         } catch {
             await pool.shutdown()
             throw error
         }
     }
 
-    private static func take(_ role: String, schema: String, on pool: PostgresPool) async throws -> Bool {
+    private static func grant(_ role: String, schema: String, on pool: PostgresPool) async throws -> Bool {
         let (user, mayCreate) = try await pool.one(
             """
             SELECT current_user::text AS name, rolsuper OR rolcreaterole AS may_create

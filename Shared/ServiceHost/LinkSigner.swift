@@ -3,10 +3,10 @@ import Wire
 
 /// Signs links that work without a credential, and knows its own again.
 package struct LinkSigner: Sendable {
-    private let code: MessageCode
+    private let code: HMACSigner
 
     package init(secrets: [String]) {
-        code = MessageCode(secrets: secrets, use: "roost signed link")
+        code = HMACSigner(secrets: secrets, use: "roost signed link")
     }
 
     /// 22 characters that go with these parts of a link, in this order, and with no others.
@@ -16,6 +16,6 @@ package struct LinkSigner: Sendable {
 
     package func isSignature(_ signature: String, of parts: [String]) -> Bool {
         guard let given = Base64URL.decode(signature) else { return false }
-        return code.isCode(given, of: parts)
+        return code.isValid(given, of: parts)
     }
 }

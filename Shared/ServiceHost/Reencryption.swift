@@ -3,7 +3,7 @@ package import Logging
 package import Postgres
 package import ServiceLifecycle
 
-/// Encrypts stored values with the current key of a ``Sealer``, so that the operator can remove an earlier key.
+/// Encrypts stored values with the current key of a ``TokenEncryptor``, so that the operator can remove an earlier key.
 ///
 /// A value that cannot be decrypted stays as it is, and keeps no other value from being encrypted.
 package struct Reencryption: Sendable {
@@ -56,19 +56,19 @@ package struct Reencryption: Sendable {
 
     private let columns: [Column]
     private let database: PostgresPool
-    private let sealer: Sealer
+    private let encryptor: TokenEncryptor
     private let logger: Logger
 
-    package init(_ columns: [Column], database: PostgresPool, sealer: Sealer, logger: Logger) {
+    package init(_ columns: [Column], database: PostgresPool, encryptor: TokenEncryptor, logger: Logger) {
         self.columns = columns
         self.database = database
-        self.sealer = sealer
+        self.encryptor = encryptor
         self.logger = logger
     }
 
     /// Runs every minute, on any instance and on several at once.
     package var background: any Service {
-        Periodic("re-encryption", every: .seconds(60), logger: logger) { _ = try await run() }
+        PeriodicTask("re-encryption", every: .seconds(60), logger: logger) { _ = try await run() }
     }
 
     /// - Throws: an error of the database; what was encrypted before stays so.
@@ -78,7 +78,7 @@ package struct Reencryption: Sendable {
             var last = ""
             while let keyID = try await keyID(after: last, in: column) {
                 last = keyID
-                guard keyID != sealer.currentKeyID else { continue }
+                guard keyID != encryptor.currentKeyID else { continue }
                 let found = try await encrypt(column, of: keyID)
                 report.encrypted += found.encrypted
                 report.unreadable += found.unreadable
@@ -103,7 +103,7 @@ package struct Reencryption: Sendable {
     }
 
     private func encrypt(_ column: Column, of keyID: String) async throws -> Report {
-        guard sealer.has(keyID) else {
+        guard encryptor.has(keyID) else {
             let count = try await database.one(
                 """
                 SELECT count(*) AS count FROM \(unsafe: column.table) WHERE \(unsafe: column.keyID) = \(keyID)
@@ -153,13 +153,13 @@ package struct Reencryption: Sendable {
         var failures: [String] = []
         for row in rows {
             guard let owner = column.owner(row.columns),
-                let value = try? sealer.open(Sealer.Sealed(box: row.box, keyID: keyID), for: owner)
+                let value = try? encryptor.open(TokenEncryptor.EncryptedValue(box: row.box, keyID: keyID), for: owner)
             else {
                 // The value was tampered with or copied from another row: `run` counts it.
                 failures.append(row.name)
                 continue
             }
-            let sealed = try sealer.seal(value, for: owner)
+            let sealed = try encryptor.seal(value, for: owner)
             // The row is locked, so it keeps its place.
             try await db.run(
                 """

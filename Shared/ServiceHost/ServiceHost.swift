@@ -23,13 +23,13 @@ package enum ServiceHost {
             }
             let keys = try ServiceKeys(configuration: configuration, name: Service.name, logger: boot.logger)
             let tokens = ServiceTokens(keys: keys)
-            let neighbours = Neighbours.overHTTP(configuration: configuration, tokens: tokens)
+            let peers = PeerServices.overHTTP(configuration: configuration, tokens: tokens)
             let database = try await Database.open(for: type, boot: boot)
             let drain = Drain(longest: try drainDelay(configuration), logger: boot.logger)
             let host = try await assemble(
                 type,
                 database: database,
-                neighbours: neighbours,
+                peers: peers,
                 tokens: tokens,
                 secrets: keys.ownSecrets,
                 configuration: configuration,
@@ -56,7 +56,7 @@ package enum ServiceHost {
     package static func assemble<Service: SuiteService>(
         _ type: Service.Type,
         database: PostgresPool,
-        neighbours: Neighbours,
+        peers: PeerServices,
         tokens: ServiceTokens,
         secrets: [String],
         configuration: ConfigReader,
@@ -71,7 +71,7 @@ package enum ServiceHost {
         let verifier = CredentialVerifier(
             source: try await Service.credentialSource(
                 database: database,
-                neighbours: neighbours,
+                peers: peers,
                 configuration: configuration,
                 now: now
             ),
@@ -80,7 +80,7 @@ package enum ServiceHost {
             applications: applications,
             now: now
         )
-        let subscribers = try EventSubscribers(configuration, types: Service.events, neighbours: neighbours)
+        let subscribers = try EventSubscribers(configuration, types: Service.events, peers: peers)
         let setAside = SetAside(
             Service.setAsideKinds + (Service.events.isEmpty ? [] : [.event]),
             database: database,
@@ -90,7 +90,7 @@ package enum ServiceHost {
         let service = try await Service(
             resources: ServiceResources(
                 database: database,
-                neighbours: neighbours,
+                peers: peers,
                 credentials: verifier,
                 cursors: CursorSigner(secrets: secrets),
                 links: LinkSigner(secrets: secrets),
@@ -105,20 +105,20 @@ package enum ServiceHost {
 
         let methods = RouteMethods()
         let router = Router(context: SuiteContext.self, options: .autoGenerateHeadEndpoints)
-        let notes = RequestNotes(service: Service.name, drain: drain)
-        router.add(middleware: RequestWatch(notes: notes, allowedMethods: methods))
+        let recorder = RequestRecorder(service: Service.name, drain: drain)
+        router.add(middleware: RequestMiddleware(recorder: recorder, allowedMethods: methods))
         HealthRoutes(database: database, verifier: verifier, metrics: metrics, drain: drain).add(to: router)
-        let openSlots = UploadSlots(bytes: BodyLimits.openLarge)
+        let openLimit = UploadConcurrencyLimit(bytes: BodyLimits.openLarge)
         // A body without a length takes no slot: a few that never end would keep out those of all other clients.
         let open = router.group()
             .add(middleware: ReadCredential(verifier: verifier, isRequired: false))
-            .add(middleware: BodyAllowance(large: openSlots, undeclared: JSONLimits.open.bytes) { _ in nil })
+            .add(middleware: BodyConcurrencyLimit(large: openLimit, undeclared: JSONLimits.open.bytes) { _ in nil })
         let deliveries = router.group()
-            .add(middleware: BodyAllowance(large: openSlots) { _ in nil })
+            .add(middleware: BodyConcurrencyLimit(large: openLimit) { _ in nil })
         // Each file on its way counts as one body, and there is room for one more that is none.
         let share = try (configuration.number("UPLOADS_MAX_USER", default: 8, in: 1...100_000) + 1) * BodyLimits.one
-        let large = UploadSlots(bytes: BodyLimits.large)
-        let userBodies = BodyAllowance<UserContext>(large: large, ofUser: share, user: \.user)
+        let large = UploadConcurrencyLimit(bytes: BodyLimits.large)
+        let userBodies = BodyConcurrencyLimit<UserContext>(large: large, ofUser: share, user: \.user)
         let user = router.group()
             .add(middleware: ReadCredential(verifier: verifier, isRequired: true))
             .group(context: UserContext.self)
@@ -131,13 +131,13 @@ package enum ServiceHost {
         let server = router.group()
             .add(middleware: ReadCredential(verifier: verifier, isRequired: true))
             .group(context: ServerContext.self)
-            .add(middleware: BodyAllowance(large: large, ofUser: share, user: \.identity.user))
+            .add(middleware: BodyConcurrencyLimit(large: large, ofUser: share, user: \.identity.user))
             .add(middleware: Idempotency(store: IdempotencyStore(db: database), now: now))
         let internalRoutes = router.group("internal")
-            .group(context: NeighbourContext.self)
+            .group(context: InternalContext.self)
             .add(middleware: ReadServiceToken(tokens: tokens))
         let standardRoutes = router.group()
-            .group(context: NeighbourContext.self)
+            .group(context: InternalContext.self)
             .add(middleware: ReadServiceToken(tokens: tokens))
         let groups = SuiteRoutes(
             open: open,
@@ -153,7 +153,7 @@ package enum ServiceHost {
         // As they were added: the responder is built with a HEAD beside each GET.
         let routes = router.routes
         methods.set(routes)
-        let sweep = Periodic("sweep of idempotency keys", every: .seconds(600), logger: logger) {
+        let sweep = PeriodicTask("sweep of idempotency keys", every: .seconds(600), logger: logger) {
             try await IdempotencyStore(db: database).sweep(now: now())
         }
         return AssembledService(
@@ -161,9 +161,15 @@ package enum ServiceHost {
             routes: routes.map { ($0.method.rawValue, $0.path.description) },
             verifier: verifier,
             drain: drain,
-            gate: service.gate ?? service.shortcut.map { ConnectionGate($0, notes: notes, logger: logger) },
+            gate: service.gate ?? service.shortcut.map { ConnectionGate($0, recorder: recorder, logger: logger) },
             background: service.background + [sweep, setAside.background]
-                + EventRelay.all(to: subscribers, database: database, setAside: setAside, logger: logger, now: now)
+                + EventOutboxWorker.all(
+                    to: subscribers,
+                    database: database,
+                    setAside: setAside,
+                    logger: logger,
+                    now: now
+                )
         )
     }
 

@@ -37,8 +37,8 @@ extension ConfigReader {
         s3.trustedAuthorities = try key("TRUSTED_CA")
         do {
             return try Self.writing(to: folder) { [s3] in try S3BlobStore(s3) }
-        } catch let flaw as S3ConfigurationError {
-            throw Self.told(flaw, s3)
+        } catch let error as S3ConfigurationError {
+            throw Self.settingError(error, s3)
         }
     }
 
@@ -58,15 +58,15 @@ extension ConfigReader {
     private static func writing<Store>(to folder: String, _ make: () throws -> Store) throws -> Store {
         do {
             return try make()
-        } catch let flaw as S3ConfigurationError {
-            throw flaw
+        } catch let error as S3ConfigurationError {
+            throw error
         } catch {
             throw SettingError("BLOBS_PATH", "is \"\(folder)\", which cannot be written to: \(error)")
         }
     }
 
-    private static func told(_ flaw: S3ConfigurationError, _ s3: S3Configuration) -> SettingError {
-        switch flaw {
+    private static func settingError(_ error: S3ConfigurationError, _ s3: S3Configuration) -> SettingError {
+        switch error {
         case .endpoint: SettingError("S3_ENDPOINT", "is \"\(s3.endpoint)\"; it must be https://host, without a path")
         case .bucket: SettingError("S3_BUCKET", "is \"\(s3.bucket)\", which is no name of a bucket")
         case .prefix: SettingError("S3_PREFIX", "must be names of letters, digits, -, _ and ., with slashes between")

@@ -5,8 +5,8 @@ import Wire
 package struct SettingError: Error, CustomStringConvertible {
     package let description: String
 
-    package init(_ name: String, _ flaw: String) {
-        description = "\(name) \(flaw)"
+    package init(_ name: String, _ problem: String) {
+        description = "\(name) \(problem)"
     }
 }
 

@@ -24,7 +24,7 @@ package protocol SuiteService: Sendable {
     /// Where keys and revocations come from: auth, over HTTP, but in auth itself.
     static func credentialSource(
         database: PostgresPool,
-        neighbours: Neighbours,
+        peers: PeerServices,
         configuration: ConfigReader,
         now: @escaping @Sendable () -> Date
     ) async throws -> any CredentialSource
@@ -50,11 +50,11 @@ extension SuiteService {
 
     package static func credentialSource(
         database: PostgresPool,
-        neighbours: Neighbours,
+        peers: PeerServices,
         configuration: ConfigReader,
         now: @escaping @Sendable () -> Date
     ) async throws -> any CredentialSource {
-        HTTPCredentialSource(auth: try neighbours.client("auth"))
+        HTTPCredentialSource(auth: try peers.client("auth"))
     }
 
     package var background: [any Service] { [] }
@@ -67,7 +67,7 @@ extension SuiteService {
 /// What the host hands a service to be made of.
 package struct ServiceResources: Sendable {
     package let database: PostgresPool
-    package let neighbours: Neighbours
+    package let peers: PeerServices
     package let credentials: CredentialVerifier
     package let cursors: CursorSigner
     package let links: LinkSigner
@@ -80,7 +80,7 @@ package struct ServiceResources: Sendable {
 
     package init(
         database: PostgresPool,
-        neighbours: Neighbours,
+        peers: PeerServices,
         credentials: CredentialVerifier,
         cursors: CursorSigner,
         links: LinkSigner,
@@ -91,7 +91,7 @@ package struct ServiceResources: Sendable {
         now: @escaping @Sendable () -> Date
     ) {
         self.database = database
-        self.neighbours = neighbours
+        self.peers = peers
         self.credentials = credentials
         self.cursors = cursors
         self.links = links
@@ -104,7 +104,7 @@ package struct ServiceResources: Sendable {
 }
 
 /// The services that may be called, by name.
-package struct Neighbours: Sendable {
+package struct PeerServices: Sendable {
     private let make: @Sendable (String) throws -> ServiceClient
 
     package init(_ make: @escaping @Sendable (String) throws -> ServiceClient) {
@@ -114,8 +114,8 @@ package struct Neighbours: Sendable {
     package func client(_ name: String) throws -> ServiceClient { try make(name) }
 
     /// Over HTTP, at the URLs that the settings name (`AUTH_URL`, …), with service tokens of this service.
-    package static func overHTTP(configuration: ConfigReader, tokens: ServiceTokens) -> Neighbours {
-        Neighbours { name in
+    package static func overHTTP(configuration: ConfigReader, tokens: ServiceTokens) -> PeerServices {
+        PeerServices { name in
             let setting = "\(name.uppercased())_URL"
             let known = ports[name].map { "http://127.0.0.1:\($0)" }
             guard let fallback = known ?? configuration.text(setting) else {

@@ -38,14 +38,14 @@ package final class Watchdog: Service {
     /// How long each of them may take to run something.
     package static let standardLimit = Duration.seconds(10)
     /// Turns within the limit: four a second, so that the metric shows delays that last shorter than a scrape.
-    private static let turns = 40
+    private static let intervals = 40
 
     private final class Watched: Sendable {
         let subject: Subject
         let delay: Metrics.Timer
         let isWaiting = Atomic<Bool>(false)
         /// The thread's alone.
-        let silentTurns = Lock(0)
+        let missedIntervals = Lock(0)
 
         init(_ subject: Subject) {
             self.subject = subject
@@ -81,7 +81,7 @@ package final class Watchdog: Service {
     ) {
         watched = subjects.map(Watched.init)
         self.limit = limit
-        pause = limit / .seconds(Self.turns)
+        pause = limit / .seconds(Self.intervals)
         self.stalled = stalled ?? { Self.end(name, $0, limit) }
     }
 
@@ -105,15 +105,15 @@ package final class Watchdog: Service {
         while stop.wait(timeout: .now() + pause) == .timedOut {
             for one in watched {
                 guard one.isWaiting.load(ordering: .acquiring) else {
-                    one.silentTurns.withLock { $0 = 0 }
+                    one.missedIntervals.withLock { $0 = 0 }
                     one.submit()
                     continue
                 }
-                let turns = one.silentTurns.withLock { turns in
-                    turns += 1
-                    return turns
+                let intervals = one.missedIntervals.withLock { intervals in
+                    intervals += 1
+                    return intervals
                 }
-                if turns == Self.turns { stalled(one.subject.name) }
+                if intervals == Self.intervals { stalled(one.subject.name) }
             }
         }
     }

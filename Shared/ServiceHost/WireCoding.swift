@@ -16,7 +16,7 @@ package struct WireRequestDecoder: RequestDecoder {
         from request: Request,
         context: some RequestContext
     ) async throws -> Value {
-        try Self.refusePacked(request)
+        try Self.rejectContentEncoding(request)
         let isForm = try Self.isForm(request, mayBe: Value.self is any FormDecodable.Type)
         var request = request
         let body = try await Self.body(of: &request, limit: limits.bytes)
@@ -77,7 +77,7 @@ package struct WireRequestDecoder: RequestDecoder {
     }
 
     /// A body is read as it is: what is packed could unpack to any size.
-    private static func refusePacked(_ request: Request) throws {
+    private static func rejectContentEncoding(_ request: Request) throws {
         guard let coding = request.headers[.contentEncoding], coding.lowercased() != "identity" else { return }
         throw APIError(.unsupportedMediaType, "unsupported_content_encoding", "the body must not be compressed")
     }
@@ -111,12 +111,12 @@ extension Request {
     /// Reads a body that may be left out; nil where it is.
     ///
     /// - Throws: `unsupportedMediaType` for a file, before it is read.
-    package func decodeIfThere<Value: Decodable>(
+    package func decodeOptional<Value: Decodable>(
         as type: Value.Type,
         limits: JSONLimits? = nil,
         context: some RequestContext
     ) async throws -> Value? {
-        guard !bringsFile else {
+        guard !hasFileBody else {
             throw APIError(.unsupportedMediaType, "unsupported_media_type", "the body must be application/json")
         }
         let limits = limits ?? (context.requestDecoder as? WireRequestDecoder)?.limits ?? .body
@@ -150,7 +150,7 @@ extension Response {
 }
 
 /// Wraps a noun as an answer, where a conformance would be one line for nothing.
-package struct Reply<Value: Encodable & Sendable>: ResponseGenerator, Sendable {
+package struct JSONResponse<Value: Encodable & Sendable>: ResponseGenerator, Sendable {
     private let value: Value
     private let status: HTTPResponse.Status
 
@@ -164,7 +164,7 @@ package struct Reply<Value: Encodable & Sendable>: ResponseGenerator, Sendable {
     }
 }
 
-extension Page: ResponseGenerator where Thing: Encodable {
+extension Page: ResponseGenerator where Item: Encodable {
     package func response(from request: Request, context: some RequestContext) throws -> Response {
         try Response.json(self)
     }

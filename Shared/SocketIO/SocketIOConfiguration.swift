@@ -41,7 +41,7 @@ public struct SocketIOConfiguration: Sendable {
     /// What a connection counts by until ``EngineConnection/admit()``, such as the client's address; nil: by nothing.
     ///
     /// Called on the event loop, once for each connection.
-    public var newcomerKey: @Sendable (HTTPRequestHead, SocketAddress?) -> String?
+    public var unjoinedKey: @Sendable (HTTPRequestHead, SocketAddress?) -> String?
     /// How long the head of the opening request is kept for ``SocketHandshake``.
     public var handshakeRetention: HandshakeRetention
 
@@ -68,7 +68,7 @@ public struct SocketIOConfiguration: Sendable {
         limits = SocketIOLimits()
         sessionTag = { _ in "" }
         allowRequest = { _, _ in true }
-        newcomerKey = { _, _ in nil }
+        unjoinedKey = { _, _ in nil }
         handshakeRetention = .untilConnected
     }
 }
@@ -101,9 +101,9 @@ public enum HandshakeRetention: Hashable, Sendable {
 public struct SocketIOLimits: Hashable, Sendable {
     /// How many connections there may be; more are answered 503.
     public var connections = 100_000
-    /// How many connections with the same ``SocketIOConfiguration/newcomerKey`` may wait to be admitted; more are
+    /// How many connections with the same ``SocketIOConfiguration/unjoinedKey`` may wait to be admitted; more are
     /// answered 429.
-    public var newcomersOfKey = 256
+    public var unjoinedPerKey = 256
     /// How many bytes may wait for a client to read them; one that has more waiting is cut off.
     public var bufferedBytes = 1 << 20
     /// How many bytes the messages of more than 64 kB of all clients may take together, from their first byte until

@@ -8,14 +8,14 @@ import NIOWebSocket
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
-    typealias Answer = EventLoopPromise<[Data]>
+    typealias AcknowledgementPromise = EventLoopPromise<[Data]>
 
     private enum State { case opening, joining, joined, closed }
 
     /// How many acknowledgements may be awaited at once.
-    private static let maximumAwaited = 1_000
+    private static let maximumPendingAcknowledgements = 1_000
     /// How long the server may take to close after we have.
-    private static let patience = TimeAmount.seconds(2)
+    private static let closeTimeout = TimeAmount.seconds(2)
 
     /// The socket's id, once the server has let us in.
     let joined: EventLoopPromise<String>
@@ -26,7 +26,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var state = State.opening
     private var closing: SocketIOClosing?
-    private var awaited: [Int: Answer] = [:]
+    private var pendingAcknowledgements: [Int: AcknowledgementPromise] = [:]
     private var asked = 0
     private var waiting = 0
     private var silence: TimeAmount = .seconds(45)
@@ -57,7 +57,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        finish(error is NIOWebSocketError ? .nonsense("a frame that is none") : .lost)
+        finish(error is NIOWebSocketError ? .protocolViolation("a frame that is none") : .lost)
         context.close(promise: nil)
     }
 
@@ -70,7 +70,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .text: takePacket(frame.unmaskedData)
         case .ping: write(.pong, frame.unmaskedData)
         case .connectionClose: end(.lost, code: nil)
-        case .binary: end(.nonsense("something binary"), code: .unacceptableData)
+        case .binary: end(.protocolViolation("something binary"), code: .unacceptableData)
         default: break
         }
     }
@@ -87,10 +87,10 @@ final class ConnectionHandler: ChannelInboundHandler {
             do {
                 take(try Packet(bytes.dropFirst()))
             } catch {
-                end(.nonsense(error.what), code: .protocolError)
+                end(.protocolViolation(error.what), code: .protocolError)
             }
         case UInt8(ascii: "6"): break
-        default: end(.nonsense("a packet of no kind"), code: .protocolError)
+        default: end(.protocolViolation("a packet of no kind"), code: .protocolError)
         }
     }
 
@@ -104,7 +104,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard state == .opening, let opening, (0...86_400_000).contains(opening.pingInterval),
             (0...86_400_000).contains(opening.pingTimeout)
         else {
-            end(.nonsense("an opening out of place"), code: .protocolError)
+            end(.protocolViolation("an opening out of place"), code: .protocolError)
             return
         }
         silence = .milliseconds(opening.pingInterval + opening.pingTimeout)
@@ -124,8 +124,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         case (.disconnect, _): end(.byServer)
         case (.event(let event), .joined):
             if source.yield(event) == .stopProducing { isPaused = true }
-        case (.acknowledgement(let number, let answer), .joined): awaited.removeValue(forKey: number)?.succeed(answer)
-        default: end(.nonsense("a packet out of place"), code: .protocolError)
+        case (.acknowledgement(let number, let answer), .joined):
+            pendingAcknowledgements.removeValue(forKey: number)?.succeed(answer)
+        default: end(.protocolViolation("a packet out of place"), code: .protocolError)
         }
     }
 
@@ -164,18 +165,22 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     /// Says something that is to be answered.
-    func ask(_ items: [Data], timeout: TimeAmount, _ answer: Answer) {
+    func ask(_ items: [Data], timeout: TimeAmount, _ answer: AcknowledgementPromise) {
         guard let context else { return answer.fail(SocketIOClientError.closed(closing ?? .byClient)) }
-        guard awaited.count < Self.maximumAwaited else { return answer.fail(SocketIOClientError.tooMuchWaiting) }
+        guard pendingAcknowledgements.count < Self.maximumPendingAcknowledgements else {
+            return answer.fail(SocketIOClientError.tooMuchWaiting)
+        }
         let number = asked
         asked += 1
-        awaited[number] = answer
+        pendingAcknowledgements[number] = answer
         let timer = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
-            self.awaited.removeValue(forKey: number)?.fail(SocketIOClientError.timedOut)
+            self.pendingAcknowledgements.removeValue(forKey: number)?.fail(SocketIOClientError.timedOut)
         }
         answer.futureResult.whenComplete { _ in timer.cancel() }
         let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenFailure { self.awaited.removeValue(forKey: number)?.fail($0) }
+        written.futureResult.assumeIsolated().whenFailure {
+            self.pendingAcknowledgements.removeValue(forKey: number)?.fail($0)
+        }
         say("2", number, items, written)
     }
 
@@ -210,7 +215,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         finish(closing)
         guard closing == .byClient else { return context.close(promise: nil) }
         setPaused(false)
-        context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) { self.context?.close(promise: nil) }
+        context.eventLoop.assumeIsolated().scheduleTask(in: Self.closeTimeout) { self.context?.close(promise: nil) }
     }
 
     private func finish(_ closing: SocketIOClosing) {
@@ -220,8 +225,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         self.closing = closing
         let error = SocketIOClientError.closed(closing)
         joined.fail(error)
-        awaited.values.forEach { $0.fail(error) }
-        awaited = [:]
+        pendingAcknowledgements.values.forEach { $0.fail(error) }
+        pendingAcknowledgements = [:]
         source.finish(error)
     }
 }

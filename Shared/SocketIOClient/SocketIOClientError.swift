@@ -28,7 +28,7 @@ public enum SocketIOClosing: Hashable, Sendable {
     /// No ping came in time.
     case silent
     /// The server said what makes no sense.
-    case nonsense(String)
+    case protocolViolation(String)
 }
 
 extension SocketIOClientError: CustomStringConvertible {
@@ -53,7 +53,7 @@ extension SocketIOClosing: CustomStringConvertible {
         case .byServer: "closed by the server"
         case .lost: "lost"
         case .silent: "no ping in time"
-        case .nonsense(let what): "the server said \(what)"
+        case .protocolViolation(let what): "the server said \(what)"
         }
     }
 }

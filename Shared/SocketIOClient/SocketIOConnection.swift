@@ -35,7 +35,7 @@ public final class SocketIOConnection: Sendable {
         auth: Data = Data("{}".utf8),
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) async throws -> SocketIOConnection {
-        try await Dial(endpoint: endpoint, auth: auth, group: group).connection()
+        try await ConnectionAttempt(endpoint: endpoint, auth: auth, group: group).connection()
     }
 
     /// Says an event that wants no answer, its arguments each JSON; returns when it is on its way.

@@ -51,7 +51,7 @@ public struct TusBody: AsyncSequence, Sendable {
         private mutating func end() throws -> ByteBuffer? {
             defer { hasEnded = true }
             guard !hasEnded, let checksum else { return nil }
-            guard body.announced.map({ $0 == received }) ?? true, checksum.isMet else {
+            guard body.announced.map({ $0 == received }) ?? true, checksum.matches else {
                 throw TusError.checksumMismatch
             }
             return nil

@@ -31,7 +31,7 @@ struct TusChecksum: Sendable {
     }
 
     /// Whether it is that of all that was fed.
-    var isMet: Bool { Self.digest(hash).elementsEqual(expected) }
+    var matches: Bool { Self.digest(hash).elementsEqual(expected) }
 
     private static func digest(_ hash: some HashFunction) -> Data { Data(hash.finalize()) }
 }

@@ -54,9 +54,9 @@ public enum TusError: Error, Hashable, Sendable {
     /// For a person.
     public var message: String {
         switch self {
-        case .unsupportedVersion: "the header Tus-Resumable must be \(TusProtocol.version)"
+        case .unsupportedVersion: "the header Tus-Resumable must be \(TusHeaders.version)"
         case .invalid(let header, let why): "the header \(header) \(why)"
-        case .unsupportedMediaType: "bytes of an upload are \(TusProtocol.mediaType)"
+        case .unsupportedMediaType: "bytes of an upload are \(TusHeaders.mediaType)"
         case .methodNotAllowed: "an upload takes HEAD, PATCH and DELETE"
         case .notFound: "there is no such upload"
         case .gone: "the upload is no longer there"

@@ -127,21 +127,21 @@ extension TusRoutes {
     ) async throws -> Response {
         var response: Response
         do {
-            guard request.headers[.tusResumable] == TusProtocol.version else { throw TusError.unsupportedVersion }
+            guard request.headers[.tusResumable] == TusHeaders.version else { throw TusError.unsupportedVersion }
             response = try await act(request, context)
         } catch {
             guard let described = describe(error, context) else { throw error }
             response = described
-            if error as? TusError == .unsupportedVersion { response.headers[.tusVersion] = TusProtocol.version }
+            if error as? TusError == .unsupportedVersion { response.headers[.tusVersion] = TusHeaders.version }
         }
-        response.headers[.tusResumable] = TusProtocol.version
+        response.headers[.tusResumable] = TusHeaders.version
         return response
     }
 
     private var discovery: HTTPFields {
         [
-            .tusResumable: TusProtocol.version, .tusVersion: TusProtocol.version,
-            .tusExtension: TusProtocol.extensions, .tusMaxSize: "\(maximumSize)",
+            .tusResumable: TusHeaders.version, .tusVersion: TusHeaders.version,
+            .tusExtension: TusHeaders.extensions, .tusMaxSize: "\(maximumSize)",
             .tusChecksumAlgorithm: TusChecksum.algorithms,
         ]
     }
@@ -186,7 +186,7 @@ extension TusRoutes {
 
     private func progress(_ upload: TusUpload) -> HTTPFields {
         var headers: HTTPFields = [.uploadOffset: "\(upload.offset)"]
-        if let expires = upload.expires { headers[.uploadExpires] = TusProtocol.httpDate(expires) }
+        if let expires = upload.expires { headers[.uploadExpires] = TusHeaders.httpDate(expires) }
         return headers
     }
 
@@ -211,7 +211,7 @@ extension Request {
     /// Parameters of the type count for nothing.
     fileprivate var hasUploadType: Bool {
         let type = headers[.contentType]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
-        return type == TusProtocol.mediaType || type == "application/octet-stream"
+        return type == TusHeaders.mediaType || type == "application/octet-stream"
     }
 }
 

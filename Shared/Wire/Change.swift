@@ -11,12 +11,12 @@ package enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
     }
 
     /// Whether the field is there.
-    package var isNamed: Bool { self != .unchanged }
+    package var isGiven: Bool { self != .unchanged }
 }
 
 extension KeyedDecodingContainer {
     /// A value that may be left out, but not be null.
-    package func decodeIfNamed<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+    package func decodeIfGiven<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
         contains(key) ? try decode(type, forKey: key) : nil
     }
 

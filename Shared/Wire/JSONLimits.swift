@@ -1,6 +1,6 @@
 /// What a JSON text may hold.
 ///
-/// `JSONGuard` checks all of it in one pass over the bytes, before anything is decoded.
+/// `JSONValidator` checks all of it in one pass over the bytes, before anything is decoded.
 package struct JSONLimits: Hashable, Sendable {
     /// Bytes of the text.
     package var bytes: Int
@@ -9,7 +9,7 @@ package struct JSONLimits: Hashable, Sendable {
     /// Levels of arrays and objects.
     package var depth: Int
     /// Levels inside of a field whose shape the client chooses (`freeFields`).
-    package var freeDepth = JSONGuard.maximumDepth
+    package var freeDepth = JSONValidator.maximumDepth
     /// Bytes of compact JSON that a field may have, wherever it is, by its name.
     package var fields: [String: Int] = [:]
 
@@ -29,13 +29,13 @@ package struct JSONLimits: Hashable, Sendable {
     /// Routes that take a text of 64 kB, of which each byte may be escaped, or a list of users.
     package static let large = JSONLimits(bytes: 1_048_576, values: 10_000, depth: 16)
     /// What another service of the suite sends: clients' fields within fields of its own, and whole lists.
-    package static let neighbour: JSONLimits = {
+    package static let internalBody: JSONLimits = {
         var limits = JSONLimits(bytes: 1_048_576, values: 200_000, depth: 80)
         limits.freeDepth = 80
         return limits
     }()
     /// A part of a form that is JSON of any shape.
-    package static let free = JSONLimits(bytes: 1_048_576, values: 10_000, depth: JSONGuard.maximumDepth)
+    package static let free = JSONLimits(bytes: 1_048_576, values: 10_000, depth: JSONValidator.maximumDepth)
 
     /// The same limits with a bound on the size of some fields.
     package func limiting(_ fields: [String: Int]) -> JSONLimits {

@@ -10,7 +10,7 @@ package enum JSONValue: Hashable, Sendable {
 }
 
 extension JSONValue: Codable {
-    /// Takes the value as `JSONText` has read it.
+    /// Takes the value as `JSONParser` has read it.
     ///
     /// - Throws: where another decoder asks: finding the kind of a value by trial takes a hundred times as long as
     ///   reading it, and longer the deeper the value is.

@@ -5,28 +5,28 @@ import Foundation
 /// The cost is that of what the type asks for: a field that no type knows costs nothing more.
 struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
     let value: JSONValue
-    fileprivate let place: Place
+    fileprivate let location: CodingLocation
 
     init(_ value: JSONValue) {
-        self.init(value, Place(parent: nil, key: nil))
+        self.init(value, CodingLocation(parent: nil, key: nil))
     }
 
-    fileprivate init(_ value: JSONValue, _ place: Place) {
+    fileprivate init(_ value: JSONValue, _ location: CodingLocation) {
         self.value = value
-        self.place = place
+        self.location = location
     }
 
-    var codingPath: [any CodingKey] { place.path }
+    var codingPath: [any CodingKey] { location.path }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard case .object(let fields) = value else { throw mismatch([String: JSONValue].self) }
-        return KeyedDecodingContainer(FieldContainer<Key>(fields: fields, parent: place.step))
+        return KeyedDecodingContainer(FieldContainer<Key>(fields: fields, parent: location.step))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         guard case .array(let elements) = value else { throw mismatch([JSONValue].self) }
-        return ElementContainer(elements: elements, parent: place.step)
+        return ElementContainer(elements: elements, parent: location.step)
     }
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
@@ -79,13 +79,13 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
         default: throw mismatch(Number.self)
         }
         guard let number else {
-            throw corrupted("not a whole number of \(Number.self)", because: JSONValueDecoder.UnfitNumber())
+            throw corrupted("not a whole number of \(Number.self)", because: JSONValueDecoder.NumberOutOfRange())
         }
         return number
     }
 
     /// A number with a fraction, or too large, where a whole number belongs.
-    struct UnfitNumber: Error {}
+    struct NumberOutOfRange: Error {}
 
     private func date() throws -> Date {
         guard let date = Timestamp.date(from: try decode(String.self)) else {
@@ -121,7 +121,7 @@ extension JSONValue {
 /// Where a value is.
 ///
 /// A step is allocated only for what has values in it, and a path is made only for an error.
-private struct Place {
+private struct CodingLocation {
     final class Step {
         let parent: Step?
         let key: any CodingKey
@@ -173,9 +173,9 @@ private struct SuperKey: CodingKey {
 
 private struct FieldContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let fields: [String: JSONValue]
-    let parent: Place.Step?
+    let parent: CodingLocation.Step?
 
-    var codingPath: [any CodingKey] { Place.path(to: parent) }
+    var codingPath: [any CodingKey] { CodingLocation.path(to: parent) }
     var allKeys: [Key] { fields.keys.compactMap { Key(stringValue: $0) } }
 
     func contains(_ key: Key) -> Bool { fields[key.stringValue] != nil }
@@ -186,13 +186,13 @@ private struct FieldContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
             let context = DecodingError.Context(codingPath: codingPath, debugDescription: "no such field")
             throw DecodingError.keyNotFound(key, context)
         }
-        return JSONValueDecoder(value, Place(parent: parent, key: key))
+        return JSONValueDecoder(value, CodingLocation(parent: parent, key: key))
     }
 
     /// Nil for what is not there, or null.
     private func decoderIfPresent(_ key: Key) -> JSONValueDecoder? {
         guard let value = fields[key.stringValue], !value.isNull else { return nil }
-        return JSONValueDecoder(value, Place(parent: parent, key: key))
+        return JSONValueDecoder(value, CodingLocation(parent: parent, key: key))
     }
 
     func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try decoder(key).decode(type) }
@@ -251,15 +251,15 @@ private struct FieldContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
 private struct ElementContainer: UnkeyedDecodingContainer {
     let elements: [JSONValue]
-    let parent: Place.Step?
+    let parent: CodingLocation.Step?
     private(set) var currentIndex = 0
 
-    init(elements: [JSONValue], parent: Place.Step?) {
+    init(elements: [JSONValue], parent: CodingLocation.Step?) {
         self.elements = elements
         self.parent = parent
     }
 
-    var codingPath: [any CodingKey] { Place.path(to: parent) }
+    var codingPath: [any CodingKey] { CodingLocation.path(to: parent) }
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
 
@@ -270,7 +270,7 @@ private struct ElementContainer: UnkeyedDecodingContainer {
             let context = DecodingError.Context(codingPath: codingPath + [key], debugDescription: "no more elements")
             throw DecodingError.valueNotFound(type, context)
         }
-        return JSONValueDecoder(elements[currentIndex], Place(parent: parent, key: key))
+        return JSONValueDecoder(elements[currentIndex], CodingLocation(parent: parent, key: key))
     }
 
     mutating func decodeNil() throws -> Bool {

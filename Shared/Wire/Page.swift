@@ -1,24 +1,24 @@
 /// A thing that lists are made of, with the name a list has on the wire.
-package protocol Listed: Sendable {
+package protocol PageItem: Sendable {
     /// `conversations`, `users`, …
     static var pluralName: String { get }
 }
 
-/// One page of a list: `{<things>: [...], next?}`.
-package struct Page<Thing: Listed>: Sendable {
-    package var things: [Thing]
+/// One page of a list: `{<items>: [...], next?}`.
+package struct Page<Item: PageItem>: Sendable {
+    package var items: [Item]
     /// The cursor of the page after this one; absent at the end.
     package var next: String?
 
-    package init(_ things: [Thing], next: String? = nil) {
-        self.things = things
+    package init(_ items: [Item], next: String? = nil) {
+        self.items = items
         self.next = next
     }
 }
 
 extension Page {
     private struct Key: CodingKey {
-        static var things: Key { Key(stringValue: Thing.pluralName) }
+        static var items: Key { Key(stringValue: Item.pluralName) }
         static var next: Key { Key(stringValue: "next") }
 
         let stringValue: String
@@ -29,18 +29,18 @@ extension Page {
     }
 }
 
-extension Page: Encodable where Thing: Encodable {
+extension Page: Encodable where Item: Encodable {
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
-        try container.encode(things, forKey: .things)
+        try container.encode(items, forKey: .items)
         try container.encodeIfPresent(next, forKey: .next)
     }
 }
 
-extension Page: Decodable where Thing: Decodable {
+extension Page: Decodable where Item: Decodable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
-        things = try container.decode([Thing].self, forKey: .things)
+        items = try container.decode([Item].self, forKey: .items)
         next = try container.decodeIfPresent(String.self, forKey: .next)
     }
 }

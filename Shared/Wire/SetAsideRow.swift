@@ -1,7 +1,7 @@
 package import Foundation
 
 /// A row that a worker could not read or process, as `roost admin set-aside` shows it.
-package struct SetAsideRow: Codable, Hashable, Sendable, Listed {
+package struct SetAsideRow: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "rows"
 
     package var id: Int64

@@ -44,5 +44,5 @@ package enum RoostApplication {
 
 extension User.ID {
     /// Whether the account is Roost's own, and not a customer's.
-    package var isRoosts: Bool { application == RoostApplication.id }
+    package var isRoostUser: Bool { application == RoostApplication.id }
 }

@@ -15,7 +15,7 @@ package enum WireJSON {
     /// Reads what the suite wrote itself, or what was checked before; a client's body goes through `decode`.
     package static func decoder() -> Decoder { Decoder() }
 
-    /// A decoder as Foundation's, over `JSONText`.
+    /// A decoder as Foundation's, over `JSONParser`.
     package struct Decoder: Sendable {
         /// Levels: what a client may send, and what the suite puts around it.
         private static let depth = 128
@@ -25,11 +25,11 @@ package enum WireJSON {
             let value: JSONValue
             do {
                 // Rows from before the limit may have any number of marks.
-                value = try JSONText.parse(text, depth: Self.depth, values: .max, marks: .max)
+                value = try JSONParser.parse(text, depth: Self.depth, values: .max, marks: .max)
             } catch {
                 let context = DecodingError.Context(
                     codingPath: [],
-                    debugDescription: "not well-formed JSON at byte \(error.place)",
+                    debugDescription: "not well-formed JSON at byte \(error.offset)",
                     underlyingError: error
                 )
                 throw DecodingError.dataCorrupted(context)
@@ -52,11 +52,11 @@ package enum WireJSON {
 
     private static func read(_ bytes: UnsafeBufferPointer<UInt8>, _ limits: JSONLimits) throws -> JSONValue {
         guard !bytes.isEmpty else { throw APIError(.invalid, "missing_body", "the request has no body") }
-        try JSONGuard.check(UnsafeRawBufferPointer(bytes), limits: limits)
+        try JSONValidator.check(UnsafeRawBufferPointer(bytes), limits: limits)
         do {
-            return try JSONText.parse(bytes, depth: max(limits.depth, limits.freeDepth), values: limits.values)
+            return try JSONParser.parse(bytes, depth: max(limits.depth, limits.freeDepth), values: limits.values)
         } catch {
-            throw error.reason == .marks ? APIError.tooManyMarks() : .malformedBody(at: error.place, in: bytes)
+            throw error.reason == .marks ? APIError.tooManyMarks() : .malformedBody(at: error.offset, in: bytes)
         }
     }
 
@@ -100,8 +100,8 @@ extension APIError {
                 self = .malformedBody
                 return
             }
-            let isUnfit = context.underlyingError is JSONValueDecoder.UnfitNumber
-            let rule = isUnfit ? "must be a whole number" : "is malformed"
+            let isOutOfRange = context.underlyingError is JSONValueDecoder.NumberOutOfRange
+            let rule = isOutOfRange ? "must be a whole number" : "is malformed"
             self = .invalid(field, "the field \"\(field)\" \(rule)", code: "malformed_field")
         @unknown default:
             self = .malformedBody

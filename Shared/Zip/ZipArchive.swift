@@ -14,11 +14,11 @@
 /// for whole.
 public struct ZipArchive: ~Copyable {
     /// How hard the bytes of an entry are pressed.
-    public enum Packing: Sendable {
+    public enum Compression: Sendable {
         /// For text, which becomes a tenth.
         case deflated
         /// For what is packed already, as pictures are: costs next to nothing.
-        case asItIs
+        case stored
     }
 
     /// What an archive cannot be written with.
@@ -28,7 +28,7 @@ public struct ZipArchive: ~Copyable {
         /// More than 4 GiB less one byte.
         case entryTooLarge(String)
         /// `begin` within an entry or behind the directory, `write` or `end` without one.
-        case outOfTurn
+        case wrongState
         /// The deflater gave up, with zlib's code.
         case deflater(Int32)
     }
@@ -48,13 +48,13 @@ public struct ZipArchive: ~Copyable {
 
     /// Begins a file of this name, whose folders are told apart by `/`.
     ///
-    /// - Throws: ``Failure/unusableName(_:)``, ``Failure/outOfTurn``, ``Failure/deflater(_:)``.
+    /// - Throws: ``Failure/unusableName(_:)``, ``Failure/wrongState``, ``Failure/deflater(_:)``.
     public mutating func begin(
         _ name: String,
         modified: ZipTime,
-        packing: Packing = .deflated
+        packing: Compression = .deflated
     ) throws(Failure) -> [UInt8] {
-        guard current == nil, !isFinished else { throw .outOfTurn }
+        guard current == nil, !isFinished else { throw .wrongState }
         guard Self.isUsable(name), names.insert(name).inserted else { throw .unusableName(name) }
         let entry = ZipEntry(name: Array(name.utf8), modified: modified, offset: offset)
         deflater = try Deflater(level: packing == .deflated ? 6 : 0)
@@ -64,10 +64,10 @@ public struct ZipArchive: ~Copyable {
 
     /// What comes out of more of the file's bytes, which may be nothing for now.
     ///
-    /// - Throws: ``Failure/entryTooLarge(_:)``, ``Failure/outOfTurn``, ``Failure/deflater(_:)``; the archive is then good for
+    /// - Throws: ``Failure/entryTooLarge(_:)``, ``Failure/wrongState``, ``Failure/deflater(_:)``; the archive is then good for
     ///   nothing.
     public mutating func write(_ bytes: some Sequence<UInt8>) throws(Failure) -> [UInt8] {
-        guard var entry = current, let deflater else { throw .outOfTurn }
+        guard var entry = current, let deflater else { throw .wrongState }
         let bytes = Array(bytes)
         entry.size += UInt64(bytes.count)
         guard entry.size <= Self.maximumSize else {
@@ -75,19 +75,19 @@ public struct ZipArchive: ~Copyable {
         }
         entry.checksum = Deflater.checksum(of: bytes, after: entry.checksum)
         let packed = try deflater.take(bytes)
-        entry.packedSize += UInt64(packed.count)
+        entry.compressedSize += UInt64(packed.count)
         current = entry
         return count(packed)
     }
 
     /// Ends the file.
     ///
-    /// - Throws: ``Failure/entryTooLarge(_:)``, ``Failure/outOfTurn``, ``Failure/deflater(_:)``.
+    /// - Throws: ``Failure/entryTooLarge(_:)``, ``Failure/wrongState``, ``Failure/deflater(_:)``.
     public mutating func end() throws(Failure) -> [UInt8] {
-        guard var entry = current, let deflater else { throw .outOfTurn }
+        guard var entry = current, let deflater else { throw .wrongState }
         let rest = try deflater.finish()
-        entry.packedSize += UInt64(rest.count)
-        guard entry.packedSize <= Self.maximumSize else {
+        entry.compressedSize += UInt64(rest.count)
+        guard entry.compressedSize <= Self.maximumSize else {
             throw .entryTooLarge(String(decoding: entry.name, as: UTF8.self))
         }
         entries.append(entry)
@@ -98,9 +98,9 @@ public struct ZipArchive: ~Copyable {
 
     /// The directory, with which the archive is whole.
     ///
-    /// - Throws: ``Failure/outOfTurn`` within an entry, and a second time.
+    /// - Throws: ``Failure/wrongState`` within an entry, and a second time.
     public mutating func finish() throws(Failure) -> [UInt8] {
-        guard current == nil, !isFinished else { throw .outOfTurn }
+        guard current == nil, !isFinished else { throw .wrongState }
         isFinished = true
         let directory = entries.flatMap(\.directoryHeader)
         return directory

@@ -6,7 +6,7 @@ struct ZipEntry {
     var offset: UInt64
     var checksum: UInt32 = 0
     var size: UInt64 = 0
-    var packedSize: UInt64 = 0
+    var compressedSize: UInt64 = 0
 
     init(name: [UInt8], modified: ZipTime, offset: UInt64) {
         self.name = name
@@ -46,7 +46,7 @@ struct ZipEntry {
         var bytes = Bytes()
         bytes.append(0x0807_4B50 as UInt32)
         bytes.append(checksum)
-        bytes.append(UInt32(packedSize))
+        bytes.append(UInt32(compressedSize))
         bytes.append(UInt32(size))
         return bytes.all
     }
@@ -63,7 +63,7 @@ struct ZipEntry {
         bytes.append(modified.time)
         bytes.append(modified.date)
         bytes.append(checksum)
-        bytes.append(UInt32(packedSize))
+        bytes.append(UInt32(compressedSize))
         bytes.append(UInt32(size))
         bytes.append(UInt16(name.count))
         bytes.append(isLarge ? 12 : 0 as UInt16)

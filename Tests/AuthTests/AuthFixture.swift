@@ -30,7 +30,7 @@ struct Auth: Sendable {
         let report = try await Reencryption(
             AuthService.encrypted,
             database: service.database.pool,
-            sealer: try Sealer(keys: keys),
+            encryptor: try TokenEncryptor(keys: keys),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         ).run()
         #expect(report.unreadable == 0)
@@ -43,7 +43,7 @@ struct Auth: Sendable {
             body: json(["username": .string(username), "password": .string(password)])
         )
         try #require(answer.status == 200, "\(answer.text)")
-        return try answer.decode(Registered.self).userId
+        return try answer.decode(RegistrationResult.self).userId
     }
 
     func login(
@@ -52,7 +52,7 @@ struct Auth: Sendable {
         device: String? = nil,
         address: String? = nil,
         userAgent: String? = nil
-    ) async throws -> TestAnswer {
+    ) async throws -> TestHTTPResponse {
         var body: [String: JSONValue] = ["username": .string(username), "password": .string(password)]
         body["deviceId"] = device.map { .string($0) }
         var headers = HTTPFields()
@@ -77,7 +77,7 @@ struct Auth: Sendable {
         return try person(try await service.send(.post, "/auth/anonymous", body: body), "")
     }
 
-    func refresh(_ token: String, device: String? = nil) async throws -> TestAnswer {
+    func refresh(_ token: String, device: String? = nil) async throws -> TestHTTPResponse {
         var body: [String: JSONValue] = ["refreshToken": .string(token)]
         body["deviceId"] = device.map { .string($0) }
         return try await service.send(.post, "/auth/refresh", body: json(body))
@@ -95,16 +95,16 @@ struct Auth: Sendable {
         _ text: String,
         token: String? = nil,
         headers: HTTPFields = [:]
-    ) async throws -> TestAnswer {
+    ) async throws -> TestHTTPResponse {
         try await service.send(.post, path, token: token, body: text, headers: headers)
     }
 
-    func me(_ jwt: String?) async throws -> TestAnswer {
+    func me(_ jwt: String?) async throws -> TestHTTPResponse {
         try await service.send(.get, "/auth/me", token: jwt)
     }
 
     /// What tidies up once a minute, to be told when.
-    func housekeeping(by clock: TestClock) -> Housekeeping {
+    func retention(by clock: TestClock) -> Retention {
         let database = service.database.pool
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let feed = RevocationFeed(
@@ -112,17 +112,17 @@ struct Auth: Sendable {
             lifetime: AuthConfiguration().revocationLifetime,
             logger: logger,
             now: { clock.now },
-            tell: { _ in }
+            onRevoked: { _ in }
         )
-        return Housekeeping(
+        return Retention(
             database: database,
-            ends: SessionEnds(
+            sessionRevocations: SessionRevocations(
                 database: database,
                 events: .none,
                 feed: feed,
                 audit: Audit(
                     events: .none,
-                    mails: Mails(isOn: false, now: { clock.now }, ring: {}),
+                    emailOutbox: EmailOutbox(isOn: false, now: { clock.now }, notify: {}),
                     now: { clock.now }
                 ),
                 now: { clock.now }
@@ -133,7 +133,7 @@ struct Auth: Sendable {
         )
     }
 
-    func person(_ answer: TestAnswer, _ username: String) throws -> Person {
+    func person(_ answer: TestHTTPResponse, _ username: String) throws -> Person {
         let signIn = try answer.decode(SignIn.self)
         return Person(
             username: username,

@@ -9,7 +9,7 @@ import Wire
 /// Other people's libraries of tokens and of OpenID Connect (scripts/auth-oracle.txt).
 enum AuthOracle {
     /// What PyJWT and joserfc make of a token by a key document; null each where it refuses.
-    static func judge(_ token: String, keys: JSONValue, issuer: String, audience: String) async throws -> JSONValue {
+    static func verify(_ token: String, keys: JSONValue, issuer: String, audience: String) async throws -> JSONValue {
         let question: JSONValue = .object([
             "token": .string(token), "keys": keys, "issuer": .string(issuer), "audience": .string(audience),
         ])
@@ -21,7 +21,7 @@ enum AuthOracle {
         let (status, output) = try await command.run(within: .seconds(60))
         // What the libraries warn of comes before.
         guard status.isSuccess, let answer = output.split(separator: "\n").last else { throw TestSupportError(output) }
-        return try JSONText.parse(answer.utf8)
+        return try JSONParser.parse(answer.utf8)
     }
 }
 

@@ -9,7 +9,7 @@ import Wire
 
 @Suite struct BadInputTests {
     /// A body that must be answered with 400, and the field at fault.
-    struct Flaw: Sendable, CustomTestStringConvertible {
+    struct InvalidInput: Sendable, CustomTestStringConvertible {
         let path: String
         let body: String
         let field: String?
@@ -23,34 +23,36 @@ import Wire
 
     private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
 
-    private static let registrations: [Flaw] = {
+    private static let registrations: [InvalidInput] = {
         let good = #""username": "ada", "password": "correct horse""#
         let names = [
             "", text(65), "a@b", "a,b", "a/b", "a\\u0007", "\\u0000", " ada", "ada ", "\\u00a0ada", "ada\\u3000", "a＠b",
             "a，b", "a\\u2028b", "\\u202eada", "\\u200d",
         ]
-        return names.map { Flaw("/auth/register", #"{"username": "\#($0)", "password": "correct horse"}"#, "username") }
+        return names.map {
+            InvalidInput("/auth/register", #"{"username": "\#($0)", "password": "correct horse"}"#, "username")
+        }
             + ["7", "null", "[]", "{}", "true"].map {
-                Flaw("/auth/register", #"{"username": \#($0), "password": "correct horse"}"#, "username")
+                InvalidInput("/auth/register", #"{"username": \#($0), "password": "correct horse"}"#, "username")
             }
             + [#""""#, #""seven77""#, "\"\(text(129))\"", #""1234567\u0000""#, "12345678", "null", "[]"].map {
-                Flaw("/auth/register", #"{"username": "ada", "password": \#($0)}"#, "password")
+                InvalidInput("/auth/register", #"{"username": "ada", "password": \#($0)}"#, "password")
             }
             + [#""""#, "7", #""x""#, #""@x""#, #""x@""#, #""x@y@z""#, #""x y@z""#, #""x@y..z""#, #""x@y\u0000""#].map {
-                Flaw("/auth/register", "{\(good), \"email\": \($0)}", "email")
+                InvalidInput("/auth/register", "{\(good), \"email\": \($0)}", "email")
             }
-            + [Flaw("/auth/register", "{\(good), \"email\": \"x@\(text(253))\"}", "email")]
+            + [InvalidInput("/auth/register", "{\(good), \"email\": \"x@\(text(253))\"}", "email")]
             + [#""""#, "7", #""   ""#, "\"\(text(101))\"", #""a\u0000""#, #""a\nb""#].map {
-                Flaw("/auth/register", "{\(good), \"fullName\": \($0)}", "fullName")
+                InvalidInput("/auth/register", "{\(good), \"fullName\": \($0)}", "fullName")
             }
             + [
-                Flaw("/auth/register", #"{"password": "correct horse"}"#, "username"),
-                Flaw("/auth/register", #"{"username": "ada"}"#, "password"),
-                Flaw("/auth/register", #"{"username": "\ud800", "password": "correct horse"}"#, "username"),
+                InvalidInput("/auth/register", #"{"password": "correct horse"}"#, "username"),
+                InvalidInput("/auth/register", #"{"username": "ada"}"#, "password"),
+                InvalidInput("/auth/register", #"{"username": "\ud800", "password": "correct horse"}"#, "username"),
             ]
     }()
 
-    private static let logins: [Flaw] =
+    private static let logins: [InvalidInput] =
         [
             ("username", ["", text(255), "a\\u0000"]),
             ("password", ["", text(129), "12345678\\u0000"]),
@@ -61,40 +63,52 @@ import Wire
                 var fields = ["username": "ada", "password": "correct horse", "deviceId": "phone"]
                 fields[field] = value
                 let body = fields.map { "\"\($0.key)\": \"\($0.value)\"" }.joined(separator: ", ")
-                return Flaw("/auth/login", "{\(body)}", field)
+                return InvalidInput("/auth/login", "{\(body)}", field)
             }
         }
         + [
-            Flaw("/auth/login", #"{"password": "correct horse"}"#, "username"),
-            Flaw("/auth/login", #"{"username": "ada"}"#, "password"),
-            Flaw("/auth/login", #"{"username": ["ada"], "password": "correct horse"}"#, "username"),
-            Flaw("/auth/login", #"{"username": "ada", "password": "correct horse", "deviceId": 7}"#, "deviceId"),
+            InvalidInput("/auth/login", #"{"password": "correct horse"}"#, "username"),
+            InvalidInput("/auth/login", #"{"username": "ada"}"#, "password"),
+            InvalidInput("/auth/login", #"{"username": ["ada"], "password": "correct horse"}"#, "username"),
+            InvalidInput(
+                "/auth/login",
+                #"{"username": "ada", "password": "correct horse", "deviceId": 7}"#,
+                "deviceId"
+            ),
         ]
 
-    private static let others: [Flaw] =
+    private static let others: [InvalidInput] =
         ["", #"{}"#, #"{"refreshToken": null}"#, #"{"refreshToken": ""}"#, #"{"refreshToken": 7}"#].map {
-            Flaw("/auth/refresh", $0, $0.isEmpty ? nil : "refreshToken")
+            InvalidInput("/auth/refresh", $0, $0.isEmpty ? nil : "refreshToken")
         }
         + [
-            Flaw("/auth/refresh", #"{"refreshToken": "\#(text(513))"}"#, "refreshToken"),
-            Flaw("/auth/refresh", #"{"refreshToken": "a\u0000"}"#, "refreshToken"),
-            Flaw("/auth/refresh", #"{"refreshToken": "a", "deviceId": ""}"#, "deviceId"),
-            Flaw("/auth/anonymous", #"{"deviceId": 7}"#, "deviceId"),
-            Flaw("/auth/anonymous", #"{"deviceId": ""}"#, "deviceId"),
+            InvalidInput("/auth/refresh", #"{"refreshToken": "\#(text(513))"}"#, "refreshToken"),
+            InvalidInput("/auth/refresh", #"{"refreshToken": "a\u0000"}"#, "refreshToken"),
+            InvalidInput("/auth/refresh", #"{"refreshToken": "a", "deviceId": ""}"#, "deviceId"),
+            InvalidInput("/auth/anonymous", #"{"deviceId": 7}"#, "deviceId"),
+            InvalidInput("/auth/anonymous", #"{"deviceId": ""}"#, "deviceId"),
         ]
 
-    private static let malformed: [Flaw] = ["/auth/register", "/auth/login", "/auth/refresh"].flatMap { path in
-        ["", "{", "[]", "7", #""text""#, "null", #"{"username": "ada",}"#, "\u{FEFF}x"].map { Flaw(path, $0, nil) }
-            + [Flaw(path, #"{"a": \#(String(repeating: "[", count: 100))\#(String(repeating: "]", count: 100))}"#, "a")]
+    private static let malformed: [InvalidInput] = ["/auth/register", "/auth/login", "/auth/refresh"].flatMap { path in
+        ["", "{", "[]", "7", #""text""#, "null", #"{"username": "ada",}"#, "\u{FEFF}x"].map {
+            InvalidInput(path, $0, nil)
+        }
+            + [
+                InvalidInput(
+                    path,
+                    #"{"a": \#(String(repeating: "[", count: 100))\#(String(repeating: "]", count: 100))}"#,
+                    "a"
+                )
+            ]
     }
 
-    @Test func everyFlawIsA400ThatNamesItsFieldAndChangesNothing() async throws {
+    @Test func invalidInputs() async throws {
         try await withAuth { auth in
-            for flaw in Self.registrations + Self.logins + Self.others + Self.malformed {
-                let answer = try await auth.service.send(.post, flaw.path, body: flaw.body)
-                #expect(answer.status == 400, "\(flaw.testDescription): \(answer.text)")
-                if flaw.field != nil {
-                    #expect(answer.problem?.field == flaw.field, "\(flaw.testDescription): \(answer.text)")
+            for input in Self.registrations + Self.logins + Self.others + Self.malformed {
+                let answer = try await auth.service.send(.post, input.path, body: input.body)
+                #expect(answer.status == 400, "\(input.testDescription): \(answer.text)")
+                if input.field != nil {
+                    #expect(answer.problem?.field == input.field, "\(input.testDescription): \(answer.text)")
                 }
             }
             for table in ["accounts", "sessions", "login_failures"] {
@@ -134,9 +148,9 @@ import Wire
     @Test("A body without a content type is a 415, and a missing body is not")
     func noContentType() async throws {
         try await withAuth { auth in
-            func send(_ path: String, _ body: String?) async throws -> TestAnswer {
+            func send(_ path: String, _ body: String?) async throws -> TestHTTPResponse {
                 let request = ServiceRequest(method: .post, path: path, body: body.map { Data($0.utf8) })
-                return TestAnswer(try await auth.service.transport.send(request))
+                return TestHTTPResponse(try await auth.service.transport.send(request))
             }
             let answer = try await send("/auth/register", #"{"username": "ada", "password": "correct horse"}"#)
             #expect(answer.status == 415)
@@ -147,7 +161,7 @@ import Wire
         }
     }
 
-    @Test func everyFlawOfAPatchIsA400ThatNamesItsField() async throws {
+    @Test func invalidPatches() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let before = try await auth.me(ada.jwt).json
@@ -168,7 +182,7 @@ import Wire
         }
     }
 
-    @Test func aFormWithAFlawIsA400ThatNamesItsField() async throws {
+    @Test func invalidForms() async throws {
         try await withAuth { auth in
             for (body, field) in [
                 ("username=ada", "password"), ("password=correct+horse", "username"), ("", "password"),
@@ -188,7 +202,7 @@ import Wire
         }
     }
 
-    @Test func anotherMediaTypeIsA415() async throws {
+    @Test func unsupportedMediaType() async throws {
         try await withAuth { auth in
             let body = #"{"username": "ada", "password": "correct horse"}"#
             for type in ["text/plain", "application/xml", "multipart/form-data; boundary=x", "application/jsonx"] {
@@ -202,7 +216,7 @@ import Wire
         }
     }
 
-    @Test func aBodyOfManyMegabytesIsA413() async throws {
+    @Test func largeBody() async throws {
         try await withAuth { auth in
             let body = #"{"username": "\#(Self.text(3_000_000))", "password": "correct horse"}"#
             for path in ["/auth/register", "/auth/login", "/auth/refresh", "/auth/anonymous"] {
@@ -212,7 +226,7 @@ import Wire
         }
     }
 
-    @Test func unknownPathsAndWrongMethodsComeBeforeCredentials() async throws {
+    @Test func unknownRoutes() async throws {
         try await withAuth { auth in
             #expect(try await auth.service.send(.get, "/auth/nothing").status == 404)
             #expect(try await auth.service.send(.get, "/auth/register").status == 405)
@@ -223,7 +237,7 @@ import Wire
     }
 
     @Test(arguments: ["limit=0", "limit=101", "limit=x", "limit=", "limit=1.5", "limit=-1"])
-    func aListsLimitIsOneToAHundred(_ query: String) async throws {
+    func invalidLimit(_ query: String) async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let answer = try await auth.service.send(.get, "/auth/sessions?\(query)", token: ada.jwt)

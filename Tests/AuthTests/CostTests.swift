@@ -42,7 +42,8 @@ import Wire
             let raw = String(repeating: "\u{301}\u{316}", count: 3_000)
             // A mark behind the zero makes it another character, but not another byte.
             for (body, code) in [
-                ("username=ada&password=\(marks)", "too_many_combining_marks"), ("username=\(raw)&password=x", "too_many_combining_marks"),
+                ("username=ada&password=\(marks)", "too_many_combining_marks"),
+                ("username=\(raw)&password=x", "too_many_combining_marks"),
                 ("username=a%00\u{301}&password=x", "nul_character"), ("username=%FF%00&password=x", "malformed_body"),
                 ("\(marks)=x", "too_many_combining_marks"),
             ] {

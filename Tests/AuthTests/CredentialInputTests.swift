@@ -72,10 +72,10 @@ import Wire
         BadRequest(.post, "/auth/login/passkey", #"{"id": "AA", "rawId": "=", "type": "x"}"#, 400, "rawId"),
     ]
 
-    @Test func everyFlawIsAnsweredWithItsField() async throws {
-        try await withMail { scene in
-            let ada = try await scene.auth.signUp("ada")
-            let service = scene.auth.service
+    @Test func invalidInputs() async throws {
+        try await withMail { fixture in
+            let ada = try await fixture.auth.signUp("ada")
+            let service = fixture.auth.service
             func check(_ all: [BadRequest], token: String?) async throws {
                 for bad in all {
                     let answer = try await service.send(bad.method, bad.path, token: token, body: bad.body)
@@ -86,8 +86,8 @@ import Wire
             try await check(Self.signedIn, token: ada.jwt)
             try await check(Self.open, token: nil)
             // Nothing was changed, and nobody was written to.
-            #expect(try await scene.auth.login("ada").status == 200)
-            for table in ["mails", "mail_links", "totp_factors", "passkeys", "login_challenges"] {
+            #expect(try await fixture.auth.login("ada").status == 200)
+            for table in ["emails", "email_links", "totp_factors", "passkeys", "login_challenges"] {
                 let count = try await service.database.pool.one("SELECT count(*) AS rows FROM \(unsafe: table)") {
                     try $0.int("rows")
                 }
@@ -96,7 +96,7 @@ import Wire
         }
     }
 
-    @Test func nobodyWithoutACredentialGetsThere() async throws {
+    @Test func missingCredential() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             for path in ["/auth/email", "/auth/password", "/auth/mfa/totp", "/auth/passkeys/options"] {

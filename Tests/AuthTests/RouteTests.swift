@@ -3,14 +3,14 @@ import Testing
 
 /// Auth's routes are those that `docs/openapi.yaml` describes.
 @Suite struct RouteTests {
-    @Test func everyRouteIsDescribedAndEveryDescriptionIsServed() async throws {
+    @Test func openAPI() async throws {
         let described = try PublicRoute.below("1", "applications", "auth", "oauth", ".well-known")
         try await withAuth { auth in
             #expect(auth.service.publicRoutes.sorted() == described.map(\.description).sorted())
         }
     }
 
-    @Test func whoIsNotSignedInGetsOnlyToOpenRoutes() async throws {
+    @Test func openRoutes() async throws {
         let described = try PublicRoute.below("1", "applications", "auth", "oauth", ".well-known")
         try await withAuth { auth in
             // Those of `/1` ask for an application's headers instead.

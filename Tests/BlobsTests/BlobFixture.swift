@@ -55,7 +55,7 @@ extension BlobStore {
 }
 
 /// Random numbers that are the same in each run (SplitMix64).
-struct Numbers: RandomNumberGenerator {
+struct SeededNumbers: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {
@@ -69,4 +69,4 @@ struct Numbers: RandomNumberGenerator {
     mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
 }
 
-struct Unwilling: Error {}
+struct TestError: Error {}

@@ -18,7 +18,7 @@ import Testing
         "aaaaaaaaaaaaaaaaaaaaaaaaa/", "aaaaaaaaaaaaaaaaaaaaaaaaa\0", "aaaaaaaaaaaaaaaaaaaaaaaa..",
         "1aaaaaaaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaaaaaaaaaaé", "aaaaaaaaaaaaaaaaaaaaaaaa\r\n",
     ])
-    func whatIsNoKeyIsNone(text: String) {
+    func malformedKey(text: String) {
         #expect(BlobKey(text) == nil)
     }
 }

@@ -5,10 +5,10 @@ import Testing
 
 @Suite struct FolderBlobStoreTests {
     @Test(arguments: [0, 1, 65_535, 65_536, 65_537, 131_072, 131_073, 1_000_000], [777, 65_536, 200_000])
-    func whatWasPutIsReadBack(size: Int, pieces: Int) async throws {
+    func putAndRead(size: Int, pieces: Int) async throws {
         try await withFolder { folder in
             let store = try folder.store()
-            var numbers = Numbers(state: UInt64(size))
+            var numbers = SeededNumbers(state: UInt64(size))
             let bytes = numbers.bytes(size)
             let (key, stored) = try await store.put(bytes, pieces: pieces)
 
@@ -20,7 +20,7 @@ import Testing
     @Test func smallAndLargePiecesKeepTheirOrder() async throws {
         try await withFolder { folder in
             let store = try folder.store()
-            var numbers = Numbers(state: 7)
+            var numbers = SeededNumbers(state: 7)
             let pieces = [1, 70_000, 300, 65_536, 50_000, 50_000, 65_535, 131_072, 10].map { numbers.bytes($0) }
             let key = BlobKey.random()
             _ = try await store.put(key, limit: 1 << 20) { sink in
@@ -34,7 +34,7 @@ import Testing
     @Test func anyPartIsReadInSmallPieces() async throws {
         try await withFolder { folder in
             let store = try folder.store()
-            var numbers = Numbers(state: 1)
+            var numbers = SeededNumbers(state: 1)
             let bytes = numbers.bytes(300_000)
             let (key, _) = try await store.put(bytes)
 
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func whoHidesThatItWasTooMuchKeepsNothingEither() async throws {
+    @Test func swallowedSizeError() async throws {
         try await withFolder { folder in
             let store = try folder.store()
             await #expect(throws: BlobError.tooLarge(limit: 10)) {
@@ -95,10 +95,10 @@ import Testing
     @Test func anErrorOfTheSourceLeavesNothing() async throws {
         try await withFolder { folder in
             let store = try folder.store()
-            await #expect(throws: Unwilling.self) {
+            await #expect(throws: TestError.self) {
                 try await store.put(.random(), limit: 1_000_000) { sink in
                     try await sink.write(ByteBuffer(repeating: 1, count: 500_000))
-                    throw Unwilling()
+                    throw TestError()
                 }
             }
             #expect(folder.files.isEmpty)
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func whoReadsIsNotDisturbedByItsDeletion() async throws {
+    @Test func deletionWhileReading() async throws {
         try await withFolder { folder in
             let store = try folder.store()
             let (key, _) = try await store.put([UInt8](repeating: 7, count: 200_000))
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func whatADeadProcessLeftIsRemovedAndWhatALivingOneWritesIsNot() async throws {
+    @Test func removesLeftovers() async throws {
         try await withFolder { folder in
             let store = try folder.store()
             let (kept, _) = try await store.put([1])

@@ -61,7 +61,7 @@ import Testing
     ]
 
     @Test(arguments: known.indices)
-    func theBytesSayWhatTheyAre(number: Int) {
+    func mediaTypes(number: Int) {
         let (expected, bytes) = Self.known[number]
         for piece in [1, 3, 8, 5_000] { #expect(Self.mediaType(of: bytes, pieces: piece) == expected) }
     }
@@ -74,7 +74,7 @@ import Testing
 
     /// Text against the standard library's own judgement, on what is nearly text.
     @Test func textIsWhatIsUTF8WithoutControlCharacters() {
-        var numbers = Numbers(state: 5)
+        var numbers = SeededNumbers(state: 5)
         let alphabet = ["a", "<", " ", "\n", "\t", "é", "世", "🎈", "\u{7FF}", "\u{FFFF}", "\u{10FFFF}"].map(Self.text)
         for _ in 0..<3_000 {
             var bytes = (0..<Int.random(in: 0...40, using: &numbers)).flatMap { _ in

@@ -4,10 +4,10 @@ import NIOCore
 import Testing
 
 @Suite struct ScratchFolderTests {
-    @Test func whatIsLentIsGoneAfterwards() async throws {
+    @Test func removedAfterUse() async throws {
         try await withFolder { folder in
             let scratch = try ScratchFolder(in: folder.path)
-            let lent = try await scratch.lend { path in
+            let lent = try await scratch.withTemporaryFolder { path in
                 let size = try await scratch.write("\(path)/a", limit: 1_000_000) { sink in
                     for byte in 0..<5 as Range<UInt8> {
                         try await sink.write(ByteBuffer(repeating: byte, count: 70_000))
@@ -32,7 +32,7 @@ import Testing
         try await withFolder { folder in
             let scratch = try ScratchFolder(in: folder.path)
             await #expect(throws: BlobError.tooLarge(limit: 10)) {
-                try await scratch.lend { path in
+                try await scratch.withTemporaryFolder { path in
                     _ = try await scratch.write("\(path)/a", limit: 10) { sink in
                         try await sink.write(ByteBuffer(repeating: 1, count: 6))
                         try await sink.write(ByteBuffer(repeating: 1, count: 5))
@@ -43,26 +43,26 @@ import Testing
         }
     }
 
-    @Test func whatADeadProcessLeftIsRemovedAndWhatALivingOneHasIsNot() async throws {
+    @Test func removesLeftovers() async throws {
         try await withFolder { folder in
             let living = try ScratchFolder(in: folder.path)
             let dead = "\(folder.path)/dead"
             try FileManager.default.createDirectory(atPath: dead, withIntermediateDirectories: true)
             #expect(FileManager.default.createFile(atPath: "\(dead)/a", contents: Data([1])))
-            try await living.lend { path in
+            try await living.withTemporaryFolder { path in
                 _ = try await living.write("\(path)/b", limit: 10) { try await $0.write(ByteBuffer(bytes: [1])) }
                 let next = try ScratchFolder(in: folder.path)
                 #expect(folder.files.map { $0.suffix(2) } == ["/b"])
-                try await next.lend { _ in }
+                try await next.withTemporaryFolder { _ in }
             }
         }
     }
 
-    @Test func itGoesWithItsOwner() async throws {
+    @Test func removedWithOwner() async throws {
         try await withFolder { folder in
             do {
                 let scratch = try ScratchFolder(in: folder.path)
-                try await scratch.lend { _ in }
+                try await scratch.withTemporaryFolder { _ in }
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
         }

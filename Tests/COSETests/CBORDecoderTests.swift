@@ -50,11 +50,11 @@ func hex(_ text: String) -> Data {
         // Deeper than anybody needs.
         "81 81 81 81 81 81 81 80",
     ])
-    func whatNoAuthenticatorSendsIsRefused(_ bytes: String) {
+    func unsupportedValues(_ bytes: String) {
         #expect(throws: CBORDecoder.Malformed.self) { try CBORDecoder.decode(hex(bytes)) }
     }
 
-    @Test func whatStandsBehindAValueIsLeft() throws {
+    @Test func trailingBytes() throws {
         let (value, length) = try CBORDecoder.decodeFirst(hex("a1 01 02 ff ff"))
         #expect(value[1]?.int == 2 && length == 3)
         // Of a piece of something longer too, whose first index is not 0.

@@ -8,11 +8,11 @@ import Testing
 @Suite struct COSEKeyTests {
     static let rsa = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
-    static func authenticators() throws -> [SoftAuthenticator] {
+    static func authenticators() throws -> [SoftwareAuthenticator] {
         [
-            SoftAuthenticator(key: .es256(P256.Signing.PrivateKey())),
-            SoftAuthenticator(key: .edDSA(Curve25519.Signing.PrivateKey())),
-            SoftAuthenticator(key: .rs256(try rsa.get())),
+            SoftwareAuthenticator(key: .es256(P256.Signing.PrivateKey())),
+            SoftwareAuthenticator(key: .edDSA(Curve25519.Signing.PrivateKey())),
+            SoftwareAuthenticator(key: .rs256(try rsa.get())),
         ]
     }
 
@@ -40,7 +40,7 @@ import Testing
 
     /// CVE-2022-21449: r and s of zero were good for everything.
     @Test func aSignatureOfZerosIsNone() throws {
-        let key = try COSEKey(SoftAuthenticator().publicKey)
+        let key = try COSEKey(SoftwareAuthenticator().publicKey)
         #expect(!key.isValid(signature: Data([0x30, 6, 2, 1, 0, 2, 1, 0]), for: Data()))
     }
 
@@ -50,8 +50,8 @@ import Testing
         return .map(map)
     }
 
-    @Test func whatIsNoKeyIsRefused() throws {
-        let flaws: [[(Int, CBORValue?)]] = [
+    @Test func malformedKeys() throws {
+        let defects: [[(Int, CBORValue?)]] = [
             // P-256: type, algorithm, curve, and points that are not on it.
             [
                 (1, nil), (1, CBORValue(1)), (3, nil), (3, CBORValue(-8)), (3, CBORValue(-35)), (3, CBORValue(-257)),
@@ -71,8 +71,8 @@ import Testing
                 (3, CBORValue(-37)),
             ],
         ]
-        for (authenticator, flaws) in zip(try Self.authenticators(), flaws) {
-            for (label, value) in flaws {
+        for (authenticator, defects) in zip(try Self.authenticators(), defects) {
+            for (label, value) in defects {
                 let key = changed(authenticator.publicKey, label, value)
                 #expect(throws: COSEKey.Unusable.self, "\(label): \(String(describing: value))") { try COSEKey(key) }
             }
@@ -80,7 +80,7 @@ import Testing
         for value in [CBORValue.null, .map([:]), .array([]), CBORValue(1)] {
             #expect(throws: COSEKey.Unusable.self) { try COSEKey(value) }
         }
-        let behind = Data(SoftAuthenticator().publicKey.encoded) + [0]
+        let behind = Data(SoftwareAuthenticator().publicKey.encoded) + [0]
         #expect(throws: COSEKey.Unusable.self) { try COSEKey(bytes: behind) }
     }
 }

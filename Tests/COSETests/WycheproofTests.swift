@@ -10,7 +10,7 @@ import Testing
             "rsa_signature_4096_sha256",
         ]
     )
-    func signaturesAreJudgedAsTheyShouldBe(file: String) throws {
+    func wycheproof(file: String) throws {
         let groups: [Group] = try Wycheproof.groups(file)
         #expect(!groups.isEmpty)
         for group in groups {
@@ -29,7 +29,7 @@ private struct Group: Decodable {
         let comment: String
         let msg: String
         let sig: String
-        let result: Wycheproof.Verdict
+        let result: Wycheproof.Expectation
     }
 
     /// Numbers in hex: of a point on P-256, of Ed25519, of RSA.

@@ -146,30 +146,30 @@ import Wire
         + [("", "after"), ("after=", "after"), ("after=-1", "after"), ("after=1&limit=0", "limit")]
         .map { BadRequest(.get, "/conversations/{token}/changes?\($0.0)", nil, 400, $0.1) }
 
-    @Test func isRefusedByNameAndChangesNothing() async throws {
-        try await withConversation { scene in
-            let message = try await scene.ann.say("hello", in: scene.token)
-            let before = try await scene.ann.conversations.list()
+    @Test func invalidField() async throws {
+        try await withConversation { fixture in
+            let message = try await fixture.ann.send("hello", in: fixture.token)
+            let before = try await fixture.ann.conversations.list()
             for bad in Self.creating + Self.sending + Self.changing + Self.editing + Self.asking {
-                let path = bad.path.replacingOccurrences(of: "{token}", with: scene.token)
+                let path = bad.path.replacingOccurrences(of: "{token}", with: fixture.token)
                     .replacingOccurrences(of: "{id}", with: "\(message.id)")
 
-                let answer = try await scene.ann.ask(bad.method, path, bad.body)
+                let answer = try await fixture.ann.ask(bad.method, path, bad.body)
 
                 #expect(answer.status == bad.status, "\(bad) \(answer.text)")
                 #expect(answer.problem?.field == bad.field, "\(bad) \(answer.text)")
                 #expect(answer.headers[.contentType] == "application/problem+json", "\(bad)")
             }
-            #expect(try await scene.ann.conversations.list().things == before.things)
+            #expect(try await fixture.ann.conversations.list().items == before.items)
         }
     }
 
     @Test func anotherContentTypeIsRefused() async throws {
-        try await withConversation { scene in
+        try await withConversation { fixture in
             for type in ["application/x-www-form-urlencoded", "multipart/mixed; boundary=x", "nonsense"] {
-                let answer = try await scene.ann.ask(
+                let answer = try await fixture.ann.ask(
                     .post,
-                    "/conversations/\(scene.token)/messages",
+                    "/conversations/\(fixture.token)/messages",
                     #"{"data": "x"}"#,
                     headers: [.contentType: type]
                 )
@@ -179,10 +179,10 @@ import Wire
     }
 
     @Test func aBodyWithoutEndIsRefused() async throws {
-        try await withConversation { scene in
-            let answer = try await scene.ann.ask(
+        try await withConversation { fixture in
+            let answer = try await fixture.ann.ask(
                 .post,
-                "/conversations/\(scene.token)/messages",
+                "/conversations/\(fixture.token)/messages",
                 #"{"data": "\#(Self.long(25_000_000))"}"#
             )
             #expect(answer.status == 413)
@@ -190,8 +190,8 @@ import Wire
     }
 
     @Test func theLongestIsTaken() async throws {
-        try await withConversation { scene in
-            let path = "/conversations/\(scene.token)"
+        try await withConversation { fixture in
+            let path = "/conversations/\(fixture.token)"
             let user = String(repeating: "é", count: 255)
             for (method, path, body) in [
                 (.post, "\(path)/messages", #"{"data": "\#(Self.long(65_536))"}"#),
@@ -199,7 +199,7 @@ import Wire
                 (.put, "\(path)/label", #"{"label": "\#(String(repeating: "🎈", count: 255))"}"#),
                 (.put, "\(path)/whiteList", #"{"whiteList": ["\#(user)"]}"#),
             ] as [(HTTPRequest.Method, String, String)] {
-                let answer = try await scene.ann.ask(method, path, body)
+                let answer = try await fixture.ann.ask(method, path, body)
                 #expect(answer.status == 200, "\(path) \(answer.text.prefix(200))")
             }
         }

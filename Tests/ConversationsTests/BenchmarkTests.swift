@@ -8,13 +8,13 @@ import Wire
 /// What the benchmark sets beside the lanes.
 @Suite struct BenchmarkTests {
     /// pgbench must run the statements of the service, or the comparison says nothing.
-    @Test func pgbenchRunsTheSegmentOfOneMessage() throws {
+    @Test func sameStatements() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
             path: "../../bench/sql/send-segment.sql"
         )
         let script = Self.plain(try String(contentsOf: file, encoding: .utf8))
         let token = ConversationToken(id: .init(1), secret: ConversationToken.newSecret())
-        let segment = [SendSegment.lock([token.id]), SendSegment.insert([.plain(in: token)])]
+        let segment = [BatchWriter.lock([token.id]), BatchWriter.insert([.plain(in: token)])]
 
         for statement in segment {
             // As it stands but for its parameters, for which pgbench has values of its own.

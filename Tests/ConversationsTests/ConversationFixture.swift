@@ -7,9 +7,9 @@ import TestSupport
 import Wire
 
 /// The service with a conversation of Ann's, in which Bob is.
-struct Scene: Sendable {
+struct ConversationFixture: Sendable {
     let service: TestService
-    let auth: AuthStandIn
+    let auth: FakeAuth
     let ann: Person
     let bob: Person
     /// Knows the token, but is not in it.
@@ -19,7 +19,7 @@ struct Scene: Sendable {
     var token: String { conversation.token }
 
     /// Somebody signed in, of the application that the scene plays in unless told otherwise.
-    func person(_ name: String, application: String = Scene.application) async throws -> Person {
+    func person(_ name: String, application: String = ConversationFixture.application) async throws -> Person {
         try await Person(User.ID(application: application, user: name), at: service, auth)
     }
 
@@ -27,13 +27,13 @@ struct Scene: Sendable {
 }
 
 /// Somebody signed in at a service.
-struct Person: SignedIn {
+struct Person: SignedInUser {
     let id: User.ID
     let token: String
     let service: TestService
     let conversations: ConversationsClient
 
-    init(_ id: User.ID, at service: TestService, _ auth: AuthStandIn) async throws {
+    init(_ id: User.ID, at service: TestService, _ auth: FakeAuth) async throws {
         let token = try await auth.keys.token(for: id)
         self.id = id
         self.token = token
@@ -44,52 +44,64 @@ struct Person: SignedIn {
     }
 
     @discardableResult
-    func say(_ text: String, in token: String) async throws -> Message {
+    func send(_ text: String, in token: String) async throws -> Message {
         try await conversations.send(MessageDraft(data: text), to: token)
     }
 }
 
 /// What is written waits for long, since the machine may be held up for seconds.
-private let patience = ["SEND_DEADLINE_MS": "60000"]
+private let longDeadline = ["SEND_DEADLINE_MS": "60000"]
 
 func withConversation(
     settings: [String: String] = [:],
-    push: PushStandIn? = nil,
+    push: FakePush? = nil,
     _ draft: ConversationDraft = ConversationDraft(label: "Walks", members: ["bob"]),
-    _ body: (Scene) async throws -> Void
+    _ body: (ConversationFixture) async throws -> Void
 ) async throws {
-    let auth = AuthStandIn()
+    let auth = FakeAuth()
     try await TestService.with(
         ConversationsService.self,
-        settings: patience.merging(settings) { $1 }
+        settings: longDeadline.merging(settings) { $1 }
             .merging(push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:]) { $1 },
-        neighbours: .with(["auth": auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 })
+        peers: .with(["auth": auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 })
     ) { service in
-        let ann = try await Person(User.ID(application: Scene.application, user: "ann"), at: service, auth)
-        let scene = Scene(
+        let ann = try await Person(
+            User.ID(application: ConversationFixture.application, user: "ann"),
+            at: service,
+            auth
+        )
+        let fixture = ConversationFixture(
             service: service,
             auth: auth,
             ann: ann,
-            bob: try await Person(User.ID(application: Scene.application, user: "bob"), at: service, auth),
-            eve: try await Person(User.ID(application: Scene.application, user: "eve"), at: service, auth),
+            bob: try await Person(
+                User.ID(application: ConversationFixture.application, user: "bob"),
+                at: service,
+                auth
+            ),
+            eve: try await Person(
+                User.ID(application: ConversationFixture.application, user: "eve"),
+                at: service,
+                auth
+            ),
             conversation: try await ann.conversations.create(draft)
         )
-        try await body(scene)
+        try await body(fixture)
     }
 }
 
 /// A second instance of the service over the same database, and Bob as its client.
 func withSecondInstance(
-    of scene: Scene,
-    push: PushStandIn? = nil,
+    of fixture: ConversationFixture,
+    push: FakePush? = nil,
     _ body: (Person) async throws -> Void
 ) async throws {
     try await TestService.with(
         ConversationsService.self,
-        over: scene.service.database,
-        settings: patience.merging(push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:]) { $1 },
-        neighbours: .with(["auth": scene.auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 })
+        over: fixture.service.database,
+        settings: longDeadline.merging(push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:]) { $1 },
+        peers: .with(["auth": fixture.auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 })
     ) { second in
-        try await body(try await Person(scene.bob.id, at: second, scene.auth))
+        try await body(try await Person(fixture.bob.id, at: second, fixture.auth))
     }
 }

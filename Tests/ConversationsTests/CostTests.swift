@@ -6,17 +6,17 @@ import Testing
     @Test("Every route reads or refuses hostile JSON within 50 ms of processor time per 100 kB")
     func routes() async throws {
         let described = try PublicRoute.below("conversations", "blocks")
-        try await withConversation { scene in
+        try await withConversation { fixture in
             try await CostTest.check(described) { route, body in
-                try await scene.ann.ask(route.method, route.path, body).status
+                try await fixture.ann.ask(route.method, route.path, body).status
             }
         }
     }
 
     @Test("Every socket event reads or refuses hostile JSON within 50 ms of processor time per 100 kB")
     func events() async throws {
-        try await withSockets(settings: ["RATE_SOCKET": "0"]) { scene in
-            var socket = try await scene.socket(of: scene.ann)
+        try await withSockets(settings: ["RATE_SOCKET": "0"]) { fixture in
+            var socket = try await fixture.socket(of: fixture.ann)
             let bodies = HostileBody.all(of: 60_000) + HostileBody.all(of: 240_000)
             for event in Set(SocketEventTests.events.map(\.name)).sorted() {
                 try await CostTest.check(event, bodies) { body in
@@ -24,7 +24,7 @@ import Testing
                         return try await socket.ask(event, body).code ?? 500
                     } catch {
                         // A packet that is no JSON, or has too many values, ends the session.
-                        socket = try await scene.socket(of: scene.ann)
+                        socket = try await fixture.socket(of: fixture.ann)
                         return 400
                     }
                 }
@@ -34,7 +34,7 @@ import Testing
 
     @Test("A handshake is read or refused within 50 ms of processor time per 100 kB")
     func handshakes() async throws {
-        try await withSockets { scene in
+        try await withSockets { fixture in
             let deep = String(repeating: "[", count: 58) + "{}" + String(repeating: ",{}", count: 9_000)
             let proof = HostileBody(
                 name: "a fraction before empty objects, 58 levels deep",
@@ -42,7 +42,7 @@ import Testing
             )
             try await CostTest.check("connect", HostileBody.all(of: 60_000) + [proof]) { body in
                 do {
-                    let socket = try await SocketClient(port: scene.port, auth: body)
+                    let socket = try await SocketClient(port: fixture.port, auth: body)
                     return try await socket.reply().hasPrefix("44") ? 400 : 200
                 } catch {
                     // A packet that is no JSON, or has too many values, ends the session.

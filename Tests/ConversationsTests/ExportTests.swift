@@ -9,21 +9,23 @@ import Wire
 
 /// What conversations gives somebody of what it keeps of him.
 @Suite struct ExportTests {
-    @Test func itHasWhatHeSaidWhereverHeIsOrWas() async throws {
-        try await withConversation { scene in
-            try await scene.bob.say("mine", in: scene.token)
-            try await scene.ann.say("not his", in: scene.token)
-            let former = try await scene.bob.conversations.create(ConversationDraft(label: "Former", members: ["ann"]))
-            try await scene.bob.say("there too", in: former.token)
-            try await scene.bob.conversations.leave(former.token)
-            let foreign = try await scene.ann.conversations.create(ConversationDraft(label: "Foreign"))
-            try await scene.ann.say("hidden", in: foreign.token)
-            try await scene.bob.conversations.block("eve")
-            let auth = try scene.service.neighbour("auth", callee: "conversations")
+    @Test func messages() async throws {
+        try await withConversation { fixture in
+            try await fixture.bob.send("mine", in: fixture.token)
+            try await fixture.ann.send("not his", in: fixture.token)
+            let former = try await fixture.bob.conversations.create(
+                ConversationDraft(label: "Former", members: ["ann"])
+            )
+            try await fixture.bob.send("there too", in: former.token)
+            try await fixture.bob.conversations.leave(former.token)
+            let foreign = try await fixture.ann.conversations.create(ConversationDraft(label: "Foreign"))
+            try await fixture.ann.send("hidden", in: foreign.token)
+            try await fixture.bob.conversations.block("eve")
+            let auth = try fixture.service.peerClient("auth", callee: "conversations")
 
-            let files = try await ExportedFiles(of: scene.bob.id, from: auth)
+            let files = try await ExportedFiles(of: fixture.bob.id, from: auth)
 
-            let (here, there) = ("messages/\(scene.conversation.id).json", "messages/\(former.id).json")
+            let (here, there) = ("messages/\(fixture.conversation.id).json", "messages/\(former.id).json")
             #expect(files.names == ["profile.json", "conversations.json", here, there])
             #expect(files.json("profile.json")[0]["blocks"][0]["userId"].string == "eve")
             #expect(files.json("conversations.json").array.map { $0["label"].string } == ["Walks"])
@@ -31,21 +33,21 @@ import Wire
             #expect(files.json(there).array.map { $0["data"].string } == ["there too"])
             for foreign in ["not his", "hidden"] { #expect(!files.text.contains(foreign)) }
             // Who has a conversation's token can join it.
-            #expect(!files.text.contains(scene.token))
+            #expect(!files.text.contains(fixture.token))
         }
     }
 
-    @Test func theFilesHeSentAreInIt() async throws {
-        try await withFiles { scene async throws in
+    @Test func exportedFiles() async throws {
+        try await withFiles { fixture async throws in
             let headers: HTTPFields = [.contentDisposition: #"attachment; filename="On the beach.jpg""#]
-            let sent = try await scene.bob.upload(Sample.jpeg, as: "image/jpeg", to: scene.path, headers: headers)
-            _ = try await scene.ann.upload(Sample.jpeg, as: "image/jpeg", to: scene.path)
+            let sent = try await fixture.bob.upload(Sample.jpeg, as: "image/jpeg", to: fixture.path, headers: headers)
+            _ = try await fixture.ann.upload(Sample.jpeg, as: "image/jpeg", to: fixture.path)
             let seq = try #require(sent.json["seq"].int)
-            let auth = try scene.scene.service.neighbour("auth", callee: "conversations")
+            let auth = try fixture.fixture.service.peerClient("auth", callee: "conversations")
 
-            let files = try await ExportedFiles(of: scene.bob.id, from: auth)
+            let files = try await ExportedFiles(of: fixture.bob.id, from: auth)
 
-            let id = scene.scene.conversation.id
+            let id = fixture.fixture.conversation.id
             #expect(files.packed == ["files/\(id)-\(seq)"])
             #expect(files.contents["files/\(id)-\(seq)"] == Data(Sample.jpeg))
             let message = files.json("messages/\(id).json")[0]
@@ -54,27 +56,27 @@ import Wire
     }
 
     @Test func aLongHistoryIsThereInItsOrder() async throws {
-        try await withConversation { scene in
-            try await scene.service.database.pool.run(
+        try await withConversation { fixture in
+            try await fixture.service.database.pool.run(
                 """
                 INSERT INTO messages (
                     conversation_id, seq, change, spoken, sender_id, data, mime, encoding, created_at
                 )
-                SELECT \(scene.conversation.id.rawValue), number, number, number,
+                SELECT \(fixture.conversation.id.rawValue), number, number, number,
                     CASE WHEN number % 2 = 0 THEN 'bob' ELSE 'ann' END, 'word ' || number, 'text/plain', 'utf8', now()
                 FROM generate_series(1001, 3600) AS numbers (number)
                 """
             )
-            let auth = try scene.service.neighbour("auth", callee: "conversations")
-            let files = try await ExportedFiles(of: scene.bob.id, from: auth)
-            let said = files.json("messages/\(scene.conversation.id).json").array.compactMap { $0["seq"].int }
+            let auth = try fixture.service.peerClient("auth", callee: "conversations")
+            let files = try await ExportedFiles(of: fixture.bob.id, from: auth)
+            let said = files.json("messages/\(fixture.conversation.id).json").array.compactMap { $0["seq"].int }
             #expect(said == Array(stride(from: 1_002, through: 3_600, by: 2)))
         }
     }
 
-    @Test func ofWhoIsNotKnownThereIsNothing() async throws {
-        try await withConversation { scene in
-            let auth = try scene.service.neighbour("auth", callee: "conversations")
+    @Test func unknownUser() async throws {
+        try await withConversation { fixture in
+            let auth = try fixture.service.peerClient("auth", callee: "conversations")
             let files = try await ExportedFiles(of: User.ID(application: "other", user: "nobody"), from: auth)
             #expect(files.names == ["profile.json", "conversations.json"])
             #expect(files.names.allSatisfy { files.json($0) == .array([]) })

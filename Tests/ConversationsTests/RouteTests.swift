@@ -8,16 +8,16 @@ import Testing
         let described = try PublicRoute.below("conversations", "blocks", "media").filter {
             !$0.description.hasSuffix("/media/{key}")
         }
-        try await withConversation { scene in
-            #expect(scene.service.publicRoutes.sorted() == described.map(\.description).sorted())
+        try await withConversation { fixture in
+            #expect(fixture.service.publicRoutes.sorted() == described.map(\.description).sorted())
         }
     }
 
-    @Test func whoIsNotSignedInGetsNowhere() async throws {
+    @Test func unauthenticatedUpload() async throws {
         let described = try PublicRoute.below("conversations", "blocks")
-        try await withConversation { scene in
+        try await withConversation { fixture in
             for route in described {
-                let status = try await scene.service.send(route.method, route.path).status
+                let status = try await fixture.service.send(route.method, route.path).status
                 #expect(status == 403 && !route.isOpen, "\(route): \(status)")
             }
         }
@@ -26,8 +26,8 @@ import Testing
     @Test("The slow bodies that one user sends are bounded on every route")
     func slowBodies() async throws {
         let described = try PublicRoute.below("conversations", "blocks")
-        try await withConversation { scene in
-            try await scene.service.sendSlowBodies(to: described, token: scene.ann.token)
+        try await withConversation { fixture in
+            try await fixture.service.sendSlowBodies(to: described, token: fixture.ann.token)
         }
     }
 }

@@ -6,7 +6,7 @@ import TestSupport
 @testable import ConversationsServer
 
 /// A value that tasks of a test share.
-final class Shared<Value: Sendable>: Sendable {
+final class SharedValue<Value: Sendable>: Sendable {
     private let state: Mutex<Value>
 
     init(_ value: Value) { state = Mutex(value) }
@@ -15,9 +15,9 @@ final class Shared<Value: Sendable>: Sendable {
     func change(_ body: (inout Value) -> Void) { state.withLock { body(&$0) } }
 }
 
-extension StoreScene {
+extension StoreFixture {
     /// Until a lane's first statement waits for a lock of this schema's.
-    func untilLaneWaits() async throws {
+    func untilShardWaits() async throws {
         try await eventually {
             try await pool.one(
                 """
@@ -30,11 +30,11 @@ extension StoreScene {
     }
 
     func untilQueued(_ count: Int) async throws {
-        try await eventually { lanes.lane(of: conversation.id).waiting >= count }
+        try await eventually { writeShards.shard(of: conversation.id).waiting >= count }
     }
 
     /// Cuts the connections that write messages, at whatever they do just then.
-    func breakLanes() async throws {
+    func breakShards() async throws {
         _ = try await pool.execute(
             """
             SELECT pg_terminate_backend(pid) FROM pg_stat_activity

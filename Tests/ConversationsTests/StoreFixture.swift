@@ -10,9 +10,9 @@ import Wire
 @testable import ConversationsServer
 
 /// A conversation as the store has it, with lanes to it; no HTTP.
-struct StoreScene: Sendable {
+struct StoreFixture: Sendable {
     let database: TestDatabase
-    let lanes: WriteLanes
+    let writeShards: WriteShards
     let conversation: ConversationToken
 
     static let application = "acme"
@@ -39,7 +39,7 @@ struct StoreScene: Sendable {
             members: members
         )
         return try await pool.transaction { db in
-            try await MemberStore(db: db).introduce(members, of: application)
+            try await MemberStore(db: db).ensureUsers(members, of: application)
             return try await ConversationStore(db: db).insert(new)
         }
     }
@@ -50,7 +50,7 @@ struct StoreScene: Sendable {
         id: String = UUID().uuidString,
         mime: String = "text/plain",
         in token: ConversationToken? = nil
-    ) -> LaneWrite {
+    ) -> ConversationWrite {
         .message(
             MessageWrite(
                 conversation: token ?? conversation,
@@ -66,27 +66,27 @@ struct StoreScene: Sendable {
         )
     }
 
-    func mark(_ user: String, upTo seq: Int64, in token: ConversationToken? = nil) -> LaneWrite {
+    func mark(_ user: String, upTo seq: Int64, in token: ConversationToken? = nil) -> ConversationWrite {
         .mark(MarkWrite(conversation: token ?? conversation, user: Self.user(user), extent: .upTo(seq: seq)))
     }
 
     /// Lanes like another instance's.
-    func otherLanes() -> WriteLanes {
-        WriteLanes(database: pool, configuration: .patient, logger: Self.logger)
+    func otherShards() -> WriteShards {
+        WriteShards(database: pool, configuration: .longTimeouts, logger: Self.logger)
     }
 
     var conversations: Conversations {
         Conversations(
             database: pool,
-            users: KnownUsers(auth: AuthStandIn.nobody),
+            users: KnownUsers(auth: FakeAuth.unreachable),
             cursors: CursorSigner(secrets: ["cursors"]),
             links: FileLinks(signer: LinkSigner(secrets: ["links"]), publicURL: "http://roost.test", now: { Date() }),
             maximumMembers: 10_000
         )
     }
 
-    func expectNew(_ draft: LaneWrite) async throws {
-        let outcome = try await lanes.write(draft)
+    func expectNew(_ draft: ConversationWrite) async throws {
+        let outcome = try await writeShards.write(draft)
         #expect(outcome.isNew)
     }
 
@@ -106,23 +106,23 @@ struct StoreScene: Sendable {
             """
             SELECT count(messages.seq) AS messages, coalesce(max(messages.seq), 0) AS last,
                    heads.last_seq, heads.last_change, coalesce(max(messages.change), 0) AS change,
-                   heads.last_spoken = count(messages.sender_id) AS spoken,
+                   heads.last_user_seq = count(messages.sender_id) AS user_seq,
                    count(*) FILTER (WHERE messages.backwards) AS backwards
             FROM heads LEFT JOIN (
                 SELECT seq, change, sender_id, conversation_id,
                        created_at < lag(created_at) OVER (ORDER BY seq)
-                           OR spoken < lag(spoken) OVER (ORDER BY seq) AS backwards
+                           OR user_seq < lag(user_seq) OVER (ORDER BY seq) AS backwards
                 FROM messages WHERE conversation_id = \(id)
             ) AS messages USING (conversation_id)
             WHERE heads.conversation_id = \(id)
-            GROUP BY heads.last_seq, heads.last_change, heads.last_spoken
+            GROUP BY heads.last_seq, heads.last_change, heads.last_user_seq
             """,
             as: { row in
                 Audit(
                     messages: try row.int("messages"),
                     isGapless: try row.int("messages") == row.int("last") && row.int("last") == row.int("last_seq"),
                     isOrdered: try row.int("backwards") == 0 && row.int("change") <= row.int("last_change"),
-                    isCounted: try row.bool("spoken")
+                    isCounted: try row.bool("user_seq")
                 )
             }
         )
@@ -135,19 +135,19 @@ struct StoreScene: Sendable {
         let isOrdered: Bool
         let isCounted: Bool
 
-        static func sound(_ messages: Int) -> Audit {
+        static func consistent(_ messages: Int) -> Audit {
             Audit(messages: messages, isGapless: true, isOrdered: true, isCounted: true)
         }
     }
 }
 
 extension ConversationsConfiguration {
-    static let patient = with { _ in }
+    static let longTimeouts = with { _ in }
 
     /// Lanes wait for long, since the machine may be held up for seconds: who tests how long they do says so.
     static func with(_ change: (inout ConversationsConfiguration) -> Void) -> ConversationsConfiguration {
         var configuration = ConversationsConfiguration()
-        configuration.laneTimeout = .seconds(60)
+        configuration.writeShardTimeout = .seconds(60)
         configuration.sendDeadline = .seconds(60)
         change(&configuration)
         return configuration
@@ -155,29 +155,33 @@ extension ConversationsConfiguration {
 }
 
 func withStore(
-    _ configuration: ConversationsConfiguration = .patient,
-    _ body: (StoreScene) async throws -> Void
+    _ configuration: ConversationsConfiguration = .longTimeouts,
+    _ body: (StoreFixture) async throws -> Void
 ) async throws {
     try await TestDatabase.with(migrations: ServiceHost.migrations(of: ConversationsService.self)) { database in
-        let scene = StoreScene(
+        let fixture = StoreFixture(
             database: database,
-            lanes: WriteLanes(database: database.pool, configuration: configuration, logger: StoreScene.logger),
-            conversation: try await StoreScene.newConversation(["ann", "bob", "cat"], in: database.pool)
+            writeShards: WriteShards(
+                database: database.pool,
+                configuration: configuration,
+                logger: StoreFixture.logger
+            ),
+            conversation: try await StoreFixture.newConversation(["ann", "bob", "cat"], in: database.pool)
         )
-        try await body(scene)
+        try await body(fixture)
     }
 }
 
-extension LaneOutcome {
+extension WriteOutcome {
     var seq: Int64? {
         switch self {
         case .written(let written): written.seq
-        case .known(let seq): seq
-        case .marked, .amended, .refused, .nobody: nil
+        case .duplicate(let seq): seq
+        case .marked, .amended, .refused, .notMember: nil
         }
     }
 
     var isNew: Bool { if case .written = self { true } else { false } }
-    var isNobody: Bool { if case .nobody = self { true } else { false } }
+    var isNotMember: Bool { if case .notMember = self { true } else { false } }
     var mark: ReadMark? { if case .marked(let mark) = self { mark } else { nil } }
 }

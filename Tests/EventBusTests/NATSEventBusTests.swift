@@ -4,10 +4,12 @@ import Testing
 
 /// The bus over NATS, on a real server.
 @Suite struct NATSEventBusTests {
-    @Test func theOthersHearWhatOneSaysInItsOrderAndOneselfDoesNot() async throws {
+    @Test func publishAndSubscribe() async throws {
         try await withBuses { one, two, server in
             let stranger = try NATSEventBus(url: server.url, name: "stranger", logger: silent)
-            let (here, there, strange) = (Hearing(one), Hearing(two, ["news", "other"]), Hearing(stranger))
+            let (here, there, strange) = (
+                TestSubscriber(one), TestSubscriber(two, ["news", "other"]), TestSubscriber(stranger)
+            )
             for hearing in [here, there, strange] { try await hearing.untilMissed() }
 
             for number in 0..<500 { one.publish("\(number)", on: "news") }
@@ -22,9 +24,9 @@ import Testing
         }
     }
 
-    @Test func aServerThatIsKilledIsFoundAgainAndWhoListensIsTold() async throws {
+    @Test func serverRestart() async throws {
         try await withBuses { one, two, server in
-            let there = Hearing(two)
+            let there = TestSubscriber(two)
             try await there.untilMissed()
             for round in 1...3 {
                 await server.kill()
@@ -45,42 +47,42 @@ import Testing
         try await NATSServer.with(isStarted: false) { server in
             let one = try NATSEventBus(url: server.url, name: "test", logger: silent)
             let two = try NATSEventBus(url: server.url, name: "test", logger: silent)
-            let there = Hearing(two)
+            let there = TestSubscriber(two)
             one.publish("early", on: "news")
 
             try await server.start()
 
             try await there.untilMissed()
-            try await untilHeard(there, from: one)
+            try await untilReceived(there, from: one)
             await one.shutdown()
             await two.shutdown()
         }
     }
 
-    @Test func aServerThatSaysNothingAtFirstIsConnectedToOnceItDoes() async throws {
+    @Test func slowServer() async throws {
         try await NATSServer.with { server in
             try await server.pause()
             let log = Log()
             let one = try NATSEventBus(url: server.url, name: "test", logger: log.logger)
             let two = try NATSEventBus(url: server.url, name: "test", logger: silent)
-            let there = Hearing(two)
+            let there = TestSubscriber(two)
             try await log.until("nats cannot be connected to")
 
             server.resume()
 
             try await there.untilMissed()
-            try await untilHeard(there, from: one)
+            try await untilReceived(there, from: one)
             await one.shutdown()
             await two.shutdown()
         }
     }
 
-    @Test func whoIsNoLongerAdmittedComesBackWhenHeIsAgain() async throws {
+    @Test func reauthentication() async throws {
         try await NATSServer.with { server in
             let log = Log()
             let one = try NATSEventBus(url: server.url, name: "test", logger: silent)
             let two = try NATSEventBus(url: server.url, name: "test", logger: log.logger)
-            let there = Hearing(two)
+            let there = TestSubscriber(two)
             try await there.untilMissed()
             let misses = there.misses
             await server.kill()
@@ -92,15 +94,15 @@ import Testing
             try await server.start()
 
             try await there.untilMissed(misses + 1)
-            try await untilHeard(there, from: one)
+            try await untilReceived(there, from: one)
             await one.shutdown()
             await two.shutdown()
         }
     }
 
-    @Test func whatIsTooMuchWhileTheServerIsAwayIsDroppedAndTold() async throws {
+    @Test func overflowWhileDisconnected() async throws {
         try await withBuses { one, two, server in
-            let there = Hearing(two)
+            let there = TestSubscriber(two)
             try await there.untilMissed()
             await server.kill()
             let text = String(repeating: "x", count: 4_000)
@@ -118,7 +120,7 @@ import Testing
 
     @Test func aFloodIsFoldedAndArrives() async throws {
         try await withBuses { one, two, _ in
-            let there = Hearing(two)
+            let there = TestSubscriber(two)
             try await there.untilMissed()
             for round in 0..<1_000 {
                 for thing in 0..<100 { one.publish("\(thing) \(round)", on: "news", replacing: "\(thing)") }
@@ -128,44 +130,46 @@ import Testing
                 return there.texts.last == "end"
             }
             // All that counts, unless it was told on the way that something is missing.
-            let isTold = there.events.drop { $0 == .missed }.contains(.missed)
-            #expect(isTold || Set(there.texts).isSuperset(of: (0..<100).map { "\($0) 999" }))
+            let hasMissed = there.events.drop { $0 == .missed }.contains(.missed)
+            #expect(hasMissed || Set(there.texts).isSuperset(of: (0..<100).map { "\($0) 999" }))
         }
     }
 
-    @Test func whoIsSlowIsToldThatHeMissedSomething() async throws {
+    @Test func slowSubscriber() async throws {
         try await withBuses { one, two, _ in
-            let fast = Hearing(two)
+            let fast = TestSubscriber(two)
             try await fast.untilMissed()
             var iterator = two.subscribe(to: ["news"]).makeAsyncIterator()
             #expect(await iterator.next() == .missed)
             // A payload each: more than the buffer of whoever does not listen.
-            let count = EventBusLimits.unheard + 100
+            let count = EventBusLimits.maximumUndelivered + 100
             for number in 0..<count {
                 one.publish("\(number)", on: "news")
                 try await eventually { fast.texts.count == number + 1 }
             }
 
             // That it is connected it may be told twice, which takes a place, and late.
-            var heard: [String] = []
+            var received: [String] = []
             reading: while let event = await iterator.next() {
                 switch event {
-                case .message(_, let text): heard.append(text)
-                case .missed: if heard.count > EventBusLimits.unheard - 8 { break reading }
+                case .message(_, let text): received.append(text)
+                case .missed: if received.count > EventBusLimits.maximumUndelivered - 8 { break reading }
                 }
             }
-            #expect((EventBusLimits.unheard - 1...EventBusLimits.unheard).contains(heard.count))
-            #expect(heard == (0..<heard.count).map(String.init))
+            #expect(
+                (EventBusLimits.maximumUndelivered - 1...EventBusLimits.maximumUndelivered).contains(received.count)
+            )
+            #expect(received == (0..<received.count).map(String.init))
             one.publish("on", on: "news")
             // Each subscription has a thread of its own: this one's may be behind, and bring the end of it only now.
-            let late = Set((heard.count..<count).map { EventBusEvent.message(topic: "news", text: "\($0)") })
+            let late = Set((received.count..<count).map { EventBusEvent.message(topic: "news", text: "\($0)") })
             var event = await iterator.next()
-            while let heard = event, heard == .missed || late.contains(heard) { event = await iterator.next() }
+            while let received = event, received == .missed || late.contains(received) { event = await iterator.next() }
             #expect(event == .message(topic: "news", text: "on"))
         }
     }
 
-    @Test func whatIsShutDownHearsAndSaysNothing() async throws {
+    @Test func afterShutdown() async throws {
         try await withBuses { one, two, _ in
             var iterator = two.subscribe(to: ["news"]).makeAsyncIterator()
             #expect(await iterator.next() == .missed)
@@ -180,11 +184,11 @@ import Testing
     }
 
     @Test(arguments: ["", "127.0.0.1:4222", "http://127.0.0.1", "nats://", "nats://a,ftp://b", "nats://a, ,nats://b"])
-    func whatIsNoServerIsRefused(url: String) {
+    func malformedURL(url: String) {
         #expect(throws: NATSError.self) { try NATSEventBus(url: url, name: "x", logger: silent) }
     }
 
-    private func untilHeard(_ there: Hearing, from bus: NATSEventBus) async throws {
+    private func untilReceived(_ there: TestSubscriber, from bus: NATSEventBus) async throws {
         try await eventually("heard") {
             bus.publish("hello", on: "news", replacing: "hello")
             return there.texts.contains("hello")

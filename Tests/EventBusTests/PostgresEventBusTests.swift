@@ -6,9 +6,11 @@ import Testing
 
 /// The bus over LISTEN and NOTIFY, on a real server.
 @Suite struct PostgresEventBusTests {
-    @Test func theOthersHearWhatOneSaysInItsOrderAndOneselfDoesNot() async throws {
+    @Test func publishAndSubscribe() async throws {
         try await withBuses { one, two, _ in
-            let (here, there, elsewhere) = (Hearing(one), Hearing(two, ["news", "other"]), Hearing(two, ["other"]))
+            let (here, there, elsewhere) = (
+                TestSubscriber(one), TestSubscriber(two, ["news", "other"]), TestSubscriber(two, ["other"])
+            )
             for hearing in [here, there, elsewhere] { try await hearing.untilMissed() }
 
             for number in 0..<500 { one.publish("\(number)", on: "news") }
@@ -25,7 +27,7 @@ import Testing
     @Test func busesOfAnotherNameHearNothing() async throws {
         try await withBuses { one, two, database in
             let stranger = PostgresEventBus(pool: database.pool, name: "stranger", logger: silent)
-            let (there, strange) = (Hearing(two), Hearing(stranger))
+            let (there, strange) = (TestSubscriber(two), TestSubscriber(stranger))
             for hearing in [there, strange] { try await hearing.untilMissed() }
             one.publish("1", on: "news")
             try await eventually { there.texts == ["1"] }
@@ -37,7 +39,7 @@ import Testing
 
     @Test func anyTextComesAsItIs() async throws {
         try await withBuses { one, two, _ in
-            let there = Hearing(two)
+            let there = TestSubscriber(two)
             try await there.untilMissed()
             let texts = ["'; DROP TABLE x; --", "☂️ 日本語", "\\x00 \t \"", String(repeating: "é", count: 2_048)]
             for text in texts { one.publish(text, on: "news") }
@@ -47,7 +49,7 @@ import Testing
 
     @Test func aFloodIsFoldedAndArrives() async throws {
         try await withBuses { one, two, database in
-            let there = Hearing(two)
+            let there = TestSubscriber(two)
             try await there.untilMissed()
             for round in 0..<200 {
                 for thing in 0..<100 { one.publish("\(thing) \(round)", on: "news", replacing: "\(thing)") }
@@ -58,9 +60,9 @@ import Testing
         }
     }
 
-    @Test func whenTheServerCutsTheConnectionsOneIsToldAndHearsOn() async throws {
+    @Test func terminatedConnections() async throws {
         try await withBuses { one, two, database in
-            let there = Hearing(two)
+            let there = TestSubscriber(two)
             try await there.untilMissed()
             for round in 1...3 {
                 try await database.cutConnections()
@@ -78,17 +80,17 @@ import Testing
         }
     }
 
-    @Test func whoIsSlowIsToldThatHeMissedSomething() async throws {
+    @Test func slowSubscriber() async throws {
         let buffer = 64
         try await withBuses(notificationBuffer: buffer) { one, two, _ in
             var iterator = two.subscribe(to: ["news"]).makeAsyncIterator()
             #expect(await iterator.next() == .missed)
-            let (fast, text) = (Hearing(two), String(repeating: "x", count: 4_000))
+            let (fast, text) = (TestSubscriber(two), String(repeating: "x", count: 4_000))
             try await fast.untilMissed()
-            var heard: [EventBusEvent] = []
+            var received: [EventBusEvent] = []
             var count = 0
             // Once more where its backend was held up, and brought them all no sooner than they were taken.
-            while heard.last != .missed {
+            while received.last != .missed {
                 // A payload each: more than the buffer of whoever does not listen.
                 for number in 0..<buffer + 100 {
                     one.publish("\(count) \(text)", on: "news")
@@ -98,23 +100,23 @@ import Testing
                 }
                 let published = count
                 try await eventually { fast.texts.count == published }
-                while heard.last != .missed, heard.count < count {
+                while received.last != .missed, received.count < count {
                     guard let event = await iterator.next() else { throw TestSupportError("it has ended") }
-                    heard.append(event)
+                    received.append(event)
                 }
             }
-            let whole = (0..<heard.count - 1).map { EventBusEvent.message(topic: "news", text: "\($0) \(text)") }
-            #expect(heard == whole + [.missed])
+            let whole = (0..<received.count - 1).map { EventBusEvent.message(topic: "news", text: "\($0) \(text)") }
+            #expect(received == whole + [.missed])
 
             let on = EventBusEvent.message(topic: "news", text: "on")
             one.publish("on", on: "news")
-            while heard.last != on {
+            while received.last != on {
                 guard let event = await iterator.next() else { throw TestSupportError("it has ended") }
-                heard.append(event)
+                received.append(event)
                 // It may be among what was missed.
                 if event == .missed { one.publish("on", on: "news") }
             }
-            #expect(heard.count { $0 != .missed && $0 != on } < count)
+            #expect(received.count { $0 != .missed && $0 != on } < count)
         }
     }
 

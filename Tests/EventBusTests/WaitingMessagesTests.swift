@@ -4,7 +4,7 @@ import Testing
 
 /// What waits to be sent: how it is folded, and where it ends.
 @Suite struct WaitingMessagesTests {
-    let waiting = WaitingMessages(sender: "me", metrics: EventBusMetrics(kind: "test"))
+    let waiting = OutgoingMessages(sender: "me", metrics: EventBusMetrics(kind: "test"))
 
     @Test func messagesThatWaitTravelTogetherInTheirOrder() {
         #expect(waiting.add("1", on: "a", replacing: nil))
@@ -23,7 +23,7 @@ import Testing
         #expect(waiting.add("5", on: "a", replacing: nil))
     }
 
-    @Test func aNewerOneTakesThePlaceOfOneAboutTheSame() {
+    @Test func replacement() {
         for number in 1...1_000 { _ = waiting.add("7 \(number)", on: "a", replacing: "7") }
         _ = waiting.add("8 1", on: "a", replacing: "8")
         _ = waiting.add("7 x", on: "b", replacing: "7")
@@ -38,11 +38,11 @@ import Testing
         for number in 0..<100 { _ = waiting.add("message \(number)", on: "a", replacing: nil) }
         let payloads = try #require(waiting.take(maximumPayload: 64))
         #expect(payloads.allSatisfy { $0.text.utf8.count <= 64 })
-        #expect(payloads.flatMap { $0.events(heardBy: "you") }.count == 100)
-        #expect(payloads.flatMap { $0.events(heardBy: "me") }.isEmpty)
+        #expect(payloads.flatMap { $0.events(receivedBy: "you") }.count == 100)
+        #expect(payloads.flatMap { $0.events(receivedBy: "me") }.isEmpty)
     }
 
-    @Test func whatCannotBeCarriedIsDropped() {
+    @Test func unsendableMessages() {
         let long = String(repeating: "x", count: EventBusLimits.message + 1)
         for text in ["", "a\nb", "\0", long] { #expect(!waiting.add(text, on: "a", replacing: nil)) }
         #expect(waiting.take(maximumPayload: 10_000) == nil)
@@ -50,21 +50,21 @@ import Testing
     }
 
     @Test(arguments: [1, 1_000])
-    func atTheBoundAllIsDroppedAndTheOthersAreTold(length: Int) throws {
+    func overflow(length: Int) throws {
         let text = String(repeating: "x", count: length)
         for _ in 0...EventBusLimits.waitingMessages { _ = waiting.add(text, on: "a", replacing: nil) }
         let payloads = try #require(waiting.take(maximumPayload: 7_900))
-        let events = payloads.flatMap { $0.events(heardBy: "you") }
+        let events = payloads.flatMap { $0.events(receivedBy: "you") }
         #expect(events.first == .missed)
         #expect(events.count(where: { $0 == .missed }) == 1)
         #expect(payloads.map(\.text.utf8.count).reduce(0, +) <= EventBusLimits.waitingBytes)
     }
 
-    @Test func whatCouldNotBeSentIsMissed() {
+    @Test func failedSend() {
         _ = waiting.add("1", on: "a", replacing: nil)
         waiting.lose(waiting.take(maximumPayload: 100) ?? [])
         _ = waiting.add("2", on: "a", replacing: nil)
-        let events = waiting.take(maximumPayload: 100)?.flatMap { $0.events(heardBy: "you") }
+        let events = waiting.take(maximumPayload: 100)?.flatMap { $0.events(receivedBy: "you") }
         #expect(events == [.missed, .message(topic: "a", text: "2")])
     }
 
@@ -78,7 +78,7 @@ import Testing
         #expect(!waiting.resume())
     }
 
-    @Test func whatIsClosedTakesNothing() {
+    @Test func closed() {
         waiting.close()
         #expect(!waiting.add("1", on: "a", replacing: nil))
         #expect(waiting.take(maximumPayload: 100) == nil)

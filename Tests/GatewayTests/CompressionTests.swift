@@ -17,7 +17,7 @@ import Testing
     ) -> ScriptedService.Script {
         { connection, service in
             while let request = try await connection.message() {
-                service.note(request)
+                service.record(request)
                 let length = "content-length: \(body.utf8.count)\r\n\r\n"
                 try await connection.send("HTTP/1.1 \(status)\r\n\(fields)\(length)")
                 if request.method != "HEAD" { try await connection.send(body) }
@@ -26,54 +26,54 @@ import Testing
     }
 
     private func get(
-        _ scene: GatewayScene,
+        _ fixture: GatewayFixture,
         _ target: String = safe,
         accepting: String = "gzip"
     ) async throws -> RawMessage {
-        try await scene.get(target, fields: accepting.isEmpty ? "" : "accept-encoding: \(accepting)\r\n")
+        try await fixture.get(target, fields: accepting.isEmpty ? "" : "accept-encoding: \(accepting)\r\n")
     }
 
-    @Test func textIsCompressedForWhoTakesIt() async throws {
-        try await withGateway(script: Self.service()) { scene in
-            let answer = try await get(scene, accepting: "br, gzip;q=0.8, *;q=0.1")
-            #expect(answer["content-encoding"] == ["gzip"])
-            #expect(answer["content-length"].isEmpty)
-            #expect(answer["vary"] == ["accept-encoding"])
-            #expect(answer["etag"] == ["W/\"e\""])
-            #expect(answer.body.count < Self.text.utf8.count / 4)
-            #expect(try inflated(answer.body) == Self.text)
+    @Test func gzipAccepted() async throws {
+        try await withGateway(script: Self.service()) { fixture in
+            let response = try await get(fixture, accepting: "br, gzip;q=0.8, *;q=0.1")
+            #expect(response["content-encoding"] == ["gzip"])
+            #expect(response["content-length"].isEmpty)
+            #expect(response["vary"] == ["accept-encoding"])
+            #expect(response["etag"] == ["W/\"e\""])
+            #expect(response.body.count < Self.text.utf8.count / 4)
+            #expect(try inflated(response.body) == Self.text)
             // The service is asked as the client asked.
-            #expect(scene.service.requests[0]["accept-encoding"] == ["br, gzip;q=0.8, *;q=0.1"])
+            #expect(fixture.service.requests[0]["accept-encoding"] == ["br, gzip;q=0.8, *;q=0.1"])
         }
     }
 
-    @Test func overHTTP2Too() async throws {
-        try await withSecureGateway(script: Self.service()) { scene async throws in
-            try await HTTP2Client.open(scene) { client async throws in
-                let answer = try await client.ask("GET \(Self.safe)", fields: [("accept-encoding", "gzip")])
-                #expect(answer["content-encoding"] == ["gzip"])
-                #expect(try inflated(answer.body) == Self.text)
+    @Test func compressionOverHTTP2() async throws {
+        try await withTLSGateway(script: Self.service()) { fixture async throws in
+            try await HTTP2Client.open(fixture) { client async throws in
+                let response = try await client.perform("GET \(Self.safe)", fields: [("accept-encoding", "gzip")])
+                #expect(response["content-encoding"] == ["gzip"])
+                #expect(try inflated(response.body) == Self.text)
             }
         }
     }
 
     @Test(arguments: ["", "identity", "br", "gzip;q=0", "*;q=0", "gzip;q=0, *", "gzip; q=0.000", "gzipped"])
-    func whoDoesNotTakeItGetsItPlain(accepting: String) async throws {
-        try await withGateway(script: Self.service()) { scene async throws in
-            let answer = try await get(scene, accepting: accepting)
-            #expect(answer["content-encoding"].isEmpty)
-            #expect(answer["vary"] == ["accept-encoding"])
-            #expect(answer["etag"] == ["\"e\""])
-            #expect(answer.text == Self.text)
+    func gzipNotAccepted(accepting: String) async throws {
+        try await withGateway(script: Self.service()) { fixture async throws in
+            let response = try await get(fixture, accepting: accepting)
+            #expect(response["content-encoding"].isEmpty)
+            #expect(response["vary"] == ["accept-encoding"])
+            #expect(response["etag"] == ["\"e\""])
+            #expect(response.text == Self.text)
         }
     }
 
     @Test(arguments: ["/conversations", "/auth/me", "/auth/users", "/conversations/abc", "/media/conversations/k"])
-    func answersThatMayHoldASecretAreNot(target: String) async throws {
-        try await withGateway(script: Self.service()) { scene async throws in
-            let answer = try await get(scene, target)
-            #expect(answer["content-encoding"].isEmpty && answer["vary"].isEmpty)
-            #expect(answer.text == Self.text)
+    func secretResponses(target: String) async throws {
+        try await withGateway(script: Self.service()) { fixture async throws in
+            let response = try await get(fixture, target)
+            #expect(response["content-encoding"].isEmpty && response["vary"].isEmpty)
+            #expect(response.text == Self.text)
         }
     }
 
@@ -84,39 +84,41 @@ import Testing
         "content-type: application/json\r\ncontent-range: bytes 0-9/100\r\n",
         "content-type: application/json\r\nrepr-digest: sha-256=:x:\r\n",
     ])
-    func whatWouldGainNothingOrBreakIsNot(fields: String) async throws {
-        try await withGateway(script: Self.service(fields: fields)) { scene async throws in
-            let answer = try await get(scene)
-            #expect(answer["content-encoding"] != ["gzip"])
-            #expect(answer.text == Self.text)
+    func incompressibleResponses(fields: String) async throws {
+        try await withGateway(script: Self.service(fields: fields)) { fixture async throws in
+            let response = try await get(fixture)
+            #expect(response["content-encoding"] != ["gzip"])
+            #expect(response.text == Self.text)
         }
     }
 
-    @Test func smallAnswersPartsAndErrorsAreNot() async throws {
+    @Test func smallPartialAndErrorResponses() async throws {
         let json = "content-type: application/json\r\n"
         let small = String(Self.text.prefix(1_023))
         for script in [
             Self.service(body: small), Self.service(status: "206 Partial Content"),
             Self.service(fields: json, status: "404 Not Found"),
         ] {
-            try await withGateway(script: script) { scene async throws in
-                let answer = try await get(scene)
-                #expect(answer["content-encoding"].isEmpty)
+            try await withGateway(script: script) { fixture async throws in
+                let response = try await get(fixture)
+                #expect(response["content-encoding"].isEmpty)
             }
         }
     }
 
-    @Test func headAndHTTP10AreNot() async throws {
-        try await withGateway(script: Self.service()) { scene async throws in
-            let head = try await scene.ask(scene.signed("HEAD \(Self.safe)", fields: "accept-encoding: gzip\r\n"))
+    @Test func headAndHTTP10() async throws {
+        try await withGateway(script: Self.service()) { fixture async throws in
+            let head = try await fixture.perform(
+                fixture.signed("HEAD \(Self.safe)", fields: "accept-encoding: gzip\r\n")
+            )
             #expect(head["content-length"] == ["\(Self.text.utf8.count)"])
-            let old = scene.signed("GET \(Self.safe)", fields: "accept-encoding: gzip\r\n")
-            let answer = try await scene.ask(old.replacing("HTTP/1.1", with: "HTTP/1.0"))
-            #expect(answer["content-encoding"].isEmpty && answer.text == Self.text)
+            let old = fixture.signed("GET \(Self.safe)", fields: "accept-encoding: gzip\r\n")
+            let response = try await fixture.perform(old.replacing("HTTP/1.1", with: "HTTP/1.0"))
+            #expect(response["content-encoding"].isEmpty && response.text == Self.text)
         }
     }
 
-    @Test func whatHasComeIsPassedOnBeforeTheRestComes() async throws {
+    @Test func streamedCompression() async throws {
         try await withGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send(
@@ -124,14 +126,14 @@ import Testing
             )
             // The rest is sent when the first has been seen, which is never.
             _ = try await connection.piece()
-        }) { scene async throws in
-            try await scene.connect { connection async throws in
-                try await connection.send(scene.signed("GET \(Self.safe)", fields: "accept-encoding: gzip\r\n"))
+        }) { fixture async throws in
+            try await fixture.connect { connection async throws in
+                try await connection.send(fixture.signed("GET \(Self.safe)", fields: "accept-encoding: gzip\r\n"))
                 #expect(try await connection.head()?["content-encoding"] == ["gzip"])
-                var seen: [UInt8] = []
+                var forwarded: [UInt8] = []
                 while true {
-                    seen += try #require(try await connection.piece())
-                    let body = payload(of: seen)
+                    forwarded += try #require(try await connection.piece())
+                    let body = payload(of: forwarded)
                     if !body.isEmpty, try inflated(body, isWhole: false) == "one" { break }
                 }
             }
@@ -152,43 +154,44 @@ import Testing
         return payload
     }
 
-    @Test func itCanBeSwitchedOff() async throws {
-        try await withGateway(settings: { $0.compresses = false }, script: Self.service()) { scene async throws in
-            let answer = try await get(scene)
-            #expect(answer["content-encoding"].isEmpty && answer["vary"].isEmpty)
-            let docs = try await get(scene, "/docs")
+    @Test func compressionDisabled() async throws {
+        try await withGateway(settings: { $0.compressesResponses = false }, script: Self.service()) {
+            fixture async throws in
+            let response = try await get(fixture)
+            #expect(response["content-encoding"].isEmpty && response["vary"].isEmpty)
+            let docs = try await get(fixture, "/docs")
             #expect(docs["content-encoding"].isEmpty)
         }
     }
 
-    @Test func ourOwnPagesAreCompressed() async throws {
-        try await withGateway { scene async throws in
+    @Test func gatewayPages() async throws {
+        try await withGateway { fixture async throws in
             for page in ["/docs", "/openapi.yaml"] {
-                let plain = try await get(scene, page, accepting: "")
+                let plain = try await get(fixture, page, accepting: "")
                 #expect(plain["content-encoding"].isEmpty)
                 if page == "/openapi.yaml" { continue }
-                let packed = try await get(scene, page)
+                let packed = try await get(fixture, page)
                 #expect(packed["content-encoding"] == ["gzip"] && packed["vary"] == ["accept-encoding"])
                 #expect(try inflated(packed.body) == plain.text)
                 let tag = try #require(packed["etag"].first)
-                let known = try await scene.get(page, fields: "if-none-match: \(tag)\r\n")
+                let known = try await fixture.get(page, fields: "if-none-match: \(tag)\r\n")
                 #expect(known.status == 304)
             }
         }
     }
 
-    @Test func theLengthDiffersFromOneTimeToTheNext() throws {
+    @Test func randomLength() throws {
         let body = ByteBuffer(string: Self.text)
         let lengths = Set((0..<50).compactMap { _ in body.gzipped()?.readableBytes })
         #expect(lengths.count > 5)
     }
 
-    @Test func whatIsBeingCompressedIsCountedAndForgotten() throws {
-        let tally = DeflaterCount()
-        var deflaters = (0..<3).compactMap { _ in Deflater(tally: tally) }
-        #expect(tally.count == 3)
+    @Test func deflaterCount() throws {
+        let activeCount = DeflaterCounter()
+        var deflaters = (0..<3).compactMap { _ in Deflater(activeCount: activeCount) }
+        #expect(activeCount.count == 3)
         deflaters.removeAll()
-        #expect(tally.count == 0)
+        #expect(activeCount.count == 0)
     }
 
     /// What gzip had compressed, as far as it has come.

@@ -6,19 +6,19 @@ import Testing
 
 /// One address cannot take the connections of all others.
 @Suite("Connection limits") struct ConnectionLimitTests {
-    private func ask(_ scene: GatewayScene, from address: String) async throws -> RawMessage {
-        try await RawConnection.open(port: scene.port, from: address) { connection in
-            try await connection.send(scene.signed("GET /conversations"))
+    private func perform(_ fixture: GatewayFixture, from address: String) async throws -> RawMessage {
+        try await RawConnection.open(port: fixture.port, from: address) { connection in
+            try await connection.send(fixture.signed("GET /conversations"))
             return try #require(try await connection.message())
         }
     }
 
     /// Connections that have each had an answer and ask for nothing more.
-    private func idle(_ count: Int, _ scene: GatewayScene, from address: String) async throws -> [RawConnection] {
+    private func idle(_ count: Int, _ fixture: GatewayFixture, from address: String) async throws -> [RawConnection] {
         var idle: [RawConnection] = []
         for _ in 0..<count {
-            let connection = try await RawConnection.Opened(port: scene.port, from: address).connection()
-            try await connection.send(scene.signed("GET /conversations"))
+            let connection = try await RawConnection.Opened(port: fixture.port, from: address).connection()
+            try await connection.send(fixture.signed("GET /conversations"))
             #expect(try await connection.message()?.status == 200)
             idle.append(connection)
         }
@@ -31,18 +31,18 @@ import Testing
 
     @Test("An address at its limit is refused, and another address is served")
     func perAddress() async throws {
-        try await withGateway(settings: { $0.addressConnectionLimit = 3 }) { scene async throws in
-            let taken = try await idle(3, scene, from: "127.0.0.1")
+        try await withGateway(settings: { $0.addressConnectionLimit = 3 }) { fixture async throws in
+            let taken = try await idle(3, fixture, from: "127.0.0.1")
 
-            let refused = try await ask(scene, from: "127.0.0.1")
+            let refused = try await perform(fixture, from: "127.0.0.1")
 
             #expect(refused.status == 429)
             #expect(refused.code == "too_many_connections")
             #expect(refused["connection"] == ["close"])
-            #expect(try await ask(scene, from: "127.0.0.2").status == 200)
+            #expect(try await perform(fixture, from: "127.0.0.2").status == 200)
             close(taken)
-            try await eventually { scene.gateway.edge.connections.count == 0 }
-            #expect(try await ask(scene, from: "127.0.0.1").status == 200)
+            try await eventually { fixture.gateway.state.connections.count == 0 }
+            #expect(try await perform(fixture, from: "127.0.0.1").status == 200)
         }
     }
 
@@ -51,8 +51,8 @@ import Testing
         try await withGateway(settings: { configuration in
             configuration.addressConnectionLimit = limit
             if limit > 0 { configuration.trustedProxies = .loopback }
-        }) { scene async throws in
-            close(try await idle(5, scene, from: "127.0.0.1"))
+        }) { fixture async throws in
+            close(try await idle(5, fixture, from: "127.0.0.1"))
         }
     }
 
@@ -61,16 +61,16 @@ import Testing
         try await withGateway(settings: { configuration in
             configuration.connectionLimit = 40
             configuration.addressConnectionLimit = 0
-        }) { scene async throws in
+        }) { fixture async throws in
             // The oldest of all, and the only one of its address.
-            let modest = try await idle(1, scene, from: "127.0.0.2")
-            let greedy = try await idle(60, scene, from: "127.0.0.1")
+            let modest = try await idle(1, fixture, from: "127.0.0.2")
+            let greedy = try await idle(60, fixture, from: "127.0.0.1")
 
-            for _ in 0..<5 { #expect(try await ask(scene, from: "127.0.0.3").status == 200) }
+            for _ in 0..<5 { #expect(try await perform(fixture, from: "127.0.0.3").status == 200) }
 
-            try await modest[0].send(scene.signed("GET /conversations"))
+            try await modest[0].send(fixture.signed("GET /conversations"))
             #expect(try await modest[0].message()?.status == 200)
-            #expect(scene.gateway.edge.connections.count <= 40)
+            #expect(fixture.gateway.state.connections.count <= 40)
             close(modest + greedy)
         }
     }

@@ -6,29 +6,29 @@ import Testing
 @testable import GatewayServer
 
 @Suite struct DrainTests {
-    @Test func whatIsUnderWayFinishesAndNothingElseBegins() async throws {
+    @Test func drainFinishesRequests() async throws {
         try await withGateway(
             settings: { $0.drainTimeout = .seconds(60) },
             script: { connection, service in
                 while let request = try await connection.message() {
-                    service.note(request)
+                    service.record(request)
                     // Answers once the gateway has been told to stop.
                     while service.received == 0 { try await Task.sleep(for: .milliseconds(5)) }
-                    try await connection.send(ScriptedService.answer("done"))
+                    try await connection.send(ScriptedService.response("done"))
                 }
             }
-        ) { scene in
-            try await scene.connect { idle in
-                try await scene.connect { busy in
-                    try await busy.send(scene.signed("GET /conversations"))
-                    try await eventually { scene.service.requests.count == 1 }
-                    async let stopped: Void = scene.gateway.stop()
+        ) { fixture in
+            try await fixture.connect { idle in
+                try await fixture.connect { busy in
+                    try await busy.send(fixture.signed("GET /conversations"))
+                    try await eventually { fixture.service.requests.count == 1 }
+                    async let stopped: Void = fixture.gateway.stop()
                     #expect(try await idle.rest() == "")
-                    await #expect(throws: (any Error).self) { try await scene.get("/conversations") }
-                    scene.service.note(bytes: 1)
-                    let answer = try #require(try await busy.message())
-                    #expect(answer.text == "done")
-                    #expect(answer["connection"] == ["close"])
+                    await #expect(throws: (any Error).self) { try await fixture.get("/conversations") }
+                    fixture.service.record(bytes: 1)
+                    let response = try #require(try await busy.message())
+                    #expect(response.text == "done")
+                    #expect(response["connection"] == ["close"])
                     await stopped
                     #expect(try await busy.rest() == "")
                 }
@@ -37,13 +37,13 @@ import Testing
     }
 
     /// The kernel may say of a port what no new connection cures; who is deaf is no use to those who watch it.
-    @Test func whoIsHeardByNobodyAnyMoreEnds() async throws {
-        try await withGateway { scene in
+    @Test func closedListenerEndsRun() async throws {
+        try await withGateway { fixture in
             let gateway = GatewayService(
-                configuration: scene.gateway.edge.configuration,
-                credentials: scene.verifier,
-                document: try OpenAPIDocument(GatewayScene.document),
-                logger: scene.gateway.edge.logger
+                configuration: fixture.gateway.state.configuration,
+                credentials: fixture.verifier,
+                document: try OpenAPIDocument(GatewayFixture.document),
+                logger: fixture.gateway.state.logger
             )
             let running = Task { try await gateway.run() }
             try await eventually { gateway.port != nil }
@@ -52,18 +52,18 @@ import Testing
         }
     }
 
-    @Test func whatDoesNotFinishIsCutOff() async throws {
+    @Test func unfinishedRequests() async throws {
         try await withGateway(
             settings: { $0.drainTimeout = .milliseconds(100) },
             script: { connection, service in
-                service.note(try #require(try await connection.message()))
+                service.record(try #require(try await connection.message()))
                 _ = try await connection.rest()
             }
-        ) { scene in
-            try await scene.connect { busy in
-                try await busy.send(scene.signed("GET /conversations"))
-                try await eventually { scene.service.requests.count == 1 }
-                await scene.gateway.stop()
+        ) { fixture in
+            try await fixture.connect { busy in
+                try await busy.send(fixture.signed("GET /conversations"))
+                try await eventually { fixture.service.requests.count == 1 }
+                await fixture.gateway.stop()
                 #expect(try await busy.rest() == "")
             }
         }

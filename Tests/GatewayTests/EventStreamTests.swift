@@ -12,9 +12,9 @@ import Testing
     /// One event, and then silence for as long as the connection is open; anything else is answered at once.
     private static let script: ScriptedService.Script = { connection, service in
         while let request = try await connection.message() {
-            service.note(request)
+            service.record(request)
             guard request.target.hasSuffix("/stream") else {
-                try await connection.send(ScriptedService.answer("at once"))
+                try await connection.send(ScriptedService.response("at once"))
                 continue
             }
             try await connection.send(head + event)
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func anEventIsThereBeforeTheStreamEndsAndNoLimitOfAnswersEndsIt() async throws {
+    @Test func eventsArriveImmediately() async throws {
         try await withGateway(script: { connection, service in
             guard try await connection.message()?.target.hasSuffix("/stream") == true else {
                 _ = try await connection.rest()
@@ -31,51 +31,51 @@ import Testing
             try await connection.send(Self.head + Self.event)
             while service.received == 0 { try await Task.sleep(for: .milliseconds(5)) }
             try await connection.send(Self.event + "0\r\n\r\n")
-        }) { scene in
-            try await scene.connect { connection in
-                try await connection.send(scene.signed("GET /photos/home/stream"))
+        }) { fixture in
+            try await fixture.connect { connection in
+                try await connection.send(fixture.signed("GET /photos/home/stream"))
                 let head = try #require(try await connection.head())
                 #expect(head.status == 200)
                 #expect(head["content-type"] == ["text/event-stream"])
                 #expect(try await Self.read(connection, until: "id: 1"))
                 // Set once the stream has begun, which may take its time. Another request that is not answered in time
                 // shows that the time has passed.
-                try await scene.reconfigure { $0.answerTimeout = .milliseconds(500) }
-                #expect(try await scene.get("/conversations").status == 504)
-                scene.service.note(bytes: 1)
+                try await fixture.reconfigure { $0.responseTimeout = .milliseconds(500) }
+                #expect(try await fixture.get("/conversations").status == 504)
+                fixture.service.record(bytes: 1)
                 #expect(try await Self.read(connection, until: "0\r\n\r\n"))
             }
         }
     }
 
-    @Test func streamsLeaveRoomForQuestions() async throws {
-        try await withGateway(settings: { $0.upstreamConnectionLimit = 4 }, script: Self.script) { scene in
-            let request = scene.signed("GET /photos/home/stream")
-            try await scene.connect { first in
+    @Test func streamsLeaveCapacityForRequests() async throws {
+        try await withGateway(settings: { $0.upstreamConnectionLimit = 4 }, script: Self.script) { fixture in
+            let request = fixture.signed("GET /photos/home/stream")
+            try await fixture.connect { first in
                 try await first.send(request)
                 #expect(try await Self.read(first, until: "id: 1"))
-                try await scene.connect { second in
+                try await fixture.connect { second in
                     try await second.send(request)
                     #expect(try await Self.read(second, until: "id: 1"))
-                    #expect(try await scene.ask(request).status == 503)
-                    #expect(try await scene.get("/conversations").status == 200)
+                    #expect(try await fixture.perform(request).status == 503)
+                    #expect(try await fixture.get("/conversations").status == 200)
                 }
             }
             // Who leaves takes his stream along, and its place is free.
-            try await eventually { scene.gateway.edge.connections.count == 0 }
-            try await scene.connect { third in
+            try await eventually { fixture.gateway.state.connections.count == 0 }
+            try await fixture.connect { third in
                 try await third.send(request)
                 #expect(try await Self.read(third, until: "id: 1"))
             }
         }
     }
 
-    @Test func whenTheGatewayStopsStreamsEndAsIfAllWereSaid() async throws {
-        try await withGateway(settings: { $0.drainTimeout = .seconds(60) }, script: Self.script) { scene in
-            try await scene.connect { connection in
-                try await connection.send(scene.signed("GET /photos/home/stream"))
+    @Test func drainEndsStreams() async throws {
+        try await withGateway(settings: { $0.drainTimeout = .seconds(60) }, script: Self.script) { fixture in
+            try await fixture.connect { connection in
+                try await connection.send(fixture.signed("GET /photos/home/stream"))
                 #expect(try await Self.read(connection, until: "id: 1"))
-                await scene.gateway.stop()
+                await fixture.gateway.stop()
                 #expect(try await Self.read(connection, until: "0\r\n\r\n"))
             }
         }
@@ -83,10 +83,10 @@ import Testing
 
     /// Whether these words come before the connection's end.
     private static func read(_ connection: RawConnection, until words: String) async throws -> Bool {
-        var seen: [UInt8] = []
+        var collected: [UInt8] = []
         while let piece = try await connection.piece() {
-            seen += piece
-            if String(decoding: seen, as: UTF8.self).contains(words) { return true }
+            collected += piece
+            if String(decoding: collected, as: UTF8.self).contains(words) { return true }
         }
         return false
     }

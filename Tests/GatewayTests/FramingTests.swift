@@ -53,60 +53,60 @@ import Testing
         ("CONNECT a:443 HTTP/1.1\r\nhost: a:443\r\n\r\n", 405),
     ]
 
-    @Test func whatCouldBeReadInTwoWaysIsRefused() async throws {
-        try await withGateway { scene in
+    @Test func ambiguousFraming() async throws {
+        try await withGateway { fixture in
             for (request, status) in Self.refused {
                 // A second request rides behind: it must not be taken for one of its own.
                 let hidden = "GET /media/conversations/hidden HTTP/1.1\r\nhost: a\r\n\r\n"
-                try await scene.connect { connection in
+                try await fixture.connect { connection in
                     try await connection.send(request + hidden)
-                    let answer = try #require(
+                    let response = try #require(
                         try await connection.message(),
                         "no answer to \(request.debugDescription)"
                     )
-                    #expect(answer.status == status, "\(request.debugDescription)")
-                    #expect(answer["content-type"] == ["application/problem+json"])
-                    #expect(answer.code != nil)
+                    #expect(response.status == status, "\(request.debugDescription)")
+                    #expect(response["content-type"] == ["application/problem+json"])
+                    #expect(response.code != nil)
                     let rest = try await connection.rest()
                     #expect(rest == "", "\(request.debugDescription)")
                 }
             }
-            #expect(scene.service.requests.allSatisfy { !$0.target.contains("hidden") })
+            #expect(fixture.service.requests.allSatisfy { !$0.target.contains("hidden") })
         }
     }
 
-    @Test func aBareResponseSmuggledInABodyStaysInIt() async throws {
-        try await withGateway { scene in
+    @Test func responseSmuggling() async throws {
+        try await withGateway { fixture in
             let inner = "GET /internal/revocations HTTP/1.1\r\nhost: a\r\n\r\n"
-            let request = scene.signed(
+            let request = fixture.signed(
                 "POST /conversations/create",
                 fields: "content-length: \(inner.utf8.count)\r\n",
                 body: inner
             )
-            let seen = scene.seen(try await scene.ask(request))
-            #expect(seen.text == inner)
-            #expect(scene.service.requests.count == 1)
+            let forwarded = fixture.forwarded(try await fixture.perform(request))
+            #expect(forwarded.text == inner)
+            #expect(fixture.service.requests.count == 1)
         }
     }
 
-    @Test func chunksAndTrailersGoOn() async throws {
-        try await withGateway { scene in
+    @Test func chunksAndTrailers() async throws {
+        try await withGateway { fixture in
             let request =
-                scene.signed("POST /conversations/create", fields: "transfer-encoding: chunked\r\ntrailer: x-sum\r\n")
+                fixture.signed("POST /conversations/create", fields: "transfer-encoding: chunked\r\ntrailer: x-sum\r\n")
                 + "5\r\nhello\r\n6;ext=1\r\n world\r\n0\r\nx-sum: 11\r\nx-user-id: eve\r\nhost: evil\r\n\r\n"
-            _ = try await scene.ask(request)
-            let seen = try #require(scene.service.requests.first)
-            #expect(seen.text == "hello world")
-            #expect(seen["transfer-encoding"] == ["chunked"])
-            #expect(seen["content-length"].isEmpty)
-            #expect(seen.trailers.map(\.name) == ["x-sum"])
+            _ = try await fixture.perform(request)
+            let forwarded = try #require(fixture.service.requests.first)
+            #expect(forwarded.text == "hello world")
+            #expect(forwarded["transfer-encoding"] == ["chunked"])
+            #expect(forwarded["content-length"].isEmpty)
+            #expect(forwarded.trailers.map(\.name) == ["x-sum"])
         }
     }
 
-    @Test func aBodyOfAGetGoesOn() async throws {
-        try await withGateway { scene async throws in
-            let request = scene.signed("GET /conversations", fields: "content-length: 3\r\n", body: "abc")
-            #expect(scene.seen(try await scene.ask(request)).text == "abc")
+    @Test func getWithBody() async throws {
+        try await withGateway { fixture async throws in
+            let request = fixture.signed("GET /conversations", fields: "content-length: 3\r\n", body: "abc")
+            #expect(fixture.forwarded(try await fixture.perform(request)).text == "abc")
         }
     }
 
@@ -117,41 +117,41 @@ import Testing
         ("GET", "HTTP/1.1 304 Not Modified\r\ncontent-length: 7\r\netag: \"a\"\r\n\r\n", 304, nil),
         ("GET", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", 200, "0"),
     ])
-    func anAnswerWithoutABodyEndsWithItsHead(method: String, wire: String, status: Int, length: String?) async throws {
+    func bodylessResponse(method: String, wire: String, status: Int, length: String?) async throws {
         try await withGateway(script: { connection, _ in
             while try await connection.message() != nil { try await connection.send(wire) }
-        }) { scene in
-            try await scene.connect { connection in
+        }) { fixture in
+            try await fixture.connect { connection in
                 // Twice on one connection: bytes too many or too few would spoil the second answer.
                 for _ in 0..<2 {
-                    try await connection.send(scene.signed("\(method) /conversations"))
-                    let answer = try #require(try await connection.message(toHead: method == "HEAD"))
-                    #expect(answer.status == status)
-                    #expect(answer["content-length"].first == length)
-                    #expect(answer["transfer-encoding"].isEmpty)
+                    try await connection.send(fixture.signed("\(method) /conversations"))
+                    let response = try #require(try await connection.message(toHead: method == "HEAD"))
+                    #expect(response.status == status)
+                    #expect(response["content-length"].first == length)
+                    #expect(response["transfer-encoding"].isEmpty)
                 }
             }
         }
     }
 
-    @Test func anAnswerWithoutALengthIsChunkedForNewClientsAndClosedForOld() async throws {
+    @Test func unknownLength() async throws {
         try await withGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send("HTTP/1.1 200 OK\r\n\r\nuntil the end")
             connection.finishSending()
             _ = try await connection.rest()
-        }) { scene in
-            let new = try await scene.get("/conversations")
+        }) { fixture in
+            let new = try await fixture.get("/conversations")
             #expect(new["transfer-encoding"] == ["chunked"])
             #expect(new.text == "until the end")
-            let old = try await scene.ask("GET /media/conversations/k HTTP/1.0\r\nhost: a\r\n\r\n")
+            let old = try await fixture.perform("GET /media/conversations/k HTTP/1.0\r\nhost: a\r\n\r\n")
             #expect(old["transfer-encoding"].isEmpty)
             #expect(old["connection"] == ["close"])
             #expect(old.text == "until the end")
         }
     }
 
-    @Test func trailersAndRepeatedFieldsOfAnAnswerArePassedOn() async throws {
+    @Test func responseTrailers() async throws {
         try await withGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send(
@@ -159,72 +159,75 @@ import Testing
                     + "connection: x-mine\r\nx-mine: 1\r\nkeep-alive: timeout=5\r\n\r\n3\r\nabc\r\n0\r\nx-sum: 3\r\n\r\n"
             )
             _ = try await connection.rest()
-        }) { scene in
-            let answer = try await scene.get("/conversations")
-            #expect(answer["set-cookie"] == ["a=1", "b=2"])
-            #expect(answer["x-mine"].isEmpty)
-            #expect(answer["keep-alive"].isEmpty)
-            #expect(answer.text == "abc")
-            #expect(answer.trailers.map(\.name) == ["x-sum"])
+        }) { fixture in
+            let response = try await fixture.get("/conversations")
+            #expect(response["set-cookie"] == ["a=1", "b=2"])
+            #expect(response["x-mine"].isEmpty)
+            #expect(response["keep-alive"].isEmpty)
+            #expect(response.text == "abc")
+            #expect(response.trailers.map(\.name) == ["x-sum"])
         }
     }
 
-    @Test func aClientThatWaitsFor100IsToldToGoOn() async throws {
-        try await withGateway { scene in
-            try await scene.connect { connection in
+    @Test func expectContinue() async throws {
+        try await withGateway { fixture in
+            try await fixture.connect { connection in
                 let fields = "content-length: 5\r\nexpect: 100-continue\r\n"
-                try await connection.send(scene.signed("POST /conversations/create", fields: fields))
+                try await connection.send(fixture.signed("POST /conversations/create", fields: fields))
                 #expect(try await connection.message()?.status == 100)
                 try await connection.send("hello")
-                let seen = scene.seen(try #require(try await connection.message()))
-                #expect(seen.text == "hello")
-                #expect(seen["expect"].isEmpty)
+                let forwarded = fixture.forwarded(try #require(try await connection.message()))
+                #expect(forwarded.text == "hello")
+                #expect(forwarded["expect"].isEmpty)
             }
         }
     }
 
-    @Test func aClientThatWaitsFor100InVainIsAnsweredAndLetGo() async throws {
-        try await withGateway { scene in
-            try await scene.connect { connection in
+    @Test func expectContinueRefused() async throws {
+        try await withGateway { fixture in
+            try await fixture.connect { connection in
                 try await connection.send(
                     "POST /conversations/create HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\nexpect: 100-continue\r\n\r\n"
                 )
-                let answer = try #require(try await connection.message())
-                #expect(answer.status == 403)
-                #expect(answer["connection"] == ["close"])
+                let response = try #require(try await connection.message())
+                #expect(response.status == 403)
+                #expect(response["connection"] == ["close"])
                 #expect(try await connection.rest() == "")
             }
-            #expect(scene.service.requests.isEmpty)
+            #expect(fixture.service.requests.isEmpty)
         }
     }
 
-    @Test func curlThatOffersHTTP2IsAnsweredInHTTP1() async throws {
-        try await withGateway { scene in
-            try await scene.connect { connection in
+    @Test func cleartextHTTP2Upgrade() async throws {
+        try await withGateway { fixture in
+            try await fixture.connect { connection in
                 let upgrade = "connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQ\r\n"
                 try await connection.send(
-                    scene.signed("GET /conversations?n=1", fields: upgrade) + scene.signed("GET /conversations?n=2")
+                    fixture.signed("GET /conversations?n=1", fields: upgrade) + fixture.signed("GET /conversations?n=2")
                 )
                 for number in 1...2 {
-                    let seen = scene.seen(try #require(try await connection.message()))
-                    #expect(seen.target == "/conversations?n=\(number)")
-                    #expect(seen["upgrade"].isEmpty && seen["http2-settings"].isEmpty && seen["connection"].isEmpty)
+                    let forwarded = fixture.forwarded(try #require(try await connection.message()))
+                    #expect(forwarded.target == "/conversations?n=\(number)")
+                    #expect(
+                        forwarded["upgrade"].isEmpty && forwarded["http2-settings"].isEmpty
+                            && forwarded["connection"].isEmpty
+                    )
                 }
             }
         }
     }
 
-    @Test func aClientThatDoesNotKeepItsConnectionIsLetGo() async throws {
-        try await withGateway { scene in
+    @Test func connectionClose() async throws {
+        try await withGateway { fixture in
             for (version, field) in [("1.1", "connection: close\r\n"), ("1.0", "")] {
-                try await scene.connect { connection in
+                try await fixture.connect { connection in
                     try await connection.send("GET /media/conversations/k HTTP/\(version)\r\nhost: a\r\n\(field)\r\n")
-                    let answer = try #require(try await connection.message())
-                    #expect(answer["connection"] == ["close"])
+                    let response = try #require(try await connection.message())
+                    #expect(response["connection"] == ["close"])
                     #expect(try await connection.rest() == "")
                 }
             }
-            try await scene.connect { connection in
+            try await fixture.connect { connection in
                 for _ in 0..<2 {
                     try await connection.send(
                         "GET /media/conversations/k HTTP/1.0\r\nhost: a\r\nconnection: keep-alive\r\n\r\n"

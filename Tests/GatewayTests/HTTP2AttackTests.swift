@@ -10,39 +10,39 @@ import Testing
 
     /// Sends a little more than is taken over one connection, and sees that it ends with `code` while another is served.
     private func flood(
-        _ scene: GatewayScene,
+        _ fixture: GatewayFixture,
         code: UInt32? = calm,
         _ frames: (HTTP2Client) throws -> [RawFrame]
     ) async throws {
-        try await HTTP2Client.open(scene) { other async throws in
-            #expect(try await other.ask("GET /conversations").status == 200)
-            try await HTTP2Client.open(scene) { client async throws in
+        try await HTTP2Client.open(fixture) { other async throws in
+            #expect(try await other.perform("GET /conversations").status == 200)
+            try await HTTP2Client.open(fixture) { client async throws in
                 try await client.send(try frames(client))
-                let ended = try await client.goodbye()
+                let ended = try await client.awaitGoAway()
                 #expect(ended == code)
                 while try await client.frame() != nil {}
             }
-            #expect(try await other.ask("GET /conversations").status == 200)
+            #expect(try await other.perform("GET /conversations").status == 200)
         }
     }
 
     @Test func rapidReset() async throws {
-        try await withSecureGateway { scene async throws in
-            try await flood(scene) { client in
+        try await withTLSGateway { fixture async throws in
+            try await flood(fixture) { client in
                 try (0..<110).flatMap { _ in
                     let headers = try client.headers(client.request("GET /conversations"))
                     return [headers, .reset(headers.stream)]
                 }
             }
             // Each one may have opened a connection to the service, but they end with the attack.
-            #expect(scene.service.requests.count <= 112)
+            #expect(fixture.service.requests.count <= 112)
         }
     }
 
     /// The client makes us reset its streams instead of doing so itself.
-    @Test func madeYouReset() async throws {
-        try await withSecureGateway { scene async throws in
-            try await flood(scene) { client in
+    @Test func madeYouResetAttack() async throws {
+        try await withTLSGateway { fixture async throws in
+            try await flood(fixture) { client in
                 try (0..<110).flatMap { _ in
                     let headers = try client.headers(client.request("GET /conversations"))
                     return [headers, .windowUpdate(headers.stream, by: 0)]
@@ -51,9 +51,9 @@ import Testing
         }
     }
 
-    @Test func continuationsWithoutEnd() async throws {
-        try await withSecureGateway { scene async throws in
-            try await flood(scene) { client in
+    @Test func continuationFlood() async throws {
+        try await withTLSGateway { fixture async throws in
+            try await flood(fixture) { client in
                 var start = try client.headers(client.request("GET /conversations"))
                 start.flags = RawFrame.endStream
                 let next = RawFrame(kind: RawFrame.Kind.continuation, stream: start.stream, payload: [])
@@ -71,16 +71,16 @@ import Testing
             default: []
             }
         let stream: UInt32 = kind == RawFrame.Kind.priority ? 1 : 0
-        try await withSecureGateway { scene async throws in
-            try await flood(scene) { _ in
+        try await withTLSGateway { fixture async throws in
+            try await flood(fixture) { _ in
                 Array(repeating: RawFrame(kind: kind, stream: stream, payload: payload), count: 210)
             }
         }
     }
 
-    @Test func emptyPieces() async throws {
-        try await withSecureGateway { scene async throws in
-            try await flood(scene) { client in
+    @Test func emptyDataFrames() async throws {
+        try await withTLSGateway { fixture async throws in
+            try await flood(fixture) { client in
                 let headers = try client.headers(client.request("POST /conversations/create"), ends: false)
                 return [headers] + Array(repeating: .data(headers.stream, []), count: 12)
             }
@@ -88,17 +88,17 @@ import Testing
     }
 
     @Test(arguments: [RawFrame.Kind.windowUpdate, 0xEE])
-    func framesThatBringNothing(kind: UInt8) async throws {
-        try await withSecureGateway { scene async throws in
-            try await flood(scene) { _ in
+    func uselessFrames(kind: UInt8) async throws {
+        try await withTLSGateway { fixture async throws in
+            try await flood(fixture) { _ in
                 Array(repeating: RawFrame(kind: kind, payload: RawFrame.integer(1)), count: 1_010)
             }
         }
     }
 
-    @Test func aHeaderBlockThatUnfoldsToALargeOne() async throws {
-        try await withSecureGateway { scene async throws in
-            try await flood(scene, code: 9) { client in
+    @Test func headerBomb() async throws {
+        try await withTLSGateway { fixture async throws in
+            try await flood(fixture, code: 9) { client in
                 let secret = String(repeating: "a", count: 4_000)
                 let many = (0..<1_000).map { _ in ("x", secret) }
                 return [try client.headers(client.request("GET /conversations") + many)]
@@ -106,58 +106,58 @@ import Testing
         }
     }
 
-    @Test func moreFieldsThanAnyRequestHas() async throws {
-        try await withSecureGateway { scene async throws in
-            try await HTTP2Client.open(scene) { client async throws in
+    @Test func tooManyFields() async throws {
+        try await withTLSGateway { fixture async throws in
+            try await HTTP2Client.open(fixture) { client async throws in
                 let many = (0..<201).map { ("x-\($0)", "1") }
-                let answer = try await client.ask("GET /conversations", fields: many)
-                #expect(answer.status == 431)
-                #expect(answer.code == "headers_too_large")
-                #expect(try await client.ask("GET /conversations").status == 200)
+                let response = try await client.perform("GET /conversations", fields: many)
+                #expect(response.status == 431)
+                #expect(response.code == "headers_too_large")
+                #expect(try await client.perform("GET /conversations").status == 200)
             }
-            #expect(scene.service.requests.count == 1)
+            #expect(fixture.service.requests.count == 1)
         }
     }
 
-    @Test func moreStreamsThanAllowed() async throws {
-        try await withSecureGateway(script: { connection, service in
+    @Test func tooManyStreams() async throws {
+        try await withTLSGateway(script: { connection, service in
             while let request = try await connection.message() {
-                service.note(request)
+                service.record(request)
                 if request.target.hasSuffix("wait") { _ = try await connection.rest() }
-                try await connection.send(ScriptedService.answer(""))
+                try await connection.send(ScriptedService.response(""))
             }
-        }) { scene async throws in
-            try await HTTP2Client.open(scene) { client async throws in
+        }) { fixture async throws in
+            try await HTTP2Client.open(fixture) { client async throws in
                 for _ in 0..<101 { try await client.begin("GET /conversations?wait") }
                 while try await client.frame() != nil {}
             }
-            #expect(scene.service.requests.count <= 100)
-            #expect(try await HTTP2Client.open(scene) { try await $0.ask("GET /conversations").status } == 200)
+            #expect(fixture.service.requests.count <= 100)
+            #expect(try await HTTP2Client.open(fixture) { try await $0.perform("GET /conversations").status } == 200)
         }
     }
 
     /// A hundred streams whose answers nobody reads hold no more than their buffers.
-    @Test func answersThatAreNotRead() async throws {
-        try await withSecureGateway(script: { connection, service in
+    @Test func unreadResponses() async throws {
+        try await withTLSGateway(script: { connection, service in
             while let request = try await connection.message() {
-                service.note(request)
+                service.record(request)
                 try await connection.send("HTTP/1.1 200 OK\r\ncontent-length: 20000000\r\n\r\n")
                 let piece = Array(repeating: UInt8(0x78), count: 65_536)
-                service.note(bytes: try await connection.sendUntilStuck(piece, most: 20_000_000))
+                service.record(bytes: try await connection.sendUntilStuck(piece, most: 20_000_000))
                 _ = try await connection.rest()
             }
-        }) { scene async throws in
+        }) { fixture async throws in
             // A window of nothing at all for each stream.
-            try await HTTP2Client.open(scene, settings: [(4, 0)]) { client async throws in
+            try await HTTP2Client.open(fixture, settings: [(4, 0)]) { client async throws in
                 client.opensWindows = false
                 for _ in 0..<20 { try await client.begin("GET /conversations") }
-                try await eventually { scene.service.requests.count == 20 }
-                try await HTTP2Client.open(scene) { other async throws in
-                    #expect(try await other.ask("GET /health").status == 200)
+                try await eventually { fixture.service.requests.count == 20 }
+                try await HTTP2Client.open(fixture) { other async throws in
+                    #expect(try await other.perform("GET /health").status == 200)
                 }
-                try await eventually { scene.service.received > 0 }
+                try await eventually { fixture.service.received > 0 }
                 // Each gives up after its own connection's buffers, which are the kernel's.
-                #expect(scene.service.received < 20 * 8_000_000)
+                #expect(fixture.service.received < 20 * 8_000_000)
             }
         }
     }
@@ -168,16 +168,16 @@ import Testing
         [(":path", "/conversations\r\nx-evil: 1")], [(":path", "/conversations HTTP/1.1")], [(":path", "")],
         [(":method", "GET\r\nx: 1")], [(":authority", "a b")],
     ])
-    func pseudoFieldsWithMoreThanTheyMayHold(changes: [(String, String)]) async throws {
-        try await withSecureGateway { scene async throws in
-            try await HTTP2Client.open(scene) { client async throws in
+    func invalidPseudoFields(changes: [(String, String)]) async throws {
+        try await withTLSGateway { fixture async throws in
+            try await HTTP2Client.open(fixture) { client async throws in
                 let fields = client.request("GET /conversations").map { name, value in
                     (name, changes.first { $0.0 == name }?.1 ?? value)
                 }
-                #expect(try await client.ask(fields).reset == 1)
-                #expect(try await client.ask("GET /conversations").status == 200)
+                #expect(try await client.perform(fields).reset == 1)
+                #expect(try await client.perform("GET /conversations").status == 200)
             }
-            #expect(scene.service.requests.count == 1)
+            #expect(fixture.service.requests.count == 1)
         }
     }
 
@@ -186,87 +186,87 @@ import Testing
         ("proxy-connection", "close"), ("te", "gzip"), ("X-Upper", "1"), ("x-a", "1\r\nx-b: 2"), ("x a", "1"),
         (":path", "/again"), (":status", "200"), ("x-nul", "\0"),
     ])
-    func fieldsThatAreNotForHTTP2(name: String, value: String) async throws {
-        try await withSecureGateway { scene async throws in
-            try await HTTP2Client.open(scene) { client async throws in
-                #expect(try await client.ask("GET /conversations", fields: [(name, value)]).reset == 1)
-                #expect(try await client.ask("GET /conversations", fields: [("te", "trailers")]).status == 200)
+    func connectionSpecificFields(name: String, value: String) async throws {
+        try await withTLSGateway { fixture async throws in
+            try await HTTP2Client.open(fixture) { client async throws in
+                #expect(try await client.perform("GET /conversations", fields: [(name, value)]).reset == 1)
+                #expect(try await client.perform("GET /conversations", fields: [("te", "trailers")]).status == 200)
             }
-            #expect(scene.service.requests.count == 1)
+            #expect(fixture.service.requests.count == 1)
         }
     }
 
-    @Test func pseudoFieldsThatAreMissing() async throws {
-        try await withSecureGateway { scene async throws in
-            try await HTTP2Client.open(scene) { client async throws in
+    @Test func missingPseudoFields() async throws {
+        try await withTLSGateway { fixture async throws in
+            try await HTTP2Client.open(fixture) { client async throws in
                 for name in [":method", ":path", ":scheme"] {
                     let fields = client.request("GET /conversations").filter { $0.0 != name }
-                    #expect(try await client.ask(fields).reset == 1)
+                    #expect(try await client.perform(fields).reset == 1)
                 }
                 let hostless = client.request("GET /conversations", authority: nil)
-                #expect(try await client.ask(hostless).status == 400)
-                #expect(try await client.ask(hostless + [("host", "example.org")]).status == 200)
+                #expect(try await client.perform(hostless).status == 400)
+                #expect(try await client.perform(hostless + [("host", "example.org")]).status == 200)
             }
         }
     }
 
-    @Test func hostMustBeWhatAuthorityIs() async throws {
-        try await withSecureGateway { scene async throws in
-            try await HTTP2Client.open(scene) { client async throws in
-                let same = try await client.ask("GET /conversations", fields: [("host", "EXAMPLE.org")])
-                #expect(same.seen["x-forwarded-host"] == ["example.org"])
-                #expect(same.seen["host"].count == 1)
+    @Test func hostDiffersFromAuthority() async throws {
+        try await withTLSGateway { fixture async throws in
+            try await HTTP2Client.open(fixture) { client async throws in
+                let same = try await client.perform("GET /conversations", fields: [("host", "EXAMPLE.org")])
+                #expect(same.forwarded["x-forwarded-host"] == ["example.org"])
+                #expect(same.forwarded["host"].count == 1)
                 for evil in [[("host", "evil.example")], [("host", "example.org"), ("host", "example.org")]] {
-                    #expect(try await client.ask("GET /conversations", fields: evil).status == 400)
+                    #expect(try await client.perform("GET /conversations", fields: evil).status == 400)
                 }
                 let user = client.request("GET /conversations", authority: "user@example.org")
-                #expect(try await client.ask(user).status == 400)
+                #expect(try await client.perform(user).status == 400)
             }
-            #expect(scene.service.requests.count == 1)
+            #expect(fixture.service.requests.count == 1)
         }
     }
 
     @Test("A pseudo-field with more than 128 combining marks in a row is rejected", arguments: [":method", ":path"])
     func marks(name: String) async throws {
-        try await withSecureGateway { scene async throws in
-            try await HTTP2Client.open(scene) { client async throws in
+        try await withTLSGateway { fixture async throws in
+            try await HTTP2Client.open(fixture) { client async throws in
                 let marks = "/" + String(repeating: "\u{301}\u{316}", count: 300)
                 let fields = client.request("GET /conversations").map { $0.0 == name ? (name, marks) : $0 }
-                #expect(try await client.ask(fields).status == 400)
-                #expect(try await client.ask("GET /conversations").status == 200)
+                #expect(try await client.perform(fields).status == 400)
+                #expect(try await client.perform("GET /conversations").status == 200)
             }
-            #expect(scene.service.requests.count == 1)
+            #expect(fixture.service.requests.count == 1)
         }
     }
 
     @Test(arguments: ["2", "100", "-1", "+5", "5,5", "0x5", ""])
-    func lengthsThatAreNotTrue(length: String) async throws {
-        try await withSecureGateway { scene async throws in
-            try await HTTP2Client.open(scene) { client async throws in
-                let answer = try await client.ask(
+    func wrongContentLength(length: String) async throws {
+        try await withTLSGateway { fixture async throws in
+            try await HTTP2Client.open(fixture) { client async throws in
+                let response = try await client.perform(
                     "POST /conversations/create",
                     fields: [("content-length", length)],
                     body: Array("hello".utf8)
                 )
-                #expect(answer.reset == 1 || answer.status == 400)
-                #expect(try await client.ask("GET /conversations").status == 200)
+                #expect(response.reset == 1 || response.status == 400)
+                #expect(try await client.perform("GET /conversations").status == 200)
             }
-            #expect(scene.service.requests.map(\.method) == ["GET"])
+            #expect(fixture.service.requests.map(\.method) == ["GET"])
         }
     }
 
-    @Test func connectIsNotTaken() async throws {
-        try await withSecureGateway { scene async throws in
-            try await HTTP2Client.open(scene) { client async throws in
-                #expect(try await client.ask([(":method", "CONNECT"), (":authority", "a:1")]).status == 405)
-                #expect(try await client.ask("GET /conversations").status == 200)
+    @Test func connectMethod() async throws {
+        try await withTLSGateway { fixture async throws in
+            try await HTTP2Client.open(fixture) { client async throws in
+                #expect(try await client.perform([(":method", "CONNECT"), (":authority", "a:1")]).status == 405)
+                #expect(try await client.perform("GET /conversations").status == 200)
             }
         }
     }
 
-    @Test func whatIsNoHTTP2EndsTheConnection() async throws {
-        try await withSecureGateway { scene async throws in
-            try await scene.connectSecurely(over: ["h2"]) { connection async throws in
+    @Test func notHTTP2() async throws {
+        try await withTLSGateway { fixture async throws in
+            try await fixture.connectTLS(over: ["h2"]) { connection async throws in
                 try await connection.send("GET /health HTTP/1.1\r\nhost: a\r\n\r\n")
                 #expect(try await !connection.rest().contains("200"))
             }

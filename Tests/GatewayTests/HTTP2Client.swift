@@ -62,7 +62,7 @@ final class HTTP2Client {
     typealias Fields = [(String, String)]
 
     let connection: RawConnection
-    let scene: GatewayScene
+    let fixture: GatewayFixture
     private var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
     private var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
     private(set) var nextStream: UInt32 = 1
@@ -73,13 +73,13 @@ final class HTTP2Client {
     /// Windows are opened again by what was received.
     var opensWindows = true
 
-    private init(_ connection: RawConnection, _ scene: GatewayScene) {
+    private init(_ connection: RawConnection, _ fixture: GatewayFixture) {
         self.connection = connection
-        self.scene = scene
+        self.fixture = fixture
     }
 
     /// An answer as far as it came.
-    struct Answer {
+    struct Response {
         var fields: [(name: String, value: String)] = []
         var body: [UInt8] = []
         var trailers: [(name: String, value: String)] = []
@@ -90,7 +90,7 @@ final class HTTP2Client {
         var status: Int { Int(self[":status"].first ?? "") ?? 0 }
         var text: String { String(decoding: body, as: UTF8.self) }
         /// The request as the echoing service saw it.
-        var seen: RawMessage { RawMessage(parsing: text) }
+        var forwarded: RawMessage { RawMessage(parsing: text) }
         var code: String? {
             var message = RawMessage(parsing: "")
             message.body = body
@@ -101,12 +101,12 @@ final class HTTP2Client {
     }
 
     static func open<Result>(
-        _ scene: GatewayScene,
+        _ fixture: GatewayFixture,
         settings: [(UInt16, UInt32)] = [],
         _ body: (HTTP2Client) async throws -> Result
     ) async throws -> Result {
-        try await scene.connectSecurely(over: ["h2"]) { connection in
-            let client = HTTP2Client(connection, scene)
+        try await fixture.connectTLS(over: ["h2"]) { connection in
+            let client = HTTP2Client(connection, fixture)
             try await connection.send(
                 Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + RawFrame.settings(settings).bytes
             )
@@ -135,7 +135,7 @@ final class HTTP2Client {
         let words = line.split(separator: " ").map(String.init)
         var fields: Fields = [(":method", words[0]), (":scheme", "https"), (":path", words[1])]
         if let authority { fields.append((":authority", authority)) }
-        if isSigned { fields.append(("authorization", "Bearer \(scene.token)")) }
+        if isSigned { fields.append(("authorization", "Bearer \(fixture.token)")) }
         return fields
     }
 
@@ -154,15 +154,15 @@ final class HTTP2Client {
     }
 
     /// Sends a whole request and reads its answer.
-    func ask(_ line: String, fields: Fields = [], body: [UInt8]? = nil) async throws -> Answer {
-        try await ask(request(line) + fields, body: body)
+    func perform(_ line: String, fields: Fields = [], body: [UInt8]? = nil) async throws -> Response {
+        try await perform(request(line) + fields, body: body)
     }
 
-    func ask(_ fields: Fields, body: [UInt8]? = nil) async throws -> Answer {
+    func perform(_ fields: Fields, body: [UInt8]? = nil) async throws -> Response {
         let frame = try headers(fields, ends: body == nil)
         try await send(frame)
         if let body { try await send(.data(frame.stream, body, ends: true)) }
-        return try await answer(on: frame.stream)
+        return try await response(on: frame.stream)
     }
 
     // MARK: Receiving
@@ -212,7 +212,7 @@ final class HTTP2Client {
 
     /// The next frame of this kind.
     func frame(of kind: UInt8) async throws -> RawFrame? {
-        if let place = passed.firstIndex(where: { $0.kind == kind }) { return passed.remove(at: place) }
+        if let index = passed.firstIndex(where: { $0.kind == kind }) { return passed.remove(at: index) }
         while let frame = try await frame() {
             if frame.kind == kind { return frame }
             passed.append(frame)
@@ -221,33 +221,33 @@ final class HTTP2Client {
     }
 
     /// The next good-bye and its code.
-    func goodbye() async throws -> UInt32? {
+    func awaitGoAway() async throws -> UInt32? {
         try await frame(of: RawFrame.Kind.goAway)?.code
     }
 
     /// All that comes of a stream until its end, or the connection's.
-    func answer(on stream: UInt32) async throws -> Answer {
-        var answer = Answer()
+    func response(on stream: UInt32) async throws -> Response {
+        var response = Response()
         while let frame = try await next(on: stream) {
-            answer.frames.append(frame.kind)
+            response.frames.append(frame.kind)
             switch frame.kind {
             case RawFrame.Kind.headers:
                 guard let fields = blocks[stream]?.first else { continue }
                 blocks[stream]?.removeFirst()
-                if answer.fields.isEmpty { answer.fields = fields } else { answer.trailers = fields }
-            case RawFrame.Kind.data: answer.body += frame.payload
+                if response.fields.isEmpty { response.fields = fields } else { response.trailers = fields }
+            case RawFrame.Kind.data: response.body += frame.payload
             case RawFrame.Kind.reset:
-                answer.reset = frame.code
-                return answer
+                response.reset = frame.code
+                return response
             default: continue
             }
-            if frame.flags & RawFrame.endStream != 0 { return answer }
+            if frame.flags & RawFrame.endStream != 0 { return response }
         }
-        return answer
+        return response
     }
 
     private func next(on stream: UInt32) async throws -> RawFrame? {
-        if let place = passed.firstIndex(where: { $0.stream == stream }) { return passed.remove(at: place) }
+        if let index = passed.firstIndex(where: { $0.stream == stream }) { return passed.remove(at: index) }
         while let frame = try await frame() {
             if frame.stream == stream { return frame }
             passed.append(frame)

@@ -6,27 +6,29 @@ import Testing
 /// Many who only wait, or read slowly, are in nobody's way.
 @Suite struct IdleTests {
     /// Connects `count` times, and keeps what it got.
-    private func connections(_ count: Int, to scene: GatewayScene, isSecure: Bool) async throws -> [RawConnection] {
+    private func connections(_ count: Int, to fixture: GatewayFixture, isSecure: Bool) async throws -> [RawConnection] {
         try await withThrowingTaskGroup(of: RawConnection.Opened.self) { group in
             for _ in 0..<count {
-                group.addTask { try await RawConnection.Opened(port: scene.port, over: isSecure ? ["http/1.1"] : nil) }
+                group.addTask {
+                    try await RawConnection.Opened(port: fixture.port, over: isSecure ? ["http/1.1"] : nil)
+                }
             }
             return try await group.reduce(into: []) { $0.append($1.connection()) }
         }
     }
 
     @Test(arguments: [true, false])
-    func whoWaitsIsServedWhenItAsks(isSecure: Bool) async throws {
+    func idleConnections(isSecure: Bool) async throws {
         try await withGateway(settings: { configuration in
-            if isSecure { configuration.certificates = try Certificates(TestCertificate.a) }
+            if isSecure { configuration.certificates = try ServerCertificate(TestCertificate.a) }
             // So many handshakes at once keep each other waiting.
             configuration.headerTimeout = .minutes(2)
             configuration.addressConnectionLimit = 0
-        }) { scene async throws in
-            let waiting = try await connections(300, to: scene, isSecure: isSecure)
+        }) { fixture async throws in
+            let waiting = try await connections(300, to: fixture, isSecure: isSecure)
             for round in 0..<2 {
                 for connection in waiting {
-                    try await connection.send(scene.signed("GET /conversations?round=\(round)"))
+                    try await connection.send(fixture.signed("GET /conversations?round=\(round)"))
                 }
                 for connection in waiting {
                     #expect(try await connection.message()?.status == 200)
@@ -36,34 +38,34 @@ import Testing
         }
     }
 
-    @Test func whoReadsSlowlyHoldsUpNobody() async throws {
-        try await withSecureGateway(
+    @Test func slowReader() async throws {
+        try await withTLSGateway(
             settings: { $0.receiveBuffer = 65_536 },
             script: { connection, service in
                 while let request = try await connection.message() {
-                    service.note(request)
+                    service.record(request)
                     guard request.target.hasSuffix("large") else {
-                        try await connection.send(ScriptedService.answer(""))
+                        try await connection.send(ScriptedService.response(""))
                         continue
                     }
                     try await connection.send("HTTP/1.1 200 OK\r\ncontent-length: 50000000\r\n\r\n")
                     let piece = Array(repeating: UInt8(0x78), count: 65_536)
-                    service.note(bytes: try await connection.sendUntilStuck(piece, most: 50_000_000))
+                    service.record(bytes: try await connection.sendUntilStuck(piece, most: 50_000_000))
                     _ = try await connection.rest()
                 }
             }
-        ) { scene async throws in
-            let slow = try await connections(10, to: scene, isSecure: true)
-            for connection in slow { try await connection.send(scene.signed("GET /conversations?large")) }
-            try await eventually { scene.service.requests.count == 10 }
+        ) { fixture async throws in
+            let slow = try await connections(10, to: fixture, isSecure: true)
+            for connection in slow { try await connection.send(fixture.signed("GET /conversations?large")) }
+            try await eventually { fixture.service.requests.count == 10 }
             for _ in 0..<20 {
-                try await scene.connectSecurely { connection async throws in
-                    try await connection.send(scene.signed("GET /conversations"))
+                try await fixture.connectTLS { connection async throws in
+                    try await connection.send(fixture.signed("GET /conversations"))
                     #expect(try await connection.message()?.status == 200)
                 }
             }
             // What each of them has not read is in the kernel's buffers, and little more.
-            #expect(scene.service.received < 10 * 12_000_000)
+            #expect(fixture.service.received < 10 * 12_000_000)
             for connection in slow { connection.channel.close(promise: nil) }
         }
     }

@@ -9,35 +9,35 @@ import Testing
 @Suite struct InstanceTests {
     // MARK: Spreading
 
-    @Test func instancesShareTheLoad() async throws {
+    @Test func loadSharing() async throws {
         try await withGateway(instances: [ScriptedService.echo, ScriptedService.echo, ScriptedService.echo]) {
-            scene,
+            fixture,
             services async throws in
             // One at a time all are equally busy, and take turns.
-            #expect(try await scene.load(90, atOnce: 1) == [200: 90])
+            #expect(try await fixture.load(90, concurrency: 1) == [200: 90])
             #expect(services.map(\.requests.count) == [30, 30, 30])
             // Of many at once whoever happens to be slow gets less, but nobody is left out.
-            #expect(try await scene.load(90) == [200: 90])
+            #expect(try await fixture.load(90) == [200: 90])
             #expect(services.allSatisfy { $0.requests.count >= 35 })
         }
     }
 
-    @Test func whoeverIsBusyGetsLess() async throws {
+    @Test func busyInstance() async throws {
         let isHolding = Mutex(true)
         let slow: ScriptedService.Script = { connection, service in
             while let request = try await connection.message() {
-                service.note(request)
+                service.record(request)
                 while isHolding.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
-                try await connection.send(ScriptedService.answer("at last"))
+                try await connection.send(ScriptedService.response("at last"))
             }
         }
-        try await withGateway(instances: [slow, ScriptedService.echo]) { scene, services async throws in
+        try await withGateway(instances: [slow, ScriptedService.echo]) { fixture, services async throws in
             // They take turns as long as they are equal.
-            #expect(try await scene.get("/conversations").status == 200)
-            try await scene.connect { waiting in
-                try await waiting.send(scene.signed("GET /conversations"))
+            #expect(try await fixture.get("/conversations").status == 200)
+            try await fixture.connect { waiting in
+                try await waiting.send(fixture.signed("GET /conversations"))
                 try await eventually { services[0].requests.count == 1 }
-                for _ in 0..<30 { #expect(try await scene.get("/conversations").status == 200) }
+                for _ in 0..<30 { #expect(try await fixture.get("/conversations").status == 200) }
                 #expect(services.map(\.requests.count) == [1, 31])
                 isHolding.withLock { $0 = false }
                 #expect(try await waiting.message()?.text == "at last")
@@ -47,7 +47,7 @@ import Testing
 
     // MARK: Failing
 
-    @Test func anInstanceThatIsGoneIsNotNoticed() async throws {
+    @Test func instanceDown() async throws {
         try await withGateway(
             instances: [ScriptedService.echo],
             settings: { configuration in
@@ -56,42 +56,45 @@ import Testing
                     return try UpstreamService(name: service.name, prefixes: service.prefixes, urls: urls)
                 }
             }
-        ) { scene, services async throws in
+        ) { fixture, services async throws in
             // Nothing was sent to it, so a POST with a body goes elsewhere too.
-            let post = scene.signed("POST /conversations/create", fields: "content-length: 2\r\n", body: "{}")
-            for _ in 0..<20 { #expect(try await scene.ask(post).status == 200) }
-            #expect(try await scene.load(100) == [200: 100])
+            let post = fixture.signed("POST /conversations/create", fields: "content-length: 2\r\n", body: "{}")
+            for _ in 0..<20 { #expect(try await fixture.perform(post).status == 200) }
+            #expect(try await fixture.load(100) == [200: 100])
             #expect(services[0].requests.count == 120)
         }
     }
 
-    @Test func anInstanceThatBeginsToRefuseIsNotNoticed() async throws {
-        let mood = InstanceMood()
-        try await withGateway(instances: [mood.script, ScriptedService.echo], settings: GatewayConfiguration.forGood) {
-            scene,
+    @Test func instanceBeginsToFail() async throws {
+        let control = InstanceControl()
+        try await withGateway(
+            instances: [control.script, ScriptedService.echo],
+            settings: GatewayConfiguration.withoutRecovery
+        ) {
+            fixture,
             services async throws in
-            #expect(try await scene.load(100) == [200: 100])
+            #expect(try await fixture.load(100) == [200: 100])
             let before = services[0].requests.count
-            mood.turn("503 Service Unavailable")
+            control.setStatus("503 Service Unavailable")
             // Those it refused before it was ejected were asked for again at the other.
-            #expect(try await scene.load(100) == [200: 100])
+            #expect(try await fixture.load(100) == [200: 100])
             #expect((1...20).contains(services[0].requests.count - before))
             let sent = services.map(\.requests.count).reduce(0, +)
             #expect(sent <= 240, "\(sent)")
         }
     }
 
-    @Test func whatMayNotBeRepeatedIsNot() async throws {
+    @Test func nonIdempotentRequest() async throws {
         try await withGateway(
-            instances: [ScriptedService.refusing, ScriptedService.echo],
-            settings: GatewayConfiguration.forGood
+            instances: [ScriptedService.unavailable, ScriptedService.echo],
+            settings: GatewayConfiguration.withoutRecovery
         ) {
-            scene,
+            fixture,
             services async throws in
             var statuses: [Int: Int] = [:]
             for _ in 0..<40 {
-                let post = scene.signed("POST /conversations/create", fields: "content-length: 2\r\n", body: "{}")
-                statuses[try await scene.ask(post).status, default: 0] += 1
+                let post = fixture.signed("POST /conversations/create", fields: "content-length: 2\r\n", body: "{}")
+                statuses[try await fixture.perform(post).status, default: 0] += 1
             }
             #expect(statuses[503] == services[0].requests.count)
             #expect(statuses[503] == 5)
@@ -99,84 +102,84 @@ import Testing
         }
     }
 
-    @Test func ifAllRefuseAllAreAsked() async throws {
-        try await withGateway(instances: [ScriptedService.refusing, ScriptedService.refusing]) {
-            scene,
+    @Test func allInstancesFail() async throws {
+        try await withGateway(instances: [ScriptedService.unavailable, ScriptedService.unavailable]) {
+            fixture,
             services async throws in
-            #expect(try await scene.load(100) == [503: 100])
+            #expect(try await fixture.load(100) == [503: 100])
             let sent = services.map(\.requests.count).reduce(0, +)
             #expect((100...120).contains(sent), "\(sent)")
         }
     }
 
-    @Test func anInstanceThatHangsHoldsUpHardlyAnybody() async throws {
+    @Test func hangingInstance() async throws {
         try await withGateway(
-            instances: [ScriptedService.hanging, ScriptedService.echo],
+            instances: [ScriptedService.unresponsive, ScriptedService.echo],
             settings: { configuration in
-                GatewayConfiguration.forGood(&configuration)
-                configuration.answerTimeout = .seconds(1)
+                GatewayConfiguration.withoutRecovery(&configuration)
+                configuration.responseTimeout = .seconds(1)
             }
-        ) { scene, services async throws in
-            let statuses = try await scene.load(400, atOnce: 4)
+        ) { fixture, services async throws in
+            let statuses = try await fixture.load(400, concurrency: 4)
             #expect(statuses[200] ?? 0 >= 380, "\(statuses)")
             #expect(services.map(\.requests.count).reduce(0, +) <= 480)
         }
     }
 
-    @Test func whoWaitsForAnInstanceThatVanishedIsSentToAnother() async throws {
+    @Test func vanishedInstance() async throws {
         try await withGateway(
-            instances: [ScriptedService.hanging, ScriptedService.echo],
+            instances: [ScriptedService.unresponsive, ScriptedService.echo],
             settings: { $0.headerTimeout = .milliseconds(200) }
-        ) { scene, services async throws in
-            async let statuses = scene.load(20, atOnce: 2)
+        ) { fixture, services async throws in
+            async let statuses = fixture.load(20, concurrency: 2)
             try await eventually { services[0].requests.contains { $0.target == "/conversations" } }
             // Not earlier, else it may be passed over before anybody has asked it.
-            try await scene.reconfigure { $0.healthInterval = .milliseconds(50) }
+            try await fixture.reconfigure { $0.healthInterval = .milliseconds(50) }
             #expect(try await statuses == [200: 20])
         }
     }
 
-    @Test func whenAllAreGoneEverybodyIsToldAtOnce() async throws {
+    @Test func allInstancesDown() async throws {
         try await withGateway(
-            instances: [ScriptedService.hanging],
+            instances: [ScriptedService.unresponsive],
             settings: { configuration in
-                GatewayConfiguration.forGood(&configuration)
-                configuration.answerTimeout = .milliseconds(200)
+                GatewayConfiguration.withoutRecovery(&configuration)
+                configuration.responseTimeout = .milliseconds(200)
             }
-        ) { scene, services async throws in
+        ) { fixture, services async throws in
             var sent = 0
-            while scene.circuit != .open {
-                _ = try await scene.load(8)
+            while fixture.circuit != .open {
+                _ = try await fixture.load(8)
                 sent += 8
             }
-            let answer = try await scene.get("/conversations")
-            #expect(answer.status == 503)
-            let seconds = try #require(answer["retry-after"].first.flatMap { Int($0) })
+            let response = try await fixture.get("/conversations")
+            #expect(response.status == 503)
+            let seconds = try #require(response["retry-after"].first.flatMap { Int($0) })
             #expect((2...600).contains(seconds))
-            #expect(try await scene.load(50) == [503: 50])
+            #expect(try await fixture.load(50) == [503: 50])
             #expect(services[0].requests.count <= sent)
         }
     }
 
-    @Test func aCircuitThatOpenedClosesAgain() async throws {
+    @Test func circuitCloses() async throws {
         let isDown = Mutex(true)
         try await withGateway(
             instances: [
                 { connection, service in
                     while let request = try await connection.message() {
-                        service.note(request)
+                        service.record(request)
                         if isDown.withLock({ $0 }) { return }
-                        try await connection.send(ScriptedService.answer("fine"))
+                        try await connection.send(ScriptedService.response("fine"))
                     }
                 }
             ],
             settings: { $0.healthRules.openTime = .milliseconds(100) }
-        ) { scene, services async throws in
-            for _ in 0..<5 { #expect(try await scene.get("/conversations").status == 502) }
-            while try await scene.get("/conversations").status != 503 {}
+        ) { fixture, services async throws in
+            for _ in 0..<5 { #expect(try await fixture.get("/conversations").status == 502) }
+            while try await fixture.get("/conversations").status != 503 {}
             isDown.withLock { $0 = false }
-            while scene.circuit != .closed { _ = try await scene.get("/conversations") }
-            #expect(try await scene.load(50) == [200: 50])
+            while fixture.circuit != .closed { _ = try await fixture.get("/conversations") }
+            #expect(try await fixture.load(50) == [200: 50])
         }
     }
 }

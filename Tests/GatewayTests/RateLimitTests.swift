@@ -5,76 +5,76 @@ import Wire
 @testable import GatewayServer
 
 @Suite struct RateLimitTests {
-    @Test func onePersonsFloodIsRefusedAndAnothersRequestIsNot() async throws {
-        try await withGateway(settings: { $0.userRate = 1 }) { scene in
+    @Test func limitPerUser() async throws {
+        try await withGateway(settings: { $0.userRate = 1 }) { fixture in
             let began = ContinuousClock.now
-            let statuses = try await scene.load(60)
+            let statuses = try await fixture.load(60)
             // Ten at once, and one a second after that.
             let most = 11 + Int((ContinuousClock.now - began) / .seconds(1))
             let admitted = statuses[200] ?? 0
             #expect((10...most).contains(admitted))
             #expect(statuses[429] == 60 - admitted)
-            #expect(scene.service.requests.count == admitted)
-            let bo = try await scene.keys.token(for: User.ID(application: "roost", user: "bo"))
+            #expect(fixture.service.requests.count == admitted)
+            let bo = try await fixture.keys.token(for: User.ID(application: "roost", user: "bo"))
             let fields = "authorization: Bearer \(bo)\r\n"
-            #expect(try await scene.ask("GET /conversations HTTP/1.1\r\nhost: a\r\n\(fields)\r\n").status == 200)
+            #expect(try await fixture.perform("GET /conversations HTTP/1.1\r\nhost: a\r\n\(fields)\r\n").status == 200)
         }
     }
 
-    @Test func anAnswerSaysWhatIsLeft() async throws {
+    @Test func rateLimitFields() async throws {
         try await withGateway(settings: { configuration in
             configuration.userRate = 100
             configuration.addressRate = 500
-        }) { scene in
-            let mine = try await scene.get("/conversations")
+        }) { fixture in
+            let mine = try await fixture.get("/conversations")
             #expect(mine["ratelimit-policy"] == [#""user";q=1000;w=10"#])
             #expect(mine["ratelimit"] == [#""user";r=999;t=1"#])
-            let open = try await scene.ask("POST /auth/login HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
+            let open = try await fixture.perform("POST /auth/login HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
             #expect(open["ratelimit-policy"] == [#""address";q=5000;w=10"#])
-            #expect(try await scene.get("/nowhere")["ratelimit"].count == 1)
+            #expect(try await fixture.get("/nowhere")["ratelimit"].count == 1)
         }
     }
 
-    @Test func whatIsTooMuchIsAProblemThatSaysWhenToComeBack() async throws {
-        try await withGateway(settings: { $0.userRate = 1 }) { scene in
-            try await scene.connect { connection in
+    @Test func retryAfter() async throws {
+        try await withGateway(settings: { $0.userRate = 1 }) { fixture in
+            try await fixture.connect { connection in
                 // More than are let in at once; whatever the machine's speed, the last of them is one too many.
-                try await connection.send(String(repeating: scene.signed("GET /conversations"), count: 200))
-                var answers: [RawMessage] = []
-                for _ in 0..<200 { answers.append(try #require(try await connection.message())) }
-                let answer = try #require(answers.first { $0.status != 200 })
-                #expect(answer.status == 429)
-                #expect(answer.code == "rate_limited")
-                #expect(answer["content-type"] == ["application/problem+json"])
-                #expect(answer["retry-after"] == ["1"])
-                #expect(answer["ratelimit-policy"] == [#""user";q=10;w=10"#])
-                #expect(answer["ratelimit"] == [#""user";r=0;t=10"#])
+                try await connection.send(String(repeating: fixture.signed("GET /conversations"), count: 200))
+                var responses: [RawMessage] = []
+                for _ in 0..<200 { responses.append(try #require(try await connection.message())) }
+                let response = try #require(responses.first { $0.status != 200 })
+                #expect(response.status == 429)
+                #expect(response.code == "rate_limited")
+                #expect(response["content-type"] == ["application/problem+json"])
+                #expect(response["retry-after"] == ["1"])
+                #expect(response["ratelimit-policy"] == [#""user";q=10;w=10"#])
+                #expect(response["ratelimit"] == [#""user";r=0;t=10"#])
                 // The connection is as good as before.
-                #expect(answer["connection"].isEmpty)
+                #expect(response["connection"].isEmpty)
                 try await connection.send("GET /health HTTP/1.1\r\nhost: a\r\n\r\n")
                 #expect(try await connection.message()?.status == 200)
             }
         }
     }
 
-    @Test func aFloodOfBadCredentialsIsStoppedBeforeTheyAreLookedAt() async throws {
+    @Test func badCredentialFlood() async throws {
         // Without keys a credential that is looked at is a 503.
-        try await withGateway(isLoaded: false, settings: { $0.addressRate = 1 }) { scene in
+        try await withGateway(isLoaded: false, settings: { $0.addressRate = 1 }) { fixture in
             let began = ContinuousClock.now
-            let statuses = try await scene.load(60)
+            let statuses = try await fixture.load(60)
             let most = 11 + Int((ContinuousClock.now - began) / .seconds(1))
             #expect((10...most).contains(statuses[503] ?? 0))
             #expect(statuses[429] == 60 - (statuses[503] ?? 0))
         }
     }
 
-    @Test func newAccountsHaveALimitOfTheirOwn() async throws {
+    @Test func registrationLimit() async throws {
         let document =
-            GatewayScene.document + "\n  /auth/anonymous: {post: {security: []}}\n"
+            GatewayFixture.document + "\n  /auth/anonymous: {post: {security: []}}\n"
             + "  /auth/register: {post: {security: []}}\n"
-        try await withGateway(document: document, settings: { $0.registerRate = 4 }) { scene in
+        try await withGateway(document: document, settings: { $0.registerRate = 4 }) { fixture in
             func post(_ path: String) async throws -> RawMessage {
-                try await scene.ask("POST \(path) HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
+                try await fixture.perform("POST \(path) HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
             }
             for path in ["/auth/register", "/auth/anonymous", "/auth/register", "/auth/anonymous"] {
                 #expect(try await post(path).status == 200)
@@ -86,26 +86,26 @@ import Wire
             #expect(refused["ratelimit-policy"] == [#""register";q=4;w=60"#])
             #expect(try await post("/auth/register").status == 429)
             #expect(try await post("/auth/login").status == 200)
-            #expect(scene.service.requests.count == 5)
+            #expect(fixture.service.requests.count == 5)
         }
     }
 
-    @Test func zeroIsNoLimit() async throws {
+    @Test func noLimit() async throws {
         try await withGateway(settings: { configuration in
             (configuration.userRate, configuration.addressRate, configuration.registerRate) = (0, 0, 0)
-        }) { scene in
-            let answer = try await scene.get("/conversations")
-            #expect(answer["ratelimit"].isEmpty && answer["ratelimit-policy"].isEmpty)
+        }) { fixture in
+            let response = try await fixture.get("/conversations")
+            #expect(response["ratelimit"].isEmpty && response["ratelimit-policy"].isEmpty)
         }
     }
 
-    @Test func allLoopsShareALimit() async throws {
+    @Test func sharedLimit() async throws {
         try await withGateway(settings: { configuration in
             configuration.userRate = 2
             configuration.eventLoops = 2
-        }) { scene in
+        }) { fixture in
             let began = ContinuousClock.now
-            let statuses = try await scene.load(100)
+            let statuses = try await fixture.load(100)
             let most = 22 + Int((ContinuousClock.now - began) / .milliseconds(500))
             #expect((20...most).contains(statuses[200] ?? 0))
         }

@@ -90,14 +90,14 @@ final class RawConnection {
     }
 
     /// The next message with its body; nil if the connection ended before it.
-    func message(toHead isAnswerToHead: Bool = false) async throws -> RawMessage? {
+    func message(toHead isResponseToHead: Bool = false) async throws -> RawMessage? {
         guard var message = try await head() else { return nil }
-        try await readBody(of: &message, toHead: isAnswerToHead)
+        try await readBody(of: &message, toHead: isResponseToHead)
         return message
     }
 
-    func readBody(of message: inout RawMessage, toHead isAnswerToHead: Bool = false) async throws {
-        if isAnswerToHead || [204, 304].contains(message.status) || (100..<200).contains(message.status) { return }
+    func readBody(of message: inout RawMessage, toHead isResponseToHead: Bool = false) async throws {
+        if isResponseToHead || [204, 304].contains(message.status) || (100..<200).contains(message.status) { return }
         if message["transfer-encoding"].contains("chunked") {
             while let line = try await line() {
                 guard let size = Int(line.split(separator: ";")[0], radix: 16) else { throw WireError("chunk \(line)") }
@@ -188,13 +188,13 @@ extension RawConnection {
     }
 
     /// Connects for the time of `body`; over TLS, if protocols are named that it may be for.
-    static func open<Answer>(
+    static func open<Value>(
         port: Int,
         from address: String? = nil,
         over protocols: [String]? = nil,
         upTo version: TLSVersion = .tlsv13,
-        _ body: (RawConnection) async throws -> Answer
-    ) async throws -> Answer {
+        _ body: (RawConnection) async throws -> Value
+    ) async throws -> Value {
         let opened = try await Opened(port: port, from: address, over: protocols, upTo: version)
         defer { opened.channel.close(promise: nil) }
         return try await body(opened.connection())

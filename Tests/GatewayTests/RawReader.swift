@@ -9,12 +9,12 @@ final class RawReader: ChannelInboundHandler, Sendable {
         var pieces = CircularBuffer<ByteBuffer>()
         var waiting: EventLoopPromise<ByteBuffer?>?
         /// Ends the waiting.
-        var alarm: Scheduled<Void>?
+        var timer: Scheduled<Void>?
         var hasEnded = false
     }
 
     /// Longer than any test takes: nothing comes any more, and the test is to say so rather than wait for ever.
-    private static let patience = TimeAmount.minutes(2)
+    private static let timeout = TimeAmount.minutes(2)
 
     private let state: NIOLoopBoundBox<State>
 
@@ -28,7 +28,7 @@ final class RawReader: ChannelInboundHandler, Sendable {
         if state.value.hasEnded { return eventLoop.makeSucceededFuture(nil) }
         let promise = eventLoop.makePromise(of: ByteBuffer?.self)
         state.value.waiting = promise
-        state.value.alarm = eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
+        state.value.timer = eventLoop.assumeIsolated().scheduleTask(in: Self.timeout) {
             self.state.value.waiting = nil
             promise.fail(WireError("nothing came for two minutes"))
         }
@@ -37,10 +37,10 @@ final class RawReader: ChannelInboundHandler, Sendable {
     }
 
     /// Gives who waits what he waits for; false where nobody does.
-    private func answer(_ piece: ByteBuffer?) -> Bool {
+    private func deliver(_ piece: ByteBuffer?) -> Bool {
         guard let waiting = state.value.waiting else { return false }
         state.value.waiting = nil
-        state.value.alarm?.cancel()
+        state.value.timer?.cancel()
         waiting.succeed(piece)
         return true
     }
@@ -61,7 +61,7 @@ final class RawReader: ChannelInboundHandler, Sendable {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let piece = Self.unwrapInboundIn(data)
-        if !answer(piece) { state.value.pieces.append(piece) }
+        if !deliver(piece) { state.value.pieces.append(piece) }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -78,6 +78,6 @@ final class RawReader: ChannelInboundHandler, Sendable {
 
     private func end() {
         state.value.hasEnded = true
-        _ = answer(nil)
+        _ = deliver(nil)
     }
 }

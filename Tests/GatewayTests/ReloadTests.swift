@@ -20,28 +20,28 @@ import Testing
         }
     }
 
-    private func reload(_ scene: GatewayScene, _ file: SettingsFile) async {
+    private func reload(_ fixture: GatewayFixture, _ file: SettingsFile) async {
         var logger = Logger(label: "reload")
         logger.logLevel = .critical
-        await ReloadOnHangup([scene.gateway], logger: logger) { file.read() }.reload()
+        await ReloadOnSIGHUP([fixture.gateway], logger: logger) { file.read() }.reload()
     }
 
-    @Test func instancesAndLimitsAreTakenUp() async throws {
-        try await withGateway(instances: [ScriptedService.echo, ScriptedService.echo]) { scene, services in
+    @Test func instancesAndLimits() async throws {
+        try await withGateway(instances: [ScriptedService.echo, ScriptedService.echo]) { fixture, services in
             let file = SettingsFile([
                 "AUTH_URL": "http://127.0.0.1:\(services[1].port)",
                 "CONVERSATIONS_URL": "http://127.0.0.1:\(services[1].port)",
                 "RATE_USER": "7", "HEALTH_INTERVAL": "0",
             ])
-            await reload(scene, file)
-            let answer = try await scene.get("/conversations")
-            #expect(answer["ratelimit-policy"] == [#""user";q=70;w=10"#])
-            #expect(try await scene.load(9) == [200: 9])
+            await reload(fixture, file)
+            let response = try await fixture.get("/conversations")
+            #expect(response["ratelimit-policy"] == [#""user";q=70;w=10"#])
+            #expect(try await fixture.load(9) == [200: 9])
             #expect(services.map(\.requests.count) == [0, 10])
             // Ten are counted, whatever the limit was called before.
             file.set("RATE_USER", "1")
-            await reload(scene, file)
-            #expect(try await scene.get("/conversations")["ratelimit-policy"] == [#""user";q=10;w=10"#])
+            await reload(fixture, file)
+            #expect(try await fixture.get("/conversations")["ratelimit-policy"] == [#""user";q=10;w=10"#])
         }
     }
 
@@ -49,16 +49,16 @@ import Testing
         ("CONVERSATIONS_URL", "not a url"), ("CONVERSATIONS_URL", "https://127.0.0.1:1/path"), ("RATE_USER", "many"),
         ("BODY_MIN_RATE", "0"),
     ])
-    func whatMakesNoSenseChangesNothing(name: String, value: String) async throws {
-        try await withGateway(instances: [ScriptedService.echo]) { scene, services async throws in
+    func invalidSetting(name: String, value: String) async throws {
+        try await withGateway(instances: [ScriptedService.echo]) { fixture, services async throws in
             let file = SettingsFile([
                 "AUTH_URL": "http://127.0.0.1:9", "CONVERSATIONS_URL": "http://127.0.0.1:9", "HEALTH_INTERVAL": "0",
             ])
             file.set(name, value)
-            let before = scene.gateway.edge
-            await reload(scene, file)
-            #expect(scene.gateway.edge === before)
-            #expect(try await scene.load(5) == [200: 5])
+            let before = fixture.gateway.state
+            await reload(fixture, file)
+            #expect(fixture.gateway.state === before)
+            #expect(try await fixture.load(5) == [200: 5])
             #expect(services[0].requests.count == 5)
         }
     }

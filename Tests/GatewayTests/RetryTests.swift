@@ -14,54 +14,54 @@ import Testing
                 return isFirst
             }
             while let request = try await connection.message() {
-                service.note(request)
+                service.record(request)
                 if isFirst, service.requests.count > 1 {
                     try await connection.close()
                     return
                 }
-                try await connection.send(ScriptedService.answer("fine"))
+                try await connection.send(ScriptedService.response("fine"))
             }
         }
     }
 
     @Test(arguments: ["GET /conversations", "DELETE /conversations/x"])
-    func whatMayBeDoneTwiceIsSentAgain(line: String) async throws {
-        try await withGateway(script: Self.stale()) { scene in
-            #expect(try await scene.get("/conversations").status == 200)
-            let answer = try await scene.ask(scene.signed(line))
-            #expect(answer.status == 200)
+    func retriesIdempotent(line: String) async throws {
+        try await withGateway(script: Self.stale()) { fixture in
+            #expect(try await fixture.get("/conversations").status == 200)
+            let response = try await fixture.perform(fixture.signed(line))
+            #expect(response.status == 200)
             let lines = ["GET /conversations HTTP/1.1", "\(line) HTTP/1.1", "\(line) HTTP/1.1"]
-            #expect(scene.service.requests.map(\.startLine) == lines)
-            #expect(scene.service.requests[1]["x-request-id"] == scene.service.requests[2]["x-request-id"])
+            #expect(fixture.service.requests.map(\.startLine) == lines)
+            #expect(fixture.service.requests[1]["x-request-id"] == fixture.service.requests[2]["x-request-id"])
         }
     }
 
     @Test(arguments: [("POST /conversations/create", ""), ("PUT /conversations/x/meta", "{}")])
-    func whatMayNotBeDoneTwiceIsNot(line: String, body: String) async throws {
-        try await withGateway(script: Self.stale()) { scene in
-            #expect(try await scene.get("/conversations").status == 200)
+    func noRetryOfOthers(line: String, body: String) async throws {
+        try await withGateway(script: Self.stale()) { fixture in
+            #expect(try await fixture.get("/conversations").status == 200)
             let fields = "content-length: \(body.utf8.count)\r\n"
-            let answer = try await scene.ask(scene.signed(line, fields: fields, body: body))
-            #expect(answer.status == 502)
-            #expect(scene.service.requests.count == 2)
+            let response = try await fixture.perform(fixture.signed(line, fields: fields, body: body))
+            #expect(response.status == 502)
+            #expect(fixture.service.requests.count == 2)
         }
     }
 
-    @Test func aFreshConnectionThatBreaksIsNotTriedAgain() async throws {
+    @Test func brokenFreshConnection() async throws {
         try await withGateway(script: { connection, service in
-            service.note(try #require(try await connection.message()))
+            service.record(try #require(try await connection.message()))
             try await connection.close()
-        }) { scene async throws in
-            #expect(try await scene.get("/conversations").status == 502)
-            #expect(scene.service.requests.count == 1)
+        }) { fixture async throws in
+            #expect(try await fixture.get("/conversations").status == 502)
+            #expect(fixture.service.requests.count == 1)
         }
     }
 
-    @Test func anAnswerThatBeganIsNotAskedForAgain() async throws {
+    @Test func noRetryAfterResponseBegan() async throws {
         let count = Mutex(0)
         try await withGateway(script: { connection, service in
             while let request = try await connection.message() {
-                service.note(request)
+                service.record(request)
                 let number = count.withLock { count in
                     count += 1
                     return count
@@ -71,16 +71,16 @@ import Testing
                     try await connection.close()
                     return
                 }
-                try await connection.send(ScriptedService.answer("fine"))
+                try await connection.send(ScriptedService.response("fine"))
             }
-        }) { scene async throws in
-            #expect(try await scene.get("/conversations").status == 200)
-            await #expect(throws: WireError.self) { try await scene.get("/conversations") }
-            #expect(scene.service.requests.count == 2)
+        }) { fixture async throws in
+            #expect(try await fixture.get("/conversations").status == 200)
+            await #expect(throws: WireError.self) { try await fixture.get("/conversations") }
+            #expect(fixture.service.requests.count == 2)
         }
     }
 
-    @Test func anInstanceThatIsDownIsPassedOver() async throws {
+    @Test func instanceDown() async throws {
         try await withGateway(settings: { configuration in
             configuration.services = try configuration.services.map { service in
                 try UpstreamService(
@@ -89,12 +89,12 @@ import Testing
                     urls: ["http://127.0.0.1:9", service.instances[0].url]
                 )
             }
-        }) { scene async throws in
-            for _ in 0..<4 { #expect(try await scene.get("/conversations").status == 200) }
+        }) { fixture async throws in
+            for _ in 0..<4 { #expect(try await fixture.get("/conversations").status == 200) }
         }
     }
 
-    @Test func instancesTakeTurnsUnderTheirOwnNames() async throws {
+    @Test func roundRobin() async throws {
         try await withGateway(settings: { configuration in
             configuration.services = try configuration.services.map { service in
                 let url = service.instances[0].url
@@ -104,10 +104,10 @@ import Testing
                     urls: [url, url.replacing("127.0.0.1", with: "localhost")]
                 )
             }
-        }) { scene in
-            for _ in 0..<4 { _ = try await scene.get("/conversations") }
-            #expect(Set(scene.service.requests.flatMap { $0["x-roost-instance"] }).count == 2)
-            #expect(Set(scene.service.requests.flatMap { $0["host"] }).count == 2)
+        }) { fixture in
+            for _ in 0..<4 { _ = try await fixture.get("/conversations") }
+            #expect(Set(fixture.service.requests.flatMap { $0["x-roost-instance"] }).count == 2)
+            #expect(Set(fixture.service.requests.flatMap { $0["host"] }).count == 2)
         }
     }
 }

@@ -19,37 +19,37 @@ import Testing
         "/.well-known/../internal/x", "/%ef%bc%8finternal/x", "/%c0%afinternal", "/",
     ]
 
-    @Test func whatIsForServicesOnlyIsNotThereFromOutside() async throws {
-        try await withGateway { scene in
+    @Test func internalRoutes() async throws {
+        try await withGateway { fixture in
             for path in Self.inner {
-                let answer = try await scene.get(path)
-                #expect([400, 404].contains(answer.status), "\(path): \(answer.startLine)")
-                #expect(answer.code != nil)
+                let response = try await fixture.get(path)
+                #expect([400, 404].contains(response.status), "\(path): \(response.startLine)")
+                #expect(response.code != nil)
             }
-            #expect(scene.service.requests.isEmpty)
+            #expect(fixture.service.requests.isEmpty)
         }
     }
 
-    @Test func aSlashInsideASegmentIsData() async throws {
-        try await withGateway { scene in
+    @Test func escapedSlash() async throws {
+        try await withGateway { fixture in
             let path = "/conversations/a%2Fb/members/..%2Fx%3F%23%C3%A9"
-            let answer = try await scene.ask(scene.signed("PUT \(path)", fields: "content-length: 0\r\n"))
-            #expect(scene.seen(answer).target == path)
+            let response = try await fixture.perform(fixture.signed("PUT \(path)", fields: "content-length: 0\r\n"))
+            #expect(fixture.forwarded(response).target == path)
         }
     }
 
-    @Test func aFixedWordWinsOverAParameter() async throws {
-        try await withGateway { scene async throws in
-            #expect(try await scene.get("/conversations/create").status == 405)
-            #expect(try await scene.get("/conversations/created").status == 200)
+    @Test func literalBeforeParameter() async throws {
+        try await withGateway { fixture async throws in
+            #expect(try await fixture.get("/conversations/create").status == 405)
+            #expect(try await fixture.get("/conversations/created").status == 200)
         }
     }
 
-    @Test func theLongestPrefixOwnsAPath() async throws {
-        try await withGateway { scene async throws in
-            #expect(try await scene.get("/media/conversations/k").status == 200)
+    @Test func longestPrefix() async throws {
+        try await withGateway { fixture async throws in
+            #expect(try await fixture.get("/media/conversations/k").status == 200)
             // Described, but of no service.
-            #expect(try await scene.get("/unserved").status == 404)
+            #expect(try await fixture.get("/unserved").status == 404)
         }
     }
 
@@ -65,21 +65,22 @@ import Testing
         ("GET /auth/me", 403, "authentication_required"),
         ("DELETE /conversations/x", 403, "authentication_required"),
     ])
-    func whatIsMissingIsSaidBeforeWhoIsAsking(line: String, status: Int, code: String) async throws {
-        try await withGateway { scene in
-            let answer = try await scene.ask("\(line) HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
-            #expect(answer.status == status)
-            #expect(answer.code == code)
-            if status == 405 { #expect(answer["allow"].first?.contains("OPTIONS") ?? false) }
-            #expect(scene.service.requests.isEmpty)
+    func notFoundBeforeCredential(line: String, status: Int, code: String) async throws {
+        try await withGateway { fixture in
+            let response = try await fixture.perform("\(line) HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
+            #expect(response.status == status)
+            #expect(response.code == code)
+            if status == 405 { #expect(response["allow"].first?.contains("OPTIONS") ?? false) }
+            #expect(fixture.service.requests.isEmpty)
         }
     }
 
-    @Test func aRefusalLeavesTheConnectionToTheNextRequest() async throws {
-        try await withGateway { scene in
-            try await scene.connect { connection in
+    @Test func errorKeepsConnection() async throws {
+        try await withGateway { fixture in
+            try await fixture.connect { connection in
                 try await connection.send(
-                    "POST /auth/me HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello" + scene.signed("GET /auth/me")
+                    "POST /auth/me HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello"
+                        + fixture.signed("GET /auth/me")
                 )
                 #expect(try await connection.message()?.status == 405)
                 #expect(try await connection.message()?.status == 200)
@@ -87,13 +88,13 @@ import Testing
         }
     }
 
-    @Test func everyRouteOfTheSuiteIsInTheDocumentThatIsBuiltIn() throws {
+    @Test func embeddedRoutes() throws {
         let document = try OpenAPIDocument.embedded()
         let services = try UpstreamService.known.map { name, prefixes, url in
             try UpstreamService(name: name, prefixes: prefixes, urls: [url])
         }
         let table = RouteTable(document: document, services: services)
-        #expect(table.routes.allSatisfy { $0.owner != .nobody })
+        #expect(table.routes.allSatisfy { $0.owner != .unassigned })
         let push = try #require(services.firstIndex { $0.name == "push" })
         let pushed = Set(
             table.routes.filter { $0.owner == .service(push) }.map { $0.template.split(separator: "/")[0] }

@@ -6,7 +6,7 @@ import Synchronization
 final class ScriptedService: Sendable {
     typealias Script = @Sendable (RawConnection, ScriptedService) async throws -> Void
 
-    private let heard = Mutex<[RawMessage]>([])
+    private let receivedRequests = Mutex<[RawMessage]>([])
     private let opened = Mutex(0)
     private let bytesRead = Mutex(0)
     private let scripts = Mutex<[(task: Task<Void, any Error>, channel: any Channel)]>([])
@@ -14,46 +14,46 @@ final class ScriptedService: Sendable {
 
     var port: Int { address.withLock { $0 } }
     /// The requests that came, in their order.
-    var requests: [RawMessage] { heard.withLock { $0 } }
+    var requests: [RawMessage] { receivedRequests.withLock { $0 } }
     var connections: Int { opened.withLock { $0 } }
     /// What a script said it had read.
     var received: Int { bytesRead.withLock { $0 } }
 
-    func note(_ message: RawMessage) {
-        heard.withLock { $0.append(message) }
+    func record(_ message: RawMessage) {
+        receivedRequests.withLock { $0.append(message) }
     }
 
-    func note(bytes: Int) {
+    func record(bytes: Int) {
         bytesRead.withLock { $0 += bytes }
     }
 
-    static func run<Answer>(
+    static func run<Value>(
         _ script: @escaping Script,
-        _ body: (ScriptedService) async throws -> Answer
-    ) async throws -> Answer {
+        _ body: (ScriptedService) async throws -> Value
+    ) async throws -> Value {
         let service = ScriptedService()
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.autoRead, value: false)
             .childChannelInitializer { channel in
                 let reader = RawReader(eventLoop: channel.eventLoop)
-                service.play(script, on: channel, reader: reader)
+                service.execute(script, on: channel, reader: reader)
                 return channel.pipeline.addHandler(reader)
             }
             .bind(host: "127.0.0.1", port: 0)
             .get()
         service.address.withLock { $0 = listener.localAddress?.port ?? 0 }
         do {
-            let answer = try await body(service)
+            let response = try await body(service)
             try await service.stop(listener)
-            return answer
+            return response
         } catch {
             try await service.stop(listener)
             throw error
         }
     }
 
-    private func play(_ script: @escaping Script, on channel: any Channel, reader: RawReader) {
+    private func execute(_ script: @escaping Script, on channel: any Channel, reader: RawReader) {
         opened.withLock { $0 += 1 }
         let task = Task {
             // What a script throws is a connection that ended under it, which the tests bring about on purpose.
@@ -75,13 +75,13 @@ final class ScriptedService: Sendable {
     /// Answers every request with 200 and, as its body, the request as it came.
     static let echo: Script = { connection, service in
         while let request = try await connection.message() {
-            service.note(request)
+            service.record(request)
             let body = request.head + "\r\n\r\n" + request.text
-            try await connection.send(answer(body))
+            try await connection.send(response(body))
         }
     }
 
-    static func answer(_ body: String, status: String = "200 OK", fields: String = "") -> String {
+    static func response(_ body: String, status: String = "200 OK", fields: String = "") -> String {
         "HTTP/1.1 \(status)\r\ncontent-type: text/plain\r\n\(fields)content-length: \(body.utf8.count)\r\n\r\n\(body)"
     }
 }

@@ -10,32 +10,32 @@ import Wire
     private static let user = User.ID(application: "5d0b3c8f1a6e47920c4d8e1f", user: "ana")
     private static let stream = "/photos/home/stream"
 
-    private func ask(_ scene: GatewayScene, _ line: String, _ fields: String = "") async throws -> RawMessage {
-        try await scene.ask("\(line) HTTP/1.1\r\nhost: a\r\n\(fields)\r\n")
+    private func perform(_ fixture: GatewayFixture, _ line: String, _ fields: String = "") async throws -> RawMessage {
+        try await fixture.perform("\(line) HTTP/1.1\r\nhost: a\r\n\(fields)\r\n")
     }
 
     @Test("A ticket opens a stream, and goes on to the service as it is")
     func opening() async throws {
-        try await withGateway { scene in
-            let ticket = try await scene.keys.ticket(for: Self.user)
+        try await withGateway { fixture in
+            let ticket = try await fixture.keys.ticket(for: Self.user)
             let target = "\(Self.stream)?ticket=\(ticket)&lastEventId=7-a"
-            let answer = try await ask(scene, "GET \(target)", "origin: https://app.example\r\n")
-            #expect(answer.status == 200)
-            #expect(scene.seen(answer).target == target)
-            #expect(answer["access-control-allow-origin"] == ["*"])
+            let response = try await perform(fixture, "GET \(target)", "origin: https://app.example\r\n")
+            #expect(response.status == 200)
+            #expect(fixture.forwarded(response).target == target)
+            #expect(response["access-control-allow-origin"] == ["*"])
         }
     }
 
     @Test("A bad ticket is rejected at the edge")
     func rejections() async throws {
-        try await withGateway { scene in
-            let keys = scene.keys
+        try await withGateway { fixture in
+            let keys = fixture.keys
             let good = try await keys.ticket(for: Self.user)
             let ended = try await keys.ticket(for: Self.user, session: "s1")
             keys.revoke("s1")
-            try await scene.verifier.load()
+            try await fixture.verifier.load()
             let bad = [
-                (scene.token, "invalid_token"), ("x", "invalid_token"), ("", "invalid_token"),
+                (fixture.token, "invalid_token"), ("x", "invalid_token"), ("", "invalid_token"),
                 ("\(good)&ticket=\(good)", "invalid_token"),
                 (try await TestKeys().ticket(for: Self.user), "invalid_token"),
                 (try await keys.ticket(for: Self.user, type: AccessToken.type), "invalid_token"),
@@ -44,36 +44,36 @@ import Wire
                 (ended, "session_ended"),
             ]
             for (ticket, code) in bad {
-                let answer = try await ask(scene, "GET \(Self.stream)?ticket=\(ticket)")
-                #expect(answer.status == 403, "\(ticket)")
-                #expect(answer.code == code, "\(ticket)")
+                let response = try await perform(fixture, "GET \(Self.stream)?ticket=\(ticket)")
+                #expect(response.status == 403, "\(ticket)")
+                #expect(response.code == code, "\(ticket)")
             }
-            let both = try await scene.get("\(Self.stream)?ticket=\(good)")
+            let both = try await fixture.get("\(Self.stream)?ticket=\(good)")
             #expect(both.status == 403)
             #expect(both.code == "invalid_token")
-            #expect(scene.service.requests.isEmpty)
+            #expect(fixture.service.requests.isEmpty)
         }
     }
 
     @Test("A ticket is no credential of other routes")
     func otherRoutes() async throws {
-        try await withGateway { scene in
-            let ticket = try await scene.keys.ticket(for: Self.user)
-            let query = try await ask(scene, "GET /auth/me?ticket=\(ticket)")
+        try await withGateway { fixture in
+            let ticket = try await fixture.keys.ticket(for: Self.user)
+            let query = try await perform(fixture, "GET /auth/me?ticket=\(ticket)")
             #expect(query.status == 403)
             #expect(query.code == "authentication_required")
-            let bearer = try await ask(scene, "GET /auth/me", "authorization: Bearer \(ticket)\r\n")
+            let bearer = try await perform(fixture, "GET /auth/me", "authorization: Bearer \(ticket)\r\n")
             #expect(bearer.status == 403)
-            let stream = try await ask(scene, "GET \(Self.stream)", "authorization: Bearer \(ticket)\r\n")
+            let stream = try await perform(fixture, "GET \(Self.stream)", "authorization: Bearer \(ticket)\r\n")
             #expect(stream.status == 403)
-            #expect(scene.service.requests.isEmpty)
+            #expect(fixture.service.requests.isEmpty)
         }
     }
 
     @Test("No route but a stream receives a ticket")
     func removal() async throws {
-        try await withGateway { scene in
-            let ticket = try await scene.keys.ticket(for: Self.user)
+        try await withGateway { fixture in
+            let ticket = try await fixture.keys.ticket(for: Self.user)
             let targets = [
                 ("/conversations?ticket=\(ticket)", "/conversations"),
                 ("/conversations?limit=5&ticket=\(ticket)&cursor=y", "/conversations?limit=5&cursor=y"),
@@ -82,10 +82,10 @@ import Wire
                 ("/conversations?", "/conversations?"), ("/conversations", "/conversations"),
             ]
             for (sent, received) in targets {
-                #expect(scene.seen(try await scene.get(sent)).target == received)
+                #expect(fixture.forwarded(try await fixture.get(sent)).target == received)
             }
-            let open = try await ask(scene, "POST /auth/login?ticket=\(ticket)", "content-length: 0\r\n")
-            #expect(scene.seen(open).target == "/auth/login")
+            let open = try await perform(fixture, "POST /auth/login?ticket=\(ticket)", "content-length: 0\r\n")
+            #expect(fixture.forwarded(open).target == "/auth/login")
         }
     }
 }

@@ -4,20 +4,20 @@ import Testing
 @testable import GatewayServer
 
 @Suite struct StreamingTests {
-    @Test func aLargeBodyArrivesByteForByte() async throws {
+    @Test func largeBody() async throws {
         let body = Pattern.bytes(atLeast: 3_000_000)
         try await withGateway(script: { connection, _ in
             while let request = try await connection.message() {
-                try await connection.send(ScriptedService.answer(request.body == body ? "the same" : "another"))
+                try await connection.send(ScriptedService.response(request.body == body ? "the same" : "another"))
             }
-        }) { scene in
-            try await scene.connect { connection in
+        }) { fixture in
+            try await fixture.connect { connection in
                 let fields = "content-length: \(body.count)\r\n"
-                try await connection.send(scene.signed("POST /conversations/create", fields: fields))
+                try await connection.send(fixture.signed("POST /conversations/create", fields: fields))
                 try await connection.send(body)
                 #expect(try await connection.message()?.text == "the same")
                 let chunked = "transfer-encoding: chunked\r\n"
-                try await connection.send(scene.signed("POST /conversations/create", fields: chunked))
+                try await connection.send(fixture.signed("POST /conversations/create", fields: chunked))
                 try await connection.send(chunks: body, of: 70_001)
                 #expect(try await connection.message()?.text == "the same")
             }
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aLargeAnswerArrivesByteForByte(isChunked: Bool) async throws {
+    func largeResponse(isChunked: Bool) async throws {
         let body = Pattern.bytes(atLeast: 3_000_000)
         try await withGateway(script: { connection, _ in
             while try await connection.message() != nil {
@@ -37,45 +37,45 @@ import Testing
                     try await connection.send(body)
                 }
             }
-        }) { scene in
-            let answer = try await scene.get("/conversations")
-            #expect(answer.body == body)
+        }) { fixture in
+            let response = try await fixture.get("/conversations")
+            #expect(response.body == body)
         }
     }
 
-    @Test func anAnswerIsPassedOnAsItComes() async throws {
+    @Test func streamedResponse() async throws {
         try await withGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n")
             // The second event is sent when the first has been seen.
             _ = try await connection.piece()
-        }) { scene in
-            try await scene.connect { connection in
-                try await connection.send(scene.signed("GET /conversations"))
+        }) { fixture in
+            try await fixture.connect { connection in
+                try await connection.send(fixture.signed("GET /conversations"))
                 #expect(try await connection.head()?.status == 200)
-                var seen: [UInt8] = []
-                while !String(decoding: seen, as: UTF8.self).contains("one") {
-                    seen += try #require(try await connection.piece())
+                var forwarded: [UInt8] = []
+                while !String(decoding: forwarded, as: UTF8.self).contains("one") {
+                    forwarded += try #require(try await connection.piece())
                 }
             }
         }
     }
 
-    @Test func aServiceThatDoesNotReadStopsTheClient() async throws {
+    @Test func requestBackpressure() async throws {
         try await withGateway(
             settings: { $0.receiveBuffer = 65_536 },
             script: { connection, service in
                 try await connection.shrinkReceiveBuffer()
                 _ = try await connection.head()
-                service.note(RawMessage(parsing: "stuck"))
+                service.record(RawMessage(parsing: "stuck"))
                 // Until the test is over.
                 try await Task.sleep(for: .seconds(60))
             }
-        ) { scene in
-            try await scene.connect { connection in
+        ) { fixture in
+            try await fixture.connect { connection in
                 let fields = "content-length: 20000000\r\n"
-                try await connection.send(scene.signed("POST /conversations/create", fields: fields))
-                try await eventually { scene.service.requests.count == 1 }
+                try await connection.send(fixture.signed("POST /conversations/create", fields: fields))
+                try await eventually { fixture.service.requests.count == 1 }
                 let sent = try await connection.sendUntilStuck(Array(repeating: 0x78, count: 65_536), most: 20_000_000)
                 // The kernel's buffers on two connections take some megabytes, the gateway itself next to nothing.
                 #expect(sent < 12_000_000)
@@ -83,89 +83,89 @@ import Testing
         }
     }
 
-    @Test func aClientThatDoesNotReadStopsTheService() async throws {
+    @Test func responseBackpressure() async throws {
         try await withGateway(
             settings: { $0.receiveBuffer = 65_536 },
             script: { connection, service in
                 _ = try await connection.message()
                 try await connection.send("HTTP/1.1 200 OK\r\ncontent-length: 20000000\r\n\r\n")
                 let piece = Array(repeating: UInt8(0x78), count: 65_536)
-                service.note(bytes: try await connection.sendUntilStuck(piece, most: 20_000_000))
+                service.record(bytes: try await connection.sendUntilStuck(piece, most: 20_000_000))
             }
-        ) { scene in
-            try await RawConnection.openUnread(port: scene.port, sending: scene.signed("GET /conversations")) {
-                try await eventually { scene.service.received > 0 }
+        ) { fixture in
+            try await RawConnection.openUnread(port: fixture.port, sending: fixture.signed("GET /conversations")) {
+                try await eventually { fixture.service.received > 0 }
             }
-            #expect(scene.service.received < 12_000_000)
+            #expect(fixture.service.received < 12_000_000)
         }
     }
 
-    @Test func aClientThatDoesNotReadAnswersGetsNoMoreOfThem() async throws {
+    @Test func unreadPipelinedResponses() async throws {
         let page = try OpenAPIDocument.embedded().text + String(repeating: "\n# padding", count: 10_000)
-        try await withGateway(document: page) { scene in
+        try await withGateway(document: page) { fixture in
             let pages = String(repeating: "GET /openapi.yaml HTTP/1.1\r\nhost: a\r\n\r\n", count: 500)
             let last = "POST /auth/login HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n"
-            try await scene.connect { connection in
+            try await fixture.connect { connection in
                 try await connection.send(pages + last)
                 // A client beside it is served, so the first one's requests have had their turn too.
-                for _ in 0..<20 { #expect(try await scene.get("/auth/me").status == 200) }
-                #expect(scene.service.requests.allSatisfy { $0.method == "GET" })
+                for _ in 0..<20 { #expect(try await fixture.get("/auth/me").status == 200) }
+                #expect(fixture.service.requests.allSatisfy { $0.method == "GET" })
                 for _ in 0..<500 { #expect(try await connection.message()?.status == 200) }
                 #expect(try await connection.message()?.status == 200)
-                #expect(scene.service.requests.count { $0.method == "POST" } == 1)
+                #expect(fixture.service.requests.count { $0.method == "POST" } == 1)
             }
         }
     }
 
-    @Test func anEarlyAnswerReachesAClientThatIsStillSending() async throws {
+    @Test func earlyResponse() async throws {
         try await withGateway(script: { connection, service in
             while let request = try await connection.head() {
-                service.note(request)
-                try await connection.send(ScriptedService.answer("no", status: "413 Content Too Large"))
+                service.record(request)
+                try await connection.send(ScriptedService.response("no", status: "413 Content Too Large"))
                 _ = try await connection.rest()
             }
-        }) { scene in
-            try await scene.connect { connection in
+        }) { fixture in
+            try await fixture.connect { connection in
                 try await connection.send(
-                    scene.signed("POST /conversations/create", fields: "content-length: 20000000\r\n", body: "begin")
+                    fixture.signed("POST /conversations/create", fields: "content-length: 20000000\r\n", body: "begin")
                 )
-                let answer = try #require(try await connection.message())
-                #expect(answer.status == 413)
-                #expect(answer.text == "no")
-                #expect(answer["connection"] == ["close"])
+                let response = try #require(try await connection.message())
+                #expect(response.status == 413)
+                #expect(response.text == "no")
+                #expect(response["connection"] == ["close"])
             }
             // That connection is not taken for a good one again.
-            try await scene.connect { connection in
-                try await connection.send(scene.signed("GET /conversations"))
+            try await fixture.connect { connection in
+                try await connection.send(fixture.signed("GET /conversations"))
                 #expect(try await connection.message()?.status == 413)
             }
-            #expect(scene.service.connections == 2)
+            #expect(fixture.service.connections == 2)
         }
     }
 
-    @Test func aClientThatLeavesTakesItsRequestAlong() async throws {
+    @Test func disconnectCancelsRequest() async throws {
         try await withGateway(script: { connection, service in
-            service.note(try #require(try await connection.message()))
+            service.record(try #require(try await connection.message()))
             _ = try await connection.rest()
-            service.note(bytes: 1)
-        }) { scene in
-            try await scene.connect { connection in
-                try await connection.send(scene.signed("GET /conversations"))
-                try await eventually { scene.service.requests.count == 1 }
+            service.record(bytes: 1)
+        }) { fixture in
+            try await fixture.connect { connection in
+                try await connection.send(fixture.signed("GET /conversations"))
+                try await eventually { fixture.service.requests.count == 1 }
             }
-            try await eventually { scene.service.received == 1 }
+            try await eventually { fixture.service.received == 1 }
         }
     }
 
     @Test(arguments: ["content-length: 100\r\n\r\nabc", "transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n"])
-    func anAnswerThatBreaksOffIsNotMadeWhole(wire: String) async throws {
+    func brokenResponse(wire: String) async throws {
         try await withGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send("HTTP/1.1 200 OK\r\n\(wire)")
             try await connection.close()
-        }) { scene in
-            try await scene.connect { connection in
-                try await connection.send(scene.signed("GET /conversations"))
+        }) { fixture in
+            try await fixture.connect { connection in
+                try await connection.send(fixture.signed("GET /conversations"))
                 #expect(try await connection.head()?.status == 200)
                 let rest = try await connection.rest()
                 #expect(rest.contains("abc"))
@@ -174,15 +174,15 @@ import Testing
         }
     }
 
-    @Test func anAnswerThatIsNotHTTPIs502() async throws {
+    @Test func notHTTP() async throws {
         try await withGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send("SMTP ready\r\n\r\n")
             _ = try await connection.rest()
-        }) { scene in
-            let answer = try await scene.get("/conversations")
-            #expect(answer.status == 502)
-            #expect(answer.code == "bad_gateway")
+        }) { fixture in
+            let response = try await fixture.get("/conversations")
+            #expect(response.status == 502)
+            #expect(response.code == "bad_gateway")
         }
     }
 }

@@ -6,7 +6,7 @@ import Testing
     private static let second: UInt64 = 1_000_000_000
     private let now: UInt64 = 1_000 * second
 
-    @Test func aBurstIsLetInAndThenTheRate() {
+    @Test func burstThenRate() {
         let buckets = TokenBuckets(capacity: 1_024)
         let rate = Rate(100, in: 1, burst: 1_000)
         #expect((0..<2_000).count { _ in buckets.take(7, at: rate, now: now).isAdmitted } == 1_000)
@@ -18,7 +18,7 @@ import Testing
         #expect((0..<2_000).count { _ in buckets.take(7, at: rate, now: now + 60 * Self.second).isAdmitted } == 1_000)
     }
 
-    @Test func itSaysWhatIsLeftAndHowLongToWait() {
+    @Test func remainingAndRetryTime() {
         let buckets = TokenBuckets(capacity: 1_024)
         let rate = Rate(2, in: 1, burst: 3)
         let half = Self.second / 2
@@ -32,7 +32,7 @@ import Testing
         #expect(buckets.take(7, at: rate, now: now + half).isAdmitted)
     }
 
-    @Test func onesBucketIsNotAnothers() {
+    @Test func separateKeys() {
         let buckets = TokenBuckets(capacity: 65_536)
         let rate = Rate(1, in: 1, burst: 1)
         var hashes = Set<UInt64>()
@@ -43,7 +43,7 @@ import Testing
         #expect(hashes.count { buckets.take($0, at: rate, now: now).isAdmitted } < 10)
     }
 
-    @Test func whoFloodsTheTableKeepsHisOwnEmptyBucket() {
+    @Test func floodingEvictsNoEmptyBucket() {
         let buckets = TokenBuckets(capacity: 512)
         let rate = Rate(1, in: 1, burst: 10)
         let flooder: UInt64 = 0xF100_DE12
@@ -56,7 +56,7 @@ import Testing
         #expect(!buckets.take(flooder, at: rate, now: now).isAdmitted)
     }
 
-    @Test func allLoopsCountInOneBucket() async {
+    @Test func concurrentUse() async {
         let buckets = TokenBuckets(capacity: 1_024)
         let rate = Rate(1, in: 1, burst: 10_000)
         let start = now
@@ -71,7 +71,7 @@ import Testing
         #expect(admitted == 10_000)
     }
 
-    @Test func anAddressOfIPv6CountsByItsNetwork() {
+    @Test func ipv6Prefix() {
         let one = ClientKey.address("2001:db8:1:2::1")
         #expect(one == ClientKey.address("2001:DB8:1:2:ffff:1:2:3"))
         #expect(one != ClientKey.address("2001:db8:1:3::1"))

@@ -32,7 +32,7 @@ import Testing
         ("2001:db8::/32", "2001:db8::5", ["2001:db9:0:0::7"], "2001:db9::7"),
         ("10.0.0.0/8", "10.0.0.1", ["::ffff:1.2.3.4"], "1.2.3.4"),
     ])
-    func theClientIsWhoTheLastTrustedProxyHasNamed(
+    func clientAddress(
         ranges: String,
         peer: String,
         fields: [String],
@@ -42,7 +42,7 @@ import Testing
         #expect(try origin(peer: peer, trusting: ranges, claiming: claims).address == client)
     }
 
-    @Test func schemeAndHostAreTakenOnlyFromWhoIsTrusted() throws {
+    @Test func schemeAndHost() throws {
         let claims = Forwarding(addresses: ["1.2.3.4"], scheme: "https", host: "example.org")
         let believed = try origin(peer: "10.0.0.1", trusting: "10.0.0.1", claiming: claims)
         #expect(believed.scheme == "https" && believed.host == "example.org")
@@ -54,26 +54,26 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func theServiceIsToldWhatTheGatewayBelieves(isTrusted: Bool) async throws {
+    func forwardedFields(isTrusted: Bool) async throws {
         try await withGateway(settings: { configuration in
             if isTrusted { configuration.trustedProxies = .loopback }
-            configuration.strictTransportSeconds = 60
-        }) { scene async throws in
+            configuration.hstsSeconds = 60
+        }) { fixture async throws in
             let fields =
                 "x-forwarded-for: 6.6.6.6, 1.2.3.4\r\nx-forwarded-proto: https\r\nx-forwarded-host: roost.example\r\n"
                 + "x-real-ip: 6.6.6.6\r\nforwarded: for=6.6.6.6\r\nx_forwarded_for: 6.6.6.6\r\n"
-            let answer = try await scene.get("/conversations", fields: fields)
-            let seen = scene.seen(answer)
-            #expect(seen["x-forwarded-for"] == [isTrusted ? "1.2.3.4" : "127.0.0.1"])
-            #expect(seen["x-forwarded-proto"] == [isTrusted ? "https" : "http"])
-            #expect(seen["x-forwarded-host"] == [isTrusted ? "roost.example" : "example.org"])
-            #expect(!seen.head.contains("6.6.6.6"))
-            #expect(answer["strict-transport-security"].isEmpty == !isTrusted)
+            let response = try await fixture.get("/conversations", fields: fields)
+            let forwarded = fixture.forwarded(response)
+            #expect(forwarded["x-forwarded-for"] == [isTrusted ? "1.2.3.4" : "127.0.0.1"])
+            #expect(forwarded["x-forwarded-proto"] == [isTrusted ? "https" : "http"])
+            #expect(forwarded["x-forwarded-host"] == [isTrusted ? "roost.example" : "example.org"])
+            #expect(!forwarded.head.contains("6.6.6.6"))
+            #expect(response["strict-transport-security"].isEmpty == !isTrusted)
         }
     }
 
     @Test(arguments: ["10.0.0.0/33", "proxy.example", "10.0.0.1,,", "10.0.0", "::1/129", "10.0.0.1;10.0.0.2"])
-    func aListThatCannotBeReadIsSaidByItsName(list: String) {
+    func invalidList(list: String) {
         let reader = ConfigReader(provider: InMemoryProvider(values: ["TRUSTED_PROXIES": .init(stringLiteral: list)]))
         let error = #expect(throws: SettingError.self) { try GatewayConfiguration(reader: reader) }
         #expect(error?.description.hasPrefix("TRUSTED_PROXIES ") == true)

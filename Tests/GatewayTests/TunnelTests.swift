@@ -14,45 +14,45 @@ import Testing
 
     /// Agrees to a WebSocket, says hello in the same breath, and sends back whatever comes.
     private static let echo: ScriptedService.Script = { connection, service in
-        service.note(try #require(try await connection.message()))
+        service.record(try #require(try await connection.message()))
         try await connection.send(agreement + "hello")
         while let piece = try await connection.piece() { try await connection.send(piece) }
-        service.note(bytes: 1)
+        service.record(bytes: 1)
         connection.finishSending()
     }
 
-    private func open(_ scene: GatewayScene, _ body: (RawConnection) async throws -> Void) async throws {
-        try await scene.connect { connection in
+    private func open(_ fixture: GatewayFixture, _ body: (RawConnection) async throws -> Void) async throws {
+        try await fixture.connect { connection in
             try await connection.send(Self.request)
-            let answer = try #require(try await connection.message())
-            #expect(answer.status == 101)
-            #expect(answer["sec-websocket-accept"] == ["s3pPLMBiTxaQ9kYGzzhZRbK+xOo="])
-            #expect(answer["upgrade"] == ["websocket"])
-            #expect(answer["connection"] == ["Upgrade"])
+            let response = try #require(try await connection.message())
+            #expect(response.status == 101)
+            #expect(response["sec-websocket-accept"] == ["s3pPLMBiTxaQ9kYGzzhZRbK+xOo="])
+            #expect(response["upgrade"] == ["websocket"])
+            #expect(response["connection"] == ["Upgrade"])
             #expect(try await connection.text(5) == "hello")
             try await body(connection)
         }
     }
 
-    @Test func bytesGoThroughBothWays() async throws {
-        try await withGateway(script: Self.echo) { scene in
-            try await open(scene) { connection in
+    @Test func bothDirections() async throws {
+        try await withGateway(script: Self.echo) { fixture in
+            try await open(fixture) { connection in
                 for word in ["one", "two\r\n\r\nGET / HTTP/1.1\r\n\r\n"] {
                     try await connection.send(word)
                     #expect(try await connection.text(word.utf8.count) == word)
                 }
             }
-            let seen = try #require(scene.service.requests.first)
-            #expect(seen["upgrade"] == ["websocket"])
-            #expect(seen["connection"] == ["Upgrade"])
-            #expect(seen["sec-websocket-key"] == ["dGhlIHNhbXBsZSBub25jZQ=="])
-            #expect(seen["x-roost-instance"].count == 1)
+            let forwarded = try #require(fixture.service.requests.first)
+            #expect(forwarded["upgrade"] == ["websocket"])
+            #expect(forwarded["connection"] == ["Upgrade"])
+            #expect(forwarded["sec-websocket-key"] == ["dGhlIHNhbXBsZSBub25jZQ=="])
+            #expect(forwarded["x-roost-instance"].count == 1)
         }
     }
 
-    @Test func framesSentWithTheHandshakeAreNotLost() async throws {
-        try await withGateway(script: Self.echo) { scene in
-            try await scene.connect { connection in
+    @Test func earlyFrames() async throws {
+        try await withGateway(script: Self.echo) { fixture in
+            try await fixture.connect { connection in
                 try await connection.send(Self.request + "early")
                 #expect(try await connection.message()?.status == 101)
                 let both = try await connection.text(10)
@@ -61,56 +61,56 @@ import Testing
         }
     }
 
-    @Test func theEndOfOneSideIsTheEndOfItsHalf() async throws {
-        try await withGateway(script: Self.echo) { scene in
-            try await open(scene) { connection in
+    @Test func halfClose() async throws {
+        try await withGateway(script: Self.echo) { fixture in
+            try await open(fixture) { connection in
                 try await connection.send("last words")
                 connection.finishSending()
                 #expect(try await connection.rest() == "last words")
             }
-            try await eventually { scene.service.received == 1 }
+            try await eventually { fixture.service.received == 1 }
         }
     }
 
-    @Test func aClientThatIsGoneTakesItsTunnelAlong() async throws {
-        try await withGateway(script: Self.echo) { scene in
-            try await open(scene) { _ in }
-            try await eventually { scene.service.received == 1 }
+    @Test func clientDisconnect() async throws {
+        try await withGateway(script: Self.echo) { fixture in
+            try await open(fixture) { _ in }
+            try await eventually { fixture.service.received == 1 }
         }
     }
 
-    @Test func aServiceThatIsGoneTakesItsTunnelAlong() async throws {
+    @Test func serviceDisconnect() async throws {
         try await withGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send(Self.agreement + "hello")
             try await connection.close()
-        }) { scene in
-            try await open(scene) { connection async throws in
+        }) { fixture in
+            try await open(fixture) { connection async throws in
                 #expect(try await connection.rest() == "")
             }
         }
     }
 
-    @Test func aReaderThatStopsStopsTheOtherSide() async throws {
+    @Test func backpressure() async throws {
         try await withGateway(
             settings: { $0.receiveBuffer = 65_536 },
             script: { connection, service in
                 _ = try await connection.message()
                 try await connection.send(Self.agreement)
                 let piece = Array(repeating: UInt8(0x78), count: 65_536)
-                service.note(bytes: try await connection.sendUntilStuck(piece, most: 20_000_000))
+                service.record(bytes: try await connection.sendUntilStuck(piece, most: 20_000_000))
             }
-        ) { scene in
-            try await RawConnection.openUnread(port: scene.port, sending: Self.request) {
-                try await eventually { scene.service.received > 0 }
+        ) { fixture in
+            try await RawConnection.openUnread(port: fixture.port, sending: Self.request) {
+                try await eventually { fixture.service.received > 0 }
             }
-            #expect(scene.service.received < 12_000_000)
+            #expect(fixture.service.received < 12_000_000)
         }
     }
 
-    @Test func aRefusedUpgradeIsAnsweredLikeAnyRequest() async throws {
-        try await withGateway { scene in
-            try await scene.connect { connection in
+    @Test func refusedUpgrade() async throws {
+        try await withGateway { fixture in
+            try await fixture.connect { connection in
                 // The service's echo knows no WebSocket; nor do the paths after it.
                 try await connection.send(Self.request)
                 #expect(try await connection.message()?.status == 200)
@@ -118,39 +118,39 @@ import Testing
                 #expect(try await connection.message()?.status == 404)
                 try await connection.send(Self.request.replacing("/socket.io/", with: "/conversations"))
                 #expect(try await connection.message()?.status == 403)
-                try await connection.send(scene.signed("GET /conversations"))
+                try await connection.send(fixture.signed("GET /conversations"))
                 #expect(try await connection.message()?.status == 200)
             }
         }
     }
 
-    @Test func a101ThatNobodyAskedForIs502() async throws {
+    @Test func unrequested101() async throws {
         try await withGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send(Self.agreement)
             _ = try await connection.rest()
-        }) { scene in
-            let answer = try await scene.get("/conversations")
-            #expect(answer.status == 502)
+        }) { fixture in
+            let response = try await fixture.get("/conversations")
+            #expect(response.status == 502)
         }
     }
 
-    @Test func aTunnelNobodyUsesIsClosed() async throws {
-        try await withGateway(settings: { $0.silenceTimeout = .milliseconds(300) }, script: Self.echo) { scene in
-            try await open(scene) { connection async throws in
+    @Test func idleTunnel() async throws {
+        try await withGateway(settings: { $0.streamIdleTimeout = .milliseconds(300) }, script: Self.echo) { fixture in
+            try await open(fixture) { connection async throws in
                 #expect(try await connection.rest() == "")
             }
         }
     }
 
-    @Test func tunnelsAreClosedWhenTheGatewayStops() async throws {
-        try await withGateway(script: Self.echo) { scene in
-            try await open(scene) { connection async throws in
-                async let stopped: Void = scene.gateway.stop()
+    @Test func drainClosesTunnels() async throws {
+        try await withGateway(script: Self.echo) { fixture in
+            try await open(fixture) { connection async throws in
+                async let stopped: Void = fixture.gateway.stop()
                 #expect(try await connection.rest() == "")
                 await stopped
             }
-            try await eventually { scene.service.received == 1 }
+            try await eventually { fixture.service.received == 1 }
         }
     }
 }

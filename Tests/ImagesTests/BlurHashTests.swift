@@ -11,7 +11,7 @@ import Testing
         var hash: String
     }
 
-    @Test func hashesAreThoseOfThePackageOnPyPI() async throws {
+    @Test func referenceVectors() async throws {
         let path = try await Oracle.sample("blurhashes.json")
         let vectors = try JSONDecoder().decode([Vector].self, from: Data(contentsOf: URL(filePath: path)))
         #expect(vectors.count == 6)
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func aBlackPictureIsBlackAndNothingElse() {
+    @Test func blackPicture() {
         let hash = BlurHash.encode(pixels: Array(repeating: 0, count: 30), width: 5, height: 2)
         // L is 4 by 3, 0 the greatest part, 0000 the mean colour, fQ a part that is zero.
         #expect(hash == "L00000" + String(repeating: "fQ", count: 11))

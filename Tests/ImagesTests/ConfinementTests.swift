@@ -8,7 +8,7 @@ import Testing
 @Suite("Confinement of image workers") struct ConfinementTests {
     /// What the kernel of this machine confines a worker by.
     private static func missing() async throws -> [String] {
-        let worker = try await WorkerProcess.start(ImageWorkshopConfiguration(worker: worker()))
+        let worker = try await WorkerProcess.start(ImageProcessorConfiguration(worker: worker()))
         await worker.end(now: false)
         return worker.missingConfinement
     }
@@ -24,9 +24,9 @@ import Testing
 
     @Test("Every thread of a worker is under the filter")
     func threads() async throws {
-        try await withImages { scene in
-            _ = try await scene.prepare("photo.heic")
-            let pid = try #require(try scene.workers().first)
+        try await withImages { fixture in
+            _ = try await fixture.prepare("photo.heic")
+            let pid = try #require(try fixture.workers().first)
             for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task") {
                 let status = try String(contentsOfFile: "/proc/\(pid)/task/\(thread)/status", encoding: .utf8)
                 #expect(status.contains("Seccomp:\t2"))
@@ -45,15 +45,15 @@ import Testing
         arguments: ["tagged.jpg", "cmyk.jpg", "alpha.png", "moving.gif", "moving.webp", "photo.heic"]
     )
     func formats(_ name: String) async throws {
-        try await withImages { scene in
-            let image = try await scene.prepare(name)
-            #expect(try await Oracle.look(image.full.path, image.thumbnail.path).count == 2)
+        try await withImages { fixture in
+            let image = try await fixture.prepare(name)
+            #expect(try await Oracle.inspect(image.full.path, image.thumbnail.path).count == 2)
         }
     }
 
     @Test("Boxes nested 131,072 deep are refused, and the worker goes on")
     func nestedBoxes() async throws {
-        try await withImages { scene in
+        try await withImages { fixture in
             var bytes = Array("\0\0\0\u{10}ftypheic\0\0\0\0".utf8)
             let depth = 131_072
             func append(_ name: String, _ length: Int) {
@@ -65,11 +65,11 @@ import Testing
             for level in 0..<depth {
                 append(level == 0 ? "iprp" : "ipco", (depth - level) * 8)
             }
-            let reason = try await scene.refusal(of: scene.file(bytes))
+            let reason = try await fixture.rejection(of: fixture.file(bytes))
             #expect(reason == .broken(reason: "does not say how large it is"))
-            let pid = try #require(try scene.workers().first)
-            #expect(try await scene.prepare("photo.heic").width == 1_600)
-            #expect(try scene.workers().contains(pid))
+            let pid = try #require(try fixture.workers().first)
+            #expect(try await fixture.prepare("photo.heic").width == 1_600)
+            #expect(try fixture.workers().contains(pid))
         }
     }
 
@@ -82,9 +82,9 @@ import Testing
     )
     func parts(_ head: String, _ part: String, _ count: Int) async throws {
         func latin(_ text: String) -> [UInt8] { text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
-        try await withImages { scene in
+        try await withImages { fixture in
             let bytes = latin(head) + Array(repeating: latin(part), count: count).joined()
-            let reason = try await scene.refusal(of: scene.file(bytes))
+            let reason = try await fixture.rejection(of: fixture.file(bytes))
             #expect(reason == .broken(reason: "is made of more parts than an image may be"))
         }
     }

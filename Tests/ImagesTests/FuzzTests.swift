@@ -15,15 +15,15 @@ import Testing
     /// How many mutants of each sample; SOAK=1 is for a night.
     private static let rounds = ProcessInfo.processInfo.environment["SOAK"] == "1" ? 5_000 : 25
 
-    @Test(arguments: samples) func aMutantIsPreparedOrRefused(_ name: String) async throws {
+    @Test(arguments: samples) func mutants(_ name: String) async throws {
         let original = try await Array(Data(contentsOf: URL(filePath: Oracle.sample(name))))
-        try await withImages { scene in
+        try await withImages { fixture in
             var mutator = Mutator(seed: 0x5EED)
             for round in 0..<Self.rounds {
-                let path = try scene.file(mutator.mutate(original))
-                let folder = try scene.newFolder()
+                let path = try fixture.file(mutator.mutate(original))
+                let folder = try fixture.newFolder()
                 let outcome = await Self.outcome { () throws(ImageError) in
-                    try await scene.workshop.prepare(path, into: folder)
+                    try await fixture.imageProcessor.prepare(path, into: folder)
                 }
                 switch outcome {
                 case .success(let image): #expect(image.full.width <= 1_280 && image.full.height <= 1_280)
@@ -32,7 +32,7 @@ import Testing
                 }
                 try FileManager.default.removeItem(atPath: path)
             }
-            #expect(try await scene.prepare("small.jpg").width == 40)
+            #expect(try await fixture.prepare("small.jpg").width == 40)
         }
     }
 
@@ -62,11 +62,11 @@ import Testing
     }
 
     /// A worker with a stranger's code in it may say anything.
-    @Test func noAnswerIsTooMuchForTheService() {
+    @Test func hostileResponses() {
         var mutator = Mutator(seed: 0xBEEF)
         let picture = Rendering.Picture(format: .jpeg, width: 4, height: 4)
         let sample = [UInt8](repeating: 7, count: 48)
-        let answer = RenderingAnswer.made(
+        let response = RenderResponse.rendered(
             Rendering(
                 type: .heic,
                 isAnimated: false,
@@ -79,18 +79,18 @@ import Testing
                 sample: sample
             )
         )
-        let others: [RenderingAnswer] = [
-            answer, .ready(missing: []), .ready(missing: ["Landlock", "seccomp"]), .needs(memory: 7), .notWritten(28),
-            .refused(.unsupported(reason: "is text")), .refused(.broken(reason: "")), .refused(.tooManyPixels),
-            .refused(.tooManyFrames),
+        let others: [RenderResponse] = [
+            response, .ready(missing: []), .ready(missing: ["Landlock", "seccomp"]), .needs(memory: 7), .notWritten(28),
+            .rejected(.unsupported(reason: "is text")), .rejected(.broken(reason: "")), .rejected(.tooManyPixels),
+            .rejected(.tooManyFrames),
         ]
-        for answer in others {
-            #expect(RenderingAnswer(encoded: answer.encoded) == answer)
+        for response in others {
+            #expect(RenderResponse(encoded: response.encoded) == response)
         }
-        let unsafe = RenderingAnswer.refused(.broken(reason: "says <b>\u{1B}[31m"))
-        #expect(RenderingAnswer(encoded: unsafe.encoded) == nil)
+        let unsafe = RenderResponse.rejected(.broken(reason: "says <b>\u{1B}[31m"))
+        #expect(RenderResponse(encoded: unsafe.encoded) == nil)
         for _ in 0..<20_000 {
-            if case .made(let rendering) = RenderingAnswer(encoded: mutator.mutate(answer.encoded)) {
+            if case .rendered(let rendering) = RenderResponse(encoded: mutator.mutate(response.encoded)) {
                 #expect(rendering.sample.count == rendering.sampleWidth * rendering.sampleHeight * 3)
             }
         }

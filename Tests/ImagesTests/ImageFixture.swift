@@ -5,8 +5,8 @@ import Synchronization
 import Testing
 
 /// A workshop with workers of its own, and a folder that goes with the test.
-struct ImageScene: Sendable {
-    let workshop: ImageWorkshop
+struct ImageFixture: Sendable {
+    let imageProcessor: ImageProcessor
     let folder: String
     /// Of its workers, in bytes: no other scene's have the same, so that a test can tell them from others'.
     let memory: Int
@@ -17,7 +17,7 @@ struct ImageScene: Sendable {
     }
 
     func prepare(path: String, limits: ImageLimits = ImageLimits()) async throws -> PreparedImage {
-        try await workshop.prepare(path, into: newFolder(), limits: limits)
+        try await imageProcessor.prepare(path, into: newFolder(), limits: limits)
     }
 
     func newFolder() throws -> String {
@@ -47,10 +47,10 @@ struct ImageScene: Sendable {
     }
 
     /// Expects that nothing is made of a file and nothing of it left behind, and answers why.
-    func refusal(of path: String, limits: ImageLimits = ImageLimits()) async throws -> ImageError? {
+    func rejection(of path: String, limits: ImageLimits = ImageLimits()) async throws -> ImageError? {
         let own = try newFolder()
         let error = await #expect(throws: ImageError.self) {
-            try await workshop.prepare(path, into: own, limits: limits)
+            try await imageProcessor.prepare(path, into: own, limits: limits)
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: own) == [])
         return error
@@ -59,31 +59,31 @@ struct ImageScene: Sendable {
 
 /// Runs a test beside a workshop; its workers and its files are gone afterwards.
 func withImages(
-    _ configure: (inout ImageWorkshopConfiguration) throws -> Void = { _ in },
-    _ body: (ImageScene) async throws -> Void
+    _ configure: (inout ImageProcessorConfiguration) throws -> Void = { _ in },
+    _ body: (ImageFixture) async throws -> Void
 ) async throws {
     let folder = "\(NSTemporaryDirectory())/roost-images-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     // Beside other tests on few cores nothing may be quick: who tests a deadline sets one.
-    var configuration = ImageWorkshopConfiguration(worker: try worker(), deadline: .seconds(120), processorSeconds: 60)
+    var configuration = ImageProcessorConfiguration(worker: try worker(), deadline: .seconds(120), processorSeconds: 60)
     try configure(&configuration)
-    configuration.memory += scenes.add(1, ordering: .relaxed).newValue
-    let workshop = ImageWorkshop(configuration)
+    configuration.memory += fixtureCount.add(1, ordering: .relaxed).newValue
+    let imageProcessor = ImageProcessor(configuration)
     do {
-        try await body(ImageScene(workshop: workshop, folder: folder, memory: configuration.memory))
+        try await body(ImageFixture(imageProcessor: imageProcessor, folder: folder, memory: configuration.memory))
     } catch {
-        await workshop.close()
+        await imageProcessor.close()
         try? FileManager.default.removeItem(atPath: folder)
         throw error
     }
-    await workshop.close()
+    await imageProcessor.close()
     try FileManager.default.removeItem(atPath: folder)
 }
 
-private let scenes = Atomic(0)
+private let fixtureCount = Atomic(0)
 
 /// The worker that was built with the tests.
 func worker() throws -> String {
     if let folder = ProcessInfo.processInfo.environment["ROOST_BINARIES"] { return "\(folder)image-worker" }
-    return try ImageWorkshopConfiguration.workerBesideExecutable()
+    return try ImageProcessorConfiguration.workerNextToExecutable()
 }

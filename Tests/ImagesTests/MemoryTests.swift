@@ -6,29 +6,29 @@ import Testing
 
 /// How much memory workers take, each and together.
 @Suite struct MemoryTests {
-    @Test func aJPEGTakesSixtyMegabytesHoweverLargeItIs() async throws {
-        try await withImages { scene in
-            #expect(try await scene.prepare("large.jpg").width == 8_000)
-            let pid = try #require(try scene.workers().first)
+    @Test func largeJPEG() async throws {
+        try await withImages { fixture in
+            #expect(try await fixture.prepare("large.jpg").width == 8_000)
+            let pid = try #require(try fixture.workers().first)
             let peak = try Self.peak(of: pid)
             #expect((10_000_000...60_000_000).contains(peak))
         }
     }
 
-    @Test func workersTogetherTakeNoMoreThanTheyMay() async throws {
+    @Test func totalLimit() async throws {
         try await withImages {
             // Of these files it is enough for two at once.
             ($0.workers, $0.memory) = (4, 380_000_000)
-        } _: { scene in
+        } _: { fixture in
             let path = try await Oracle.sample("heavy.jpg")
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<6 {
-                    group.addTask { _ = try await scene.prepare(path: path) }
+                    group.addTask { _ = try await fixture.prepare(path: path) }
                 }
                 let watch = Task {
                     var most = 0
                     while !Task.isCancelled {
-                        most = max(most, try scene.workers().map(Self.ownMemory).reduce(0, +))
+                        most = max(most, try fixture.workers().map(Self.ownMemory).reduce(0, +))
                         // Silence: cancelled means that all files are prepared.
                         try? await Task.sleep(for: .milliseconds(2))
                     }
@@ -41,16 +41,16 @@ import Testing
         }
     }
 
-    @Test func aWorkerHasTheMemoryOfItsOrder() async throws {
-        try await withImages { scene in
+    @Test func memoryOfRequest() async throws {
+        try await withImages { fixture in
             let path = try await Oracle.sample("heavy.jpg")
-            let folder = try scene.newFolder()
+            let folder = try fixture.newFolder()
             for (memory, isEnough) in [(40_000_000, false), (160_000_000, true)] {
-                let worker = try await WorkerProcess.start(ImageWorkshopConfiguration(worker: worker()))
+                let worker = try await WorkerProcess.start(ImageProcessorConfiguration(worker: worker()))
                 let files = try ImageFiles(source: path, folder: folder)
-                let outcome = await worker.carryOut(Self.order(memory: memory), on: files, within: .seconds(120))
+                let outcome = await worker.execute(Self.request(memory: memory), on: files, within: .seconds(120))
                 await worker.end(now: true)
-                guard case .answer(.made) = outcome else {
+                guard case .response(.rendered) = outcome else {
                     #expect(!isEnough, "\(outcome)")
                     continue
                 }
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func whatAFileCanNeedIsKnownBefore() async throws {
+    @Test func memoryEstimate() async throws {
         let bytesHeld = [
             "tagged.jpg": 0, "grey.jpg": 0, "cmyk.jpg": 0, "progressive.jpg": 4, "heavy.jpg": 4, "plain.png": 0,
             "onebit.png": 0, "alpha.png": 6, "palette.png": 6, "grey16.png": 4, "still.gif": 10, "still.webp": 9,
@@ -88,10 +88,10 @@ import Testing
         return (line.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }.first ?? 0) * 1_024
     }
 
-    private static func order(memory: Int) -> RenderingOrder {
-        RenderingOrder(
-            mostPixels: 50_000_000,
-            mostFrames: 60,
+    private static func request(memory: Int) -> RenderRequest {
+        RenderRequest(
+            maximumPixels: 50_000_000,
+            maximumFrames: 60,
             fullSide: 1_280,
             thumbnailSide: 640,
             animationPixels: 20_000_000,
@@ -101,7 +101,7 @@ import Testing
             processorSeconds: 60,
             memory: memory,
             // No more than it has: it decodes with that, or ends.
-            mostMemory: memory
+            maximumMemory: memory
         )
     }
 }

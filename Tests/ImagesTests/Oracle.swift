@@ -6,7 +6,7 @@ import Testing
 /// Other people's programs: they make the files, and say what they see in what was made of them (scripts/image-oracle.py).
 enum Oracle {
     /// What Pillow and exiftool see in a file.
-    struct Sight: Decodable {
+    struct Inspection: Decodable {
         var format: String
         var width: Int
         var height: Int
@@ -39,9 +39,9 @@ enum Oracle {
     /// The path of a sample.
     static func sample(_ name: String) async throws -> String { try await "\(ready.value.1)/\(name)" }
 
-    static func look(_ paths: String...) async throws -> [Sight] {
+    static func inspect(_ paths: String...) async throws -> [Inspection] {
         let output = try await run(ready.value.0, [script, "look"] + paths)
-        return try JSONDecoder().decode([Sight].self, from: Data(output.utf8))
+        return try JSONDecoder().decode([Inspection].self, from: Data(output.utf8))
     }
 
     private static func run(_ program: String, _ arguments: [String]) async throws -> String {

@@ -99,14 +99,14 @@ import Testing
         ),
     ]
 
-    @Test(arguments: cases) func picturesFitAndKeepNothingButTheirColours(_ it: Case) async throws {
-        try await withImages { scene in
-            let image = try await scene.prepare(it.name)
+    @Test(arguments: cases) func sizesAndMetadata(_ it: Case) async throws {
+        try await withImages { fixture in
+            let image = try await fixture.prepare(it.name)
             #expect(image.type == it.type)
             #expect((image.width, image.height) == it.size)
             #expect(!image.isAnimated)
-            let source = try await Oracle.look(Oracle.sample(it.name))[0]
-            let seen = try await Oracle.look(image.full.path, image.thumbnail.path)
+            let source = try await Oracle.inspect(Oracle.sample(it.name))[0]
+            let seen = try await Oracle.inspect(image.full.path, image.thumbnail.path)
             for (picture, seen, expected) in [(image.full, seen[0], it.full), (image.thumbnail, seen[1], it.thumbnail)]
             {
                 #expect((seen.format, seen.width, seen.height) == expected)
@@ -116,15 +116,15 @@ import Testing
                 #expect(seen.profile == (it.hasProfile ? source.profile : nil))
                 #expect((source.profile != nil) == it.hasProfile)
                 #expect(seen.frames == 1)
-                expectNothingTold(seen)
+                expectNoMetadata(seen)
             }
             #expect(image.blurhash.utf8.count == 28)
         }
     }
 
-    @Test(arguments: 1...8) func theSceneIsTheRightWayUp(_ orientation: Int) async throws {
-        try await withImages { scene in
-            let image = try await scene.prepare("orientation-\(orientation).jpg")
+    @Test(arguments: 1...8) func orientation(_ orientation: Int) async throws {
+        try await withImages { fixture in
+            let image = try await fixture.prepare("orientation-\(orientation).jpg")
             let isTurned = orientation > 4
             #expect((image.width, image.height) == (isTurned ? (600, 900) : (900, 600)))
             // The sample's corners as stored: red, green, blue, yellow; where each belongs by EXIF 2.32, section 4.6.4.
@@ -132,20 +132,20 @@ import Testing
                 [0, 1, 2, 3], [1, 0, 3, 2], [3, 2, 1, 0], [2, 3, 0, 1], [0, 2, 1, 3], [2, 0, 3, 1], [3, 1, 2, 0],
                 [1, 3, 0, 2],
             ][orientation - 1]
-            for seen in try await Oracle.look(image.full.path, image.thumbnail.path) {
+            for seen in try await Oracle.inspect(image.full.path, image.thumbnail.path) {
                 #expect(seen.corners.map(Self.colour) == order.map { ["red", "green", "blue", "yellow"][$0] })
             }
         }
     }
 
-    @Test(arguments: ["moving.gif", "moving.webp"]) func whatMovesGoesOnMovingWithAStillBesideIt(
+    @Test(arguments: ["moving.gif", "moving.webp"]) func animation(
         _ name: String
     ) async throws {
-        try await withImages { scene in
-            let image = try await scene.prepare(name)
+        try await withImages { fixture in
+            let image = try await fixture.prepare(name)
             #expect(image.isAnimated)
-            let source = try await Oracle.look(Oracle.sample(name))[0]
-            let seen = try await Oracle.look(image.full.path, image.thumbnail.path)
+            let source = try await Oracle.inspect(Oracle.sample(name))[0]
+            let seen = try await Oracle.inspect(image.full.path, image.thumbnail.path)
             #expect(seen[0].format == source.format)
             #expect((seen[0].width, seen[0].height) == (source.width, source.height))
             #expect(seen[0].frames == source.frames && source.frames > 1)
@@ -153,16 +153,16 @@ import Testing
             #expect(seen[0].loop == source.loop)
             #expect(seen[0].corners.map(Self.colour) == ["red", "green", "blue", "yellow"])
             #expect(seen[1].format == "jpeg" && seen[1].frames == 1)
-            seen.forEach { expectNothingTold($0) }
+            seen.forEach { expectNoMetadata($0) }
         }
     }
 
-    @Test func whatMovesIsMadeSmallerUntilItFits() async throws {
+    @Test func animationLimit() async throws {
         try await withImages {
             $0.output.animationPixels = 60_000
-        } _: { scene in
-            let image = try await scene.prepare("moving.gif")
-            let seen = try await Oracle.look(image.full.path)[0]
+        } _: { fixture in
+            let image = try await fixture.prepare("moving.gif")
+            let seen = try await Oracle.inspect(image.full.path)[0]
             #expect(seen.frames == 5)
             #expect(seen.width * seen.height * 5 <= 61_000)
             #expect(seen.width * seen.height * 5 > 50_000)
@@ -170,22 +170,22 @@ import Testing
         }
     }
 
-    @Test func aLongFilmIsKeptInMemoryAndInNoFile() async throws {
+    @Test func noTemporaryFiles() async throws {
         func files() throws -> Set<String> {
             Set(try FileManager.default.contentsOfDirectory(atPath: "/tmp").filter { $0.hasPrefix("vips-") })
         }
         let before = try files()
-        try await withImages { scene in
-            let image = try await scene.prepare("long.webp")
+        try await withImages { fixture in
+            let image = try await fixture.prepare("long.webp")
             // Neighbours that look alike in 256 colours are one.
-            #expect(try await Oracle.look(image.full.path)[0].frames > 1)
+            #expect(try await Oracle.inspect(image.full.path)[0].frames > 1)
             #expect(try files().subtracting(before) == [])
             // Where it does not fit, that is the end of it.
             let path = try await Oracle.sample("long.webp")
             try await withImages {
                 $0.memory = 100_000_000
             } _: { small in
-                guard case .broken = try await small.refusal(of: path) else {
+                guard case .broken = try await small.rejection(of: path) else {
                     Issue.record("memory has no limit")
                     return
                 }
@@ -194,11 +194,11 @@ import Testing
         }
     }
 
-    @Test func howPicturesAreMadeIsConfigured() async throws {
+    @Test func outputSettings() async throws {
         try await withImages {
             $0.output = ImageOutput(fullSide: 200, thumbnailSide: 50, quality: 30, isProgressive: true)
-        } _: { scene in
-            let image = try await scene.prepare("tagged.jpg")
+        } _: { fixture in
+            let image = try await fixture.prepare("tagged.jpg")
             #expect((image.full.width, image.full.height) == (200, 150))
             #expect((image.thumbnail.width, image.thumbnail.height) == (50, 38))
             let bytes = try Data(contentsOf: URL(filePath: image.full.path))
@@ -206,11 +206,11 @@ import Testing
         }
     }
 
-    @Test func theSamePictureHasTheSameBlurWhateverItsFormat() async throws {
-        try await withImages { scene in
+    @Test func blurHashAcrossFormats() async throws {
+        try await withImages { fixture in
             var means: [[Int]] = []
             for name in ["tagged.jpg", "progressive.jpg", "photo.heic", "orientation-3.jpg"] {
-                let hash = try await scene.prepare(name).blurhash
+                let hash = try await fixture.prepare(name).blurhash
                 #expect(hash.hasPrefix("L"), "4 by 3")
                 // The mean colour is digits 2 to 5, to the base of 83.
                 let digits = BlurHash.alphabet
@@ -238,7 +238,7 @@ import Testing
 }
 
 /// Expects that a file says how its pixels look and nothing else.
-func expectNothingTold(_ seen: Oracle.Sight, sourceLocation: SourceLocation = #_sourceLocation) {
+func expectNoMetadata(_ seen: Oracle.Inspection, sourceLocation: SourceLocation = #_sourceLocation) {
     let allowed = [
         "ExifTool:", "System:", "File:", "Composite:", "ICC_Profile:", "ICC-", "PNG:", "PNG-pHYs:", "GIF:", "RIFF:",
     ]

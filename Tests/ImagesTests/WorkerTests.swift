@@ -6,25 +6,25 @@ import Testing
 
 /// What becomes of workers, and of those who wait for them.
 @Suite struct WorkerTests {
-    @Test func workersAreFewAndUsedAgain() async throws {
-        try await withImages { scene in
+    @Test func reuse() async throws {
+        try await withImages { fixture in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<20 {
-                    group.addTask { _ = try await scene.prepare("small.jpg") }
+                    group.addTask { _ = try await fixture.prepare("small.jpg") }
                 }
                 try await group.waitForAll()
             }
-            #expect((1...2).contains(try scene.workers().count))
+            #expect((1...2).contains(try fixture.workers().count))
         }
     }
 
-    @Test func aWorkerHasNothingOfThisProcessButItsLimits() async throws {
-        try await withImages { scene in
-            _ = try await scene.prepare("small.jpg")
-            let pid = try #require(try scene.workers().first)
+    @Test func isolation() async throws {
+        try await withImages { fixture in
+            _ = try await fixture.prepare("small.jpg")
+            let pid = try #require(try fixture.workers().first)
             let limits = try String(contentsOfFile: "/proc/\(pid)/limits", encoding: .utf8)
             let data = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max data size") })
-            #expect(data.split(separator: " ").contains("\(scene.memory)"))
+            #expect(data.split(separator: " ").contains("\(fixture.memory)"))
             let environment = try Data(contentsOf: URL(filePath: "/proc/\(pid)/environ")).split(separator: 0)
             let allowed: Set<Substring> = [
                 "MALLOC_ARENA_MAX", "SWIFT_BACKTRACE", "VIPS_BLOCK_UNTRUSTED", "LD_LIBRARY_PATH",
@@ -35,100 +35,100 @@ import Testing
         }
     }
 
-    @Test func memoryBeyondTheLimitEndsTheFileAndNotTheService() async throws {
+    @Test func memoryLimit() async throws {
         // The stacks of a few threads take half of it, and 20 megapixels of a progressive JPEG do not fit into the rest.
         try await withImages {
             $0.memory = 80_000_000
-        } _: { scene in
-            guard case .broken = try await scene.refusal(of: Oracle.sample("heavy.jpg")) else {
+        } _: { fixture in
+            guard case .broken = try await fixture.rejection(of: Oracle.sample("heavy.jpg")) else {
                 Issue.record("memory has no limit")
                 return
             }
-            #expect(try await scene.prepare("small.jpg").width == 40)
+            #expect(try await fixture.prepare("small.jpg").width == 40)
         }
     }
 
-    @Test func aWorkerThatKeepsTooMuchIsReplaced() async throws {
+    @Test func keptMemory() async throws {
         try await withImages {
             ($0.workers, $0.keptMemory) = (1, 0)
-        } _: { scene in
-            _ = try await scene.prepare("small.jpg")
-            #expect(try scene.workers() == [])
-            _ = try await scene.prepare("small.jpg")
+        } _: { fixture in
+            _ = try await fixture.prepare("small.jpg")
+            #expect(try fixture.workers() == [])
+            _ = try await fixture.prepare("small.jpg")
         }
     }
 
-    @Test func aWorkerKilledBetweenFilesIsNoticed() async throws {
-        try await withImages { scene in
-            _ = try await scene.prepare("small.jpg")
-            let pid = try #require(try scene.workers().first)
+    @Test func killedWhileIdle() async throws {
+        try await withImages { fixture in
+            _ = try await fixture.prepare("small.jpg")
+            let pid = try #require(try fixture.workers().first)
             kill(pid, SIGKILL)
-            #expect(try await scene.prepare("small.jpg").width == 40)
+            #expect(try await fixture.prepare("small.jpg").width == 40)
         }
     }
 
-    @Test func aWorkerThatDoesNotEndIsKilled() async throws {
+    @Test func forcedEnd() async throws {
         // Ready, and then it heeds nothing.
-        var configuration = ImageWorkshopConfiguration(worker: try await Self.script("exec sleep 600"))
+        var configuration = ImageProcessorConfiguration(worker: try await Self.script("exec sleep 600"))
         configuration.workers = 1
         let worker = try await WorkerProcess.start(configuration)
         await worker.end(now: false)
         #expect(worker.hasEnded)
     }
 
-    @Test func anIdleWorkerEnds() async throws {
+    @Test func idleTimeout() async throws {
         try await withImages {
             $0.idleTime = .milliseconds(50)
-        } _: { scene in
-            _ = try await scene.prepare("small.jpg")
-            try await eventually { try scene.workers() == [] }
-            _ = try await scene.prepare("small.jpg")
+        } _: { fixture in
+            _ = try await fixture.prepare("small.jpg")
+            try await eventually { try fixture.workers() == [] }
+            _ = try await fixture.prepare("small.jpg")
         }
     }
 
-    @Test func aWorkerThatHangsIsKilled() async throws {
+    @Test func deadline() async throws {
         let script = try await Self.script("cat >/dev/null")
         try await withImages {
             ($0.worker, $0.deadline) = (script, .milliseconds(300))
-        } _: { scene in
-            let reason = try await scene.refusal(of: Oracle.sample("small.jpg"))
+        } _: { fixture in
+            let reason = try await fixture.rejection(of: Oracle.sample("small.jpg"))
             #expect(reason == .broken(reason: "takes longer to decode than an image may"))
-            #expect(try scene.workers() == [])
+            #expect(try fixture.workers() == [])
         }
     }
 
-    @Test func theDeadlineHoldsForWhoeverHasGone() async throws {
+    @Test func deadlineAfterCancellation() async throws {
         let script = try await Self.script("cat >/dev/null")
         try await withImages {
             // Long enough to be seen at work.
             ($0.workers, $0.worker, $0.deadline) = (1, script, .seconds(10))
-        } _: { scene in
+        } _: { fixture in
             let path = try await Oracle.sample("small.jpg")
-            let working = Task { try await scene.prepare(path: path) }
-            try await eventually { try scene.workers().count == 1 }
+            let working = Task { try await fixture.prepare(path: path) }
+            try await eventually { try fixture.workers().count == 1 }
             working.cancel()
             await #expect(throws: ImageError.self) { try await working.value }
-            #expect(try scene.workers() == [])
+            #expect(try fixture.workers() == [])
         }
     }
 
     @Test(arguments: ["kill -SEGV $$", "exit 0", "head -c 100000 /dev/zero | tr '\\0' x", "printf '\\4\\0\\0\\0abcd'"])
-    func whateverAWorkerDoesTheServiceGoesOn(_ deed: String) async throws {
-        let script = try await Self.script("head -c 20 >/dev/null; \(deed)")
+    func misbehavingWorker(_ behavior: String) async throws {
+        let script = try await Self.script("head -c 20 >/dev/null; \(behavior)")
         try await withImages {
             $0.worker = script
-        } _: { scene in
-            let reason = try await scene.refusal(of: Oracle.sample("small.jpg"))
+        } _: { fixture in
+            let reason = try await fixture.rejection(of: Oracle.sample("small.jpg"))
             #expect(reason == .broken(reason: "makes its decoder crash"))
         }
     }
 
-    @Test func aWorkerThatCannotRunIsNoFaultOfTheFile() async throws {
+    @Test func missingWorker() async throws {
         for program in ["/bin/false", "/nonexistent/image-worker"] {
             try await withImages {
                 $0.worker = program
-            } _: { scene in
-                guard case .failed = try await scene.refusal(of: Oracle.sample("small.jpg")) else {
+            } _: { fixture in
+                guard case .failed = try await fixture.rejection(of: Oracle.sample("small.jpg")) else {
                     Issue.record("\(program) was taken for a worker")
                     return
                 }
@@ -136,63 +136,63 @@ import Testing
         }
     }
 
-    @Test func beyondTheLineNobodyWaits() async throws {
+    @Test func queueLimit() async throws {
         let script = try await Self.script("cat >/dev/null")
         try await withImages {
             ($0.workers, $0.waiting, $0.worker) = (1, 2, script)
-        } _: { scene in
+        } _: { fixture in
             let path = try await Oracle.sample("small.jpg")
             await withTaskGroup(of: ImageError?.self) { group in
                 for _ in 0..<10 {
                     group.addTask {
-                        await #expect(throws: ImageError.self) { try await scene.prepare(path: path) }
+                        await #expect(throws: ImageError.self) { try await fixture.prepare(path: path) }
                     }
                 }
                 // One has its turn until the workshop is closed, and two wait as long.
                 for _ in 0..<7 {
                     #expect(await group.next() == .busy)
                 }
-                await scene.workshop.close()
+                await fixture.imageProcessor.close()
                 var last: [ImageError?] = []
                 for await error in group {
                     last.append(error)
                 }
                 #expect(last.count { $0 == .cancelled } >= 2)
             }
-            await #expect(throws: ImageError.cancelled) { try await scene.prepare(path: path) }
+            await #expect(throws: ImageError.cancelled) { try await fixture.prepare(path: path) }
         }
     }
 
-    @Test func whoGivesUpWaitingLeavesTheLine() async throws {
+    @Test func cancelledWaiter() async throws {
         let script = try await Self.script("cat >/dev/null")
         try await withImages {
             ($0.workers, $0.waiting, $0.worker) = (1, 1, script)
-        } _: { scene in
+        } _: { fixture in
             let path = try await Oracle.sample("small.jpg")
-            let working = Task { try await scene.prepare(path: path) }
-            try await eventually { try scene.workers().count == 1 }
+            let working = Task { try await fixture.prepare(path: path) }
+            try await eventually { try fixture.workers().count == 1 }
             for _ in 0..<3 {
-                let waiting = Task { try await scene.prepare(path: path) }
+                let waiting = Task { try await fixture.prepare(path: path) }
                 waiting.cancel()
                 await #expect(throws: ImageError.cancelled) { try await waiting.value }
             }
-            await scene.workshop.close()
+            await fixture.imageProcessor.close()
             await #expect(throws: ImageError.self) { try await working.value }
         }
     }
 
-    @Test(.enabled(if: SmallDisk.isPossible)) func aFullDiskIsSaidToBeFull() async throws {
+    @Test(.enabled(if: SmallDisk.isPossible)) func fullDisk() async throws {
         try await SmallDisk.with { folder in
             let disk = URL(filePath: folder).deletingLastPathComponent().path(percentEncoded: false)
             let (own, filler) = ("\(disk)own", "\(disk)filler")
             try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
             try Data(count: 900_000).write(to: URL(filePath: filler))
-            try await withImages { scene in
+            try await withImages { fixture in
                 let path = try await Oracle.sample("plain.png")
-                await #expect(throws: ImageError.noSpace) { try await scene.workshop.prepare(path, into: own) }
+                await #expect(throws: ImageError.noSpace) { try await fixture.imageProcessor.prepare(path, into: own) }
                 #expect(try FileManager.default.contentsOfDirectory(atPath: own) == [])
                 try FileManager.default.removeItem(atPath: filler)
-                _ = try await scene.workshop.prepare(try await Oracle.sample("tagged.jpg"), into: own)
+                _ = try await fixture.imageProcessor.prepare(try await Oracle.sample("tagged.jpg"), into: own)
             }
         }
     }

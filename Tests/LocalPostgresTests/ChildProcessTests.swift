@@ -11,7 +11,7 @@ import Testing
         ProcessCommand("/bin/sh", ["-c", script], environment: environment)
     }
 
-    @Test func howAProcessEndedIsTold() async throws {
+    @Test func exitStatus() async throws {
         let code = try await ChildProcess.start(shell("exit 7"))
         let killed = try await ChildProcess.start(shell("kill -KILL $$"))
 
@@ -20,7 +20,7 @@ import Testing
         #expect(ExitStatus.signal(SIGKILL).shellCode == 137)
     }
 
-    @Test func everyoneWhoWaitsIsTold() async throws {
+    @Test func concurrentWaiters() async throws {
         var command = shell("read line")
         command.input = .held
         let child = try await ChildProcess.start(command)
@@ -34,7 +34,7 @@ import Testing
         #expect(await child.exit() == .code(1))
     }
 
-    @Test func waitingEndsAtItsLimit() async throws {
+    @Test func waitTimeout() async throws {
         let child = try await ChildProcess.start(shell("sleep 60"))
 
         #expect(await child.exit(within: .milliseconds(20)) == nil)
@@ -43,13 +43,13 @@ import Testing
         #expect(await child.exit(within: .seconds(60)) == .signal(SIGTERM))
     }
 
-    @Test func aHeldInputEndsWithItsHolder() async throws {
+    @Test func heldInput() async throws {
         var command = shell("cat; echo ended")
         command.input = .held
-        let heard = Mutex<[UInt8]>([])
+        let received = Mutex<[UInt8]>([])
         let (ended, end) = AsyncStream.makeStream(of: Never.self)
         command.output = .chunks { chunk in
-            chunk.isEmpty ? end.finish() : heard.withLock { $0 += chunk }
+            chunk.isEmpty ? end.finish() : received.withLock { $0 += chunk }
         }
         let child = try await ChildProcess.start(command)
         #expect(await child.exit(within: .milliseconds(20)) == nil)
@@ -57,11 +57,11 @@ import Testing
         child.closeInput()
         for await _ in ended {}
 
-        #expect(String(decoding: heard.withLock { $0 }, as: UTF8.self) == "ended\n")
+        #expect(String(decoding: received.withLock { $0 }, as: UTF8.self) == "ended\n")
         #expect(await child.exit().isSuccess)
     }
 
-    @Test func nothingLeaksIntoAChild() async throws {
+    @Test func cleanChildEnvironment() async throws {
         // A descriptor that its opener forgot to close on exec.
         let stray = open("/dev/null", O_RDONLY)
         defer { close(stray) }
@@ -76,13 +76,13 @@ import Testing
         #expect(status == "SigBlk:\t0000000000000000\nSigIgn:\t0000000180000000\n")
     }
 
-    @Test func whatCannotBeRunIsAnError() async throws {
+    @Test func missingExecutable() async throws {
         await #expect(throws: ProcessError.self) {
             try await ChildProcess.start(ProcessCommand("/no/such/program", environment: environment))
         }
     }
 
-    @Test func aRunEndsAtItsLimitAndKeepsTheEndOfTheOutput() async throws {
+    @Test func runTimeoutAndOutputLimit() async throws {
         let (status, _) = try await shell("exec sleep 60").run(within: .milliseconds(50))
         let (_, output) = try await shell("head -c 200000 /dev/zero | tr '\\0' x; echo end").run(within: .seconds(60))
 
@@ -91,7 +91,7 @@ import Testing
         #expect(output.hasSuffix("xend\n"))
     }
 
-    @Test func aProcessIsNotTakenForALaterOneOfItsId() async throws {
+    @Test func processIdentity() async throws {
         let child = try await ChildProcess.start(shell("sleep 60"))
         let identity = try #require(child.identity)
 
@@ -110,15 +110,15 @@ import Testing
     func leftovers(end: String) async throws {
         var command = shell("sleep 600 & echo $!; read line; \(end)")
         command.input = .held
-        let heard = Mutex<[UInt8]>([])
+        let received = Mutex<[UInt8]>([])
         let (said, say) = AsyncStream.makeStream(of: Void.self)
         command.output = .chunks { chunk in
-            heard.withLock { $0 += chunk }
+            received.withLock { $0 += chunk }
             say.yield()
         }
         let parent = try await ChildProcess.start(command)
         for await _ in said { break }
-        let text = String(decoding: heard.withLock { $0 }, as: UTF8.self).trimmingCharacters(in: .newlines)
+        let text = String(decoding: received.withLock { $0 }, as: UTF8.self).trimmingCharacters(in: .newlines)
         let pid = try #require(Int32(text))
         let leftover = try #require(ProcessIdentity(pid: pid))
 
@@ -128,7 +128,7 @@ import Testing
         #expect(await leftover.hasEnded(within: .seconds(30)))
     }
 
-    @Test func aChildIsToldThatItsParentDied() async throws {
+    @Test func parentDeathSignal() async throws {
         // A parent whose only child outlives it unless told.
         let grandchild = ProcessCommand("sleep", ["60"], environment: environment)
             .privileged(signalOnParentDeath: "TERM")
@@ -137,17 +137,17 @@ import Testing
         command.input = .held
         // Its group is not killed with it.
         command.leadsGroup = false
-        let heard = Mutex<[UInt8]>([])
+        let received = Mutex<[UInt8]>([])
         let (told, tell) = AsyncStream.makeStream(of: Void.self)
         command.output = .chunks { chunk in
-            heard.withLock { $0 += chunk }
+            received.withLock { $0 += chunk }
             tell.yield()
         }
         let parent = try await ChildProcess.start(command)
         for await _ in told {
             break
         }
-        let text = String(decoding: heard.withLock { $0 }, as: UTF8.self).trimmingCharacters(in: .newlines)
+        let text = String(decoding: received.withLock { $0 }, as: UTF8.self).trimmingCharacters(in: .newlines)
         let pid = try #require(Int32(text))
         let identity = try #require(ProcessIdentity(pid: pid))
         // The shell's fork becomes sleep by way of setpriv, and is told only once it is.

@@ -23,7 +23,7 @@ import Testing
         try PostgresServer(.init(directory: directory, durability: .disposable, maximumConnections: 10), logger: logger)
     }
 
-    private func ask(_ sql: String, _ server: PostgresServer) async throws -> String {
+    private func psql(_ sql: String, _ server: PostgresServer) async throws -> String {
         let command = ProcessCommand(
             server.installation.program("psql"),
             ["--no-psqlrc", "--tuples-only", "--no-align", "--command", sql, server.url()],
@@ -34,21 +34,21 @@ import Testing
         return output.trimmingCharacters(in: .newlines)
     }
 
-    @Test func aTemporaryServerAnswersAndIsGoneAfterwards() async throws {
+    @Test func temporaryServer() async throws {
         let server = try await PostgresServer.temporary(maximumConnections: 10, logger: logger)
         let process = try #require(server.process?.identity)
 
-        #expect(try await ask("SELECT current_setting('fsync')", server) == "off")
+        #expect(try await psql("SELECT current_setting('fsync')", server) == "off")
 
         await server.discard()
         #expect(!process.isAlive)
         #expect(!FileManager.default.fileExists(atPath: server.configuration.directory))
     }
 
-    @Test func aDurableServerFlushesAndIsSetToComeBackSoon() async throws {
+    @Test func durableServer() async throws {
         let server = try await PostgresServer.temporary(durability: .durable, maximumConnections: 10, logger: logger)
 
-        let settings = try await ask(
+        let settings = try await psql(
             "SELECT string_agg(setting, ' ' ORDER BY name) FROM pg_settings "
                 + "WHERE name IN ('fsync', 'listen_addresses', 'max_wal_size', 'password_encryption')",
             server
@@ -58,7 +58,7 @@ import Testing
         #expect(settings == "on 127.0.0.1 192 scram-sha-256")
     }
 
-    @Test func nobodyComesInWithoutThePassword() async throws {
+    @Test func wrongPassword() async throws {
         let server = try await PostgresServer.temporary(maximumConnections: 10, logger: logger)
         let command = ProcessCommand(
             server.installation.program("psql"),
@@ -73,11 +73,11 @@ import Testing
         #expect(output.contains("password authentication failed"))
     }
 
-    @Test func dataPasswordAndPortAreKept() async throws {
+    @Test func restartKeepsData() async throws {
         try await withDirectory { directory in
             let first = try server(directory)
             try await first.start()
-            _ = try await ask("CREATE TABLE kept AS SELECT 42 AS answer", first)
+            _ = try await psql("CREATE TABLE kept AS SELECT 42 AS answer", first)
             let url = first.url()
             await first.stop()
 
@@ -85,12 +85,12 @@ import Testing
             try await second.start()
 
             #expect(second.url() == url)
-            #expect(try await ask("SELECT answer FROM kept", second) == "42")
+            #expect(try await psql("SELECT answer FROM kept", second) == "42")
             await second.stop()
         }
     }
 
-    @Test func aHalfMadeClusterIsMadeAnew() async throws {
+    @Test func unfinishedCluster() async throws {
         try await withDirectory { directory in
             try FileManager.default.createDirectory(
                 atPath: "\(directory)/data.unfinished/base",
@@ -100,13 +100,13 @@ import Testing
 
             try await server.start()
 
-            #expect(try await ask("SELECT 1", server) == "1")
+            #expect(try await psql("SELECT 1", server) == "1")
             #expect(!FileManager.default.fileExists(atPath: "\(directory)/data.unfinished"))
             await server.stop()
         }
     }
 
-    @Test func aServerLeftBehindIsStopped() async throws {
+    @Test func leftoverServer() async throws {
         try await withDirectory { directory in
             let abandoned = try server(directory)
             try await abandoned.start()
@@ -117,13 +117,13 @@ import Testing
             try await second.start()
 
             #expect(!process.isAlive)
-            #expect(try await ask("SELECT 1", second) == "1")
+            #expect(try await psql("SELECT 1", second) == "1")
             await second.stop()
             #expect(try !second.isRunningElsewhere())
         }
     }
 
-    @Test func aNoteThatNamesAStrangerIsNotBelieved() async throws {
+    @Test func reusedProcessID() async throws {
         try await withDirectory { directory in
             let first = try server(directory)
             try await first.start()
@@ -145,13 +145,13 @@ import Testing
             try await second.start()
 
             #expect(other.status == nil)
-            #expect(try await ask("SELECT 1", second) == "1")
+            #expect(try await psql("SELECT 1", second) == "1")
             await second.stop()
             other.signal(SIGKILL)
         }
     }
 
-    @Test func noServerStartsBesideWhatIsLeftOfADeadOne() async throws {
+    @Test func leftoverBackend() async throws {
         try await withDirectory { directory in
             let server = try server(directory)
             try await server.start()
@@ -164,7 +164,7 @@ import Testing
             let query = "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)' AND pid <> pg_backend_pid()"
             var backend: ProcessIdentity?
             while backend == nil {
-                backend = ProcessIdentity(pid: Int32(try await ask(query, server)) ?? 0)
+                backend = ProcessIdentity(pid: Int32(try await psql(query, server)) ?? 0)
             }
             // It does not notice that its server dies.
             backend?.signal(SIGSTOP)
@@ -176,29 +176,29 @@ import Testing
 
             backend?.signal(SIGCONT)
             try await server.start()
-            #expect(try await ask("SELECT 1", server) == "1")
+            #expect(try await psql("SELECT 1", server) == "1")
             await server.stop()
             _ = try await sleeping
         }
     }
 
-    @Test func whatWasCommittedIsThereAfterAKill() async throws {
+    @Test func committedDataSurvivesKill() async throws {
         try await withDirectory { directory in
             let server = try PostgresServer(.init(directory: directory, maximumConnections: 10), logger: logger)
             try await server.start()
-            _ = try await ask("CREATE TABLE kept AS SELECT 42 AS answer", server)
+            _ = try await psql("CREATE TABLE kept AS SELECT 42 AS answer", server)
             let child = try #require(server.process)
             child.signal(SIGKILL)
             _ = await child.exit()
 
             try await server.start()
 
-            #expect(try await ask("SELECT answer FROM kept", server) == "42")
+            #expect(try await psql("SELECT answer FROM kept", server) == "42")
             await server.stop()
         }
     }
 
-    @Test func whatADeadProcessLeftIsRemoved() async throws {
+    @Test func abandonedFolder() async throws {
         let temporary = try await PostgresServer.temporary(maximumConnections: 10, logger: logger)
         let process = try #require(temporary.process?.identity)
         // The same folder under the name of an owner who is dead, its server still running.

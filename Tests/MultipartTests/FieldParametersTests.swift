@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: ["", ";", "; a=b", "x; a", "x; a=", "x; =b", "x; a=\"b", "x; a=b; A=c", "x y", "x; a=\"b\"c"])
-    func whatIsMalformedIsNone(text: String) {
+    func malformedParameters(text: String) {
         #expect(FieldParameters(text) == nil)
     }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Multipart
 
 @Suite struct MultipartFormTests {
-    @Test func whatIsWrittenIsReadBack() throws {
+    @Test func roundTrip() throws {
         var form = MultipartForm()
         form.add("te\"xt\r\n", "ünï\r\n--c0de")
         form.add("json", contentType: "application/json", ByteBuffer(string: "{}"))

@@ -27,8 +27,8 @@ import Testing
     }
 
     /// However the body is cut, the same parts come out, and nothing is held back but what may be a delimiter.
-    @Test func whereTheBodyIsCutDoesNotMatter() throws {
-        var numbers = Numbers(state: 7)
+    @Test func chunkBoundaries() throws {
+        var numbers = SeededNumbers(state: 7)
         for boundary in ["b", "-", "--", "WebKitFormBoundary7MA4YWxkTrZu0gW", "a'()+_,-./:=? b", "\u{2D}\u{2D}b"] {
             for _ in 0..<60 {
                 let parts = (0..<Int.random(in: 0...5, using: &numbers)).map { number in
@@ -57,7 +57,7 @@ import Testing
 
     /// Whatever is changed in a form, it is read or refused, and what waits stays small.
     @Test func brokenFormsAreReadOrRefused() throws {
-        var numbers = Numbers(state: 11)
+        var numbers = SeededNumbers(state: 11)
         let whole = Self.form(
             [Part(.init(name: "a"), "1\r\n2"), Part(.init(name: "b", fileName: "f"), "\r\n--xy\r\n")],
             "xyz"
@@ -119,7 +119,7 @@ import Testing
         #expect(throws: MultipartError.self) { try read("--b\r\n\(header)\r\n1\r\n--b--", boundary: "b") }
     }
 
-    @Test func whatIsNoDelimiterIsRefused() throws {
+    @Test func malformedDelimiter() throws {
         for form in ["--b-x", "--b x\r\n", "--b\(String(repeating: " ", count: 100))", "--b \n"] {
             #expect(throws: MultipartError.self) { try read(form, boundary: "b") }
         }
@@ -128,17 +128,17 @@ import Testing
         }
     }
 
-    @Test func whatIsNoBoundaryIsNone() {
+    @Test func malformedBoundary() {
         for boundary in ["", "b ", "ü", "a\r\nb", "a\"b", String(repeating: "b", count: 71)] {
             #expect(MultipartParser(boundary: boundary) == nil)
         }
     }
 
     /// A long part goes through in the buffers it came in.
-    @Test func littleWaitsHoweverMuchComes() throws {
+    @Test func boundedMemory() throws {
         var parser = try #require(MultipartParser(boundary: "boundary"))
         parser.feed(ByteBuffer(string: "--boundary\r\nContent-Disposition: form-data; name=a; filename=b\r\n\r\n"))
-        var numbers = Numbers(state: 3)
+        var numbers = SeededNumbers(state: 3)
         var (fed, taken) = (0, 0)
         for _ in 0..<200 {
             let bytes = numbers.bytes(1_000).map { $0 < 40 ? UInt8(ascii: "\r") : $0 }
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    private func content(_ boundary: String, _ numbers: inout Numbers) -> [UInt8] {
+    private func content(_ boundary: String, _ numbers: inout SeededNumbers) -> [UInt8] {
         let pieces = ["\r", "\n", "\r\n", "-", "--", "\r\n-", "\r\n--", "\r\r\n--\(boundary.dropLast())", "x", "\0"]
         let delimiter = Array("\r\n--\(boundary)".utf8)
         let bytes = (0..<Int.random(in: 0...30, using: &numbers)).flatMap { _ in
@@ -213,7 +213,7 @@ private func read(_ form: [UInt8], boundary: String, pieces: Int = 1 << 20) thro
 }
 
 /// Random numbers that are the same in each run (SplitMix64).
-struct Numbers: RandomNumberGenerator {
+struct SeededNumbers: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {

@@ -91,44 +91,44 @@ import Wire
         + ["0", "-1", "01", "x", "999", "9223372036854775808"]
         .map { BadRequest(.delete, "/photos/posts/{id}/comments/\($0)", nil, 404, nil) }
 
-    @Test func isRefusedByNameAndChangesNothing() async throws {
-        try await withPhotos { scene in
-            let post = try await scene.post("#old", by: scene.ann)
-            let comment = try await scene.ann.photos.comment("hi", on: post.postId)
-            let before = try await scene.ann.photos.posts().things
+    @Test func invalidInput() async throws {
+        try await withPhotos { fixture in
+            let post = try await fixture.post("#old", by: fixture.ann)
+            let comment = try await fixture.ann.photos.comment("hi", on: post.postId)
+            let before = try await fixture.ann.photos.posts().items
             for bad in Self.posting + Self.changing + Self.asking + Self.absent {
                 let path = bad.path.replacingOccurrences(of: "{id}", with: post.postId)
                     .replacingOccurrences(of: "{comment}", with: comment.commentId)
 
-                let answer = try await scene.ann.ask(bad.method, path, bad.body)
+                let response = try await fixture.ann.ask(bad.method, path, bad.body)
 
-                #expect(answer.status == bad.status, "\(bad.testDescription) \(answer.text)")
-                #expect(answer.problem?.field == bad.field, "\(bad.testDescription) \(answer.text)")
-                #expect(answer.headers[.contentType] == "application/problem+json", "\(bad.testDescription)")
+                #expect(response.status == bad.status, "\(bad.testDescription) \(response.text)")
+                #expect(response.problem?.field == bad.field, "\(bad.testDescription) \(response.text)")
+                #expect(response.headers[.contentType] == "application/problem+json", "\(bad.testDescription)")
             }
-            #expect(try await scene.ann.photos.posts().things == before)
-            #expect(try await scene.miscounted() == [])
+            #expect(try await fixture.ann.photos.posts().items == before)
+            #expect(try await fixture.countInconsistencies() == [])
         }
     }
 
-    @Test func theLongestIsTaken() async throws {
-        try await withPhotos { scene in
+    @Test func longestInput() async throws {
+        try await withPhotos { fixture in
             let text = String(repeating: "🎈", count: 1_999)
-            let uploads = try await scene.uploads(10, of: scene.ann)
+            let uploads = try await fixture.uploads(10, of: fixture.ann)
             let alt = Self.long(1_500)
-            let post = try await scene.ann.photos.post(
+            let post = try await fixture.ann.photos.post(
                 PostDraft(text: text, images: uploads.map { ImageDraft(uploadId: $0, alt: alt) })
             )
             #expect(post.images.map(\.alt) == Array(repeating: alt, count: 10) && post.text == text)
-            #expect(try await scene.ann.photos.comment(text, on: post.postId).text == text)
+            #expect(try await fixture.ann.photos.comment(text, on: post.postId).text == text)
         }
     }
 
-    @Test func anotherContentTypeIsRefused() async throws {
-        try await withPhotos { scene in
+    @Test func contentType() async throws {
+        try await withPhotos { fixture in
             for type in ["application/x-www-form-urlencoded", "text/plain", "nonsense"] {
-                let answer = try await scene.ann.ask(.post, "/photos/posts", "{}", headers: [.contentType: type])
-                #expect(answer.status == 415)
+                let response = try await fixture.ann.ask(.post, "/photos/posts", "{}", headers: [.contentType: type])
+                #expect(response.status == 415)
             }
         }
     }

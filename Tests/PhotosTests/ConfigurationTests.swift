@@ -7,7 +7,7 @@ import Testing
 
 /// The settings that only photos has.
 @Suite struct ConfigurationTests {
-    @Test func wordsAreGivenInOneLineOrInAFile() throws {
+    @Test func maskedWords() throws {
         let path = NSTemporaryDirectory() + "words-\(UUID().uuidString)"
         try Data("darn\n heck ,gosh\n\n".utf8).write(to: URL(filePath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -20,7 +20,7 @@ import Testing
         #expect(try read(["PHOTOS_MASK_SHOUTING": "1"]).masksShouting)
     }
 
-    @Test func whatMakesNoSenseEndsTheStartByItsName() {
+    @Test func invalidSettings() {
         for (name, value) in [("PHOTOS_MASK_WORDS", "/nowhere/words"), ("PHOTOS_MASK_SHOUTING", "loud")] {
             #expect { try read([name: value]) } throws: { "\($0)".hasPrefix(name) }
         }

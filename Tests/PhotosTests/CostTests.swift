@@ -6,9 +6,9 @@ import Testing
     @Test("Every route reads or refuses hostile JSON within 50 ms of processor time per 100 kB")
     func routes() async throws {
         let described = try PublicRoute.below("photos")
-        try await withPhotos { scene in
+        try await withPhotos { fixture in
             try await CostTest.check(described) { route, body in
-                try await scene.ann.ask(route.method, route.path, body).status
+                try await fixture.ann.ask(route.method, route.path, body).status
             }
         }
     }

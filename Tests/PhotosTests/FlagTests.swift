@@ -7,17 +7,17 @@ import Wire
 
 /// Flags, and what becomes of what was flagged; among Roost's own people.
 @Suite struct FlagTests {
-    @Test func whatPeopleFlagIsListedOnceForEachThing() async throws {
-        try await withPhotos { scene in
-            let (ann, bob, root) = try await people(in: scene)
-            let first = try await scene.post("first", by: ann)
-            let second = try await scene.post("second", by: ann)
+    @Test func list() async throws {
+        try await withPhotos { fixture in
+            let (ann, bob, root) = try await people(in: fixture)
+            let first = try await fixture.post("first", by: ann)
+            let second = try await fixture.post("second", by: ann)
             let comment = try await bob.photos.comment("rude", on: second.postId)
             try await bob.photos.flag(first.postId)
             try await ann.photos.flag(comment.commentId, on: second.postId)
             for _ in 0..<2 { try await root.photos.flag(first.postId) }
 
-            let flags = try await root.photos.flags().things
+            let flags = try await root.photos.flags().items
 
             #expect(flags.map(\.kind) == [.comment, .post] && flags.map(\.flagCount) == [1, 2])
             #expect(flags.map(\.post.postId) == [second.postId, first.postId])
@@ -25,24 +25,24 @@ import Wire
             #expect(flags[1].firstFlaggedAt <= flags[1].lastFlaggedAt && flags[1].post.images == first.images)
 
             try await ann.photos.delete(comment.commentId, on: second.postId)
-            #expect(try await root.photos.flags().things.map(\.post.postId) == [first.postId])
+            #expect(try await root.photos.flags().items.map(\.post.postId) == [first.postId])
             try await ann.photos.delete(first.postId)
-            #expect(try await root.photos.flags().things == [])
-            #expect(try await scene.miscounted() == [])
+            #expect(try await root.photos.flags().items == [])
+            #expect(try await fixture.countInconsistencies() == [])
         }
     }
 
-    @Test func theListHoldsStillWhileOthersFlag() async throws {
-        try await withPhotos { scene in
-            let (ann, bob, root) = try await people(in: scene)
+    @Test func stablePaging() async throws {
+        try await withPhotos { fixture in
+            let (ann, bob, root) = try await people(in: fixture)
             var posts: [String] = []
-            for _ in 0..<5 { posts.append(try await scene.post(by: ann).postId) }
+            for _ in 0..<5 { posts.append(try await fixture.post(by: ann).postId) }
             for post in posts { try await bob.photos.flag(post) }
 
             var (found, cursor): ([String], String?) = ([], nil)
             repeat {
                 let page = try await root.photos.flags(limit: 2, cursor: cursor)
-                found += page.things.map(\.post.postId)
+                found += page.items.map(\.post.postId)
                 cursor = page.next
                 for post in posts { try await root.photos.flag(post) }
             } while cursor != nil
@@ -51,77 +51,77 @@ import Wire
         }
     }
 
-    @Test func aHiddenPostIsItsAuthorsAndTheAdministratorsAlone() async throws {
-        try await withPhotos { scene in
-            let (ann, bob, root) = try await people(in: scene)
-            let post = try await scene.post("#seen #hidden", by: ann)
-            let other = try await scene.post("#seen", by: bob)
+    @Test func hiddenPost() async throws {
+        try await withPhotos { fixture in
+            let (ann, bob, root) = try await people(in: fixture)
+            let post = try await fixture.post("#seen #hidden", by: ann)
+            let other = try await fixture.post("#seen", by: bob)
 
             for _ in 0..<2 { #expect(try await root.photos.hide(post.postId).hiddenAt != nil) }
 
             #expect(try await ann.photos.post(post.postId).hiddenAt != nil)
-            #expect(try await ann.photos.posts(of: ann.id.user).things.map(\.postId) == [post.postId])
-            #expect(try await bob.photos.posts(of: ann.id.user).things == [])
+            #expect(try await ann.photos.posts(of: ann.id.user).items.map(\.postId) == [post.postId])
+            #expect(try await bob.photos.posts(of: ann.id.user).items == [])
             for (method, path) in [
                 (.get, ""), (.get, "/comments"), (.get, "/likes"), (.put, "/like"), (.put, "/flag"),
             ] as [(HTTPRequest.Method, String)] {
                 #expect(try await bob.ask(method, "/photos/posts/\(post.postId)\(path)").status == 404, "\(path)")
             }
-            for player in [ann, bob] {
-                #expect(try await player.photos.posts().things.map(\.postId) == [other.postId])
-                #expect(try await player.photos.posts(tagged: "seen").things.map(\.postId) == [other.postId])
-                #expect(try await player.photos.hashtags("h") == [])
-                #expect(try await player.photos.hashtags("s") == [Hashtag(tag: "seen", postCount: 1)])
+            for testUser in [ann, bob] {
+                #expect(try await testUser.photos.posts().items.map(\.postId) == [other.postId])
+                #expect(try await testUser.photos.posts(tagged: "seen").items.map(\.postId) == [other.postId])
+                #expect(try await testUser.photos.hashtags("h") == [])
+                #expect(try await testUser.photos.hashtags("s") == [Hashtag(tag: "seen", postCount: 1)])
             }
-            _ = try await ann.photos.edit(post.postId, PostChanges(text: "#seen #other"))
-            #expect(try await scene.miscounted() == [])
+            _ = try await ann.photos.update(post.postId, PostChanges(text: "#seen #other"))
+            #expect(try await fixture.countInconsistencies() == [])
 
             for _ in 0..<2 { #expect(try await root.photos.restore(post.postId).hiddenAt == nil) }
-            #expect(try await bob.photos.posts(tagged: "other").things.map(\.postId) == [post.postId])
+            #expect(try await bob.photos.posts(tagged: "other").items.map(\.postId) == [post.postId])
             #expect(try await bob.photos.hashtags("s") == [Hashtag(tag: "seen", postCount: 2)])
-            #expect(try await scene.miscounted() == [])
+            #expect(try await fixture.countInconsistencies() == [])
         }
     }
 
-    @Test func aPostThatIsHiddenWhenItGoesIsNotCountedTwice() async throws {
-        try await withPhotos { scene in
-            let (ann, bob, root) = try await people(in: scene)
-            let post = try await scene.post("#tag", by: ann)
-            try await scene.post("#tag", by: bob)
+    @Test func deletedHiddenPost() async throws {
+        try await withPhotos { fixture in
+            let (ann, bob, root) = try await people(in: fixture)
+            let post = try await fixture.post("#tag", by: ann)
+            try await fixture.post("#tag", by: bob)
             try await root.photos.hide(post.postId)
             try await ann.photos.delete(post.postId)
             #expect(try await bob.photos.hashtags("tag") == [Hashtag(tag: "tag", postCount: 1)])
-            #expect(try await scene.miscounted() == [])
+            #expect(try await fixture.countInconsistencies() == [])
             #expect(try await root.ask(.put, "/photos/posts/\(post.postId)/hidden").status == 404)
         }
     }
 
-    @Test func anApplicationsServerLooksAfterItsOwnPeople() async throws {
-        try await withPhotos { scene in
-            let (ann, bob, _) = try await people(in: scene)
-            let roosts = try await scene.post(by: ann)
+    @Test func applicationServer() async throws {
+        try await withPhotos { fixture in
+            let (ann, bob, _) = try await people(in: fixture)
+            let roosts = try await fixture.post(by: ann)
             try await bob.photos.flag(roosts.postId)
-            let own = try await scene.post(by: scene.ann)
-            try await scene.bob.photos.flag(own.postId)
-            let token = try ApplicationServer(of: Scene.application, at: scene.auth.keys).token()
+            let own = try await fixture.post(by: fixture.ann)
+            try await fixture.bob.photos.flag(own.postId)
+            let token = try ApplicationServer(of: PhotosFixture.application, at: fixture.auth.keys).token()
 
-            let listed = try await scene.service.send(.get, "/photos/flags", token: token).decode(Page<Flag>.self)
-            #expect(listed.things.map(\.post.postId) == [own.postId])
-            let hidden = try await scene.service.send(.put, "/photos/posts/\(own.postId)/hidden", token: token)
+            let listed = try await fixture.service.send(.get, "/photos/flags", token: token).decode(Page<Flag>.self)
+            #expect(listed.items.map(\.post.postId) == [own.postId])
+            let hidden = try await fixture.service.send(.put, "/photos/posts/\(own.postId)/hidden", token: token)
             #expect(hidden.status == 200)
-            let others = try await scene.service.send(.put, "/photos/posts/\(roosts.postId)/hidden", token: token)
+            let others = try await fixture.service.send(.put, "/photos/posts/\(roosts.postId)/hidden", token: token)
             #expect(others.status == 404)
-            #expect(try await scene.eve.ask(.get, "/photos/posts/\(own.postId)").status == 404)
+            #expect(try await fixture.eve.ask(.get, "/photos/posts/\(own.postId)").status == 404)
             // It is nobody, and likes nothing.
-            let liked = try await scene.service.send(.put, "/photos/posts/\(own.postId)/like", token: token)
+            let liked = try await fixture.service.send(.put, "/photos/posts/\(own.postId)/like", token: token)
             #expect(liked.status == 403)
         }
     }
 
-    private func people(in scene: Scene) async throws -> (ann: Player, bob: Player, root: Player) {
+    private func people(in fixture: PhotosFixture) async throws -> (ann: TestUser, bob: TestUser, root: TestUser) {
         (
-            try await scene.account("Ann"), try await scene.account("Bob"),
-            try await scene.account("Root", scope: "admin")
+            try await fixture.account("Ann"), try await fixture.account("Bob"),
+            try await fixture.account("Root", scope: "admin")
         )
     }
 }

@@ -14,21 +14,21 @@ import Testing
         ("a#b https://x.example/#top &#39;", []), ("# alone #", []), ("", []), ("#!", []), ("#---", []),
         ("(#in) \"#quotes\" –#dash", ["in", "quotes", "dash"]),
     ])
-    func areFoundAndFolded(text: String, tags: [String]) {
+    func folding(text: String, tags: [String]) {
         #expect(HashtagText.all(in: text) == tags.map { $0.precomposedStringWithCanonicalMapping })
     }
 
-    @Test func onlyTheFirstThirtyCount() {
+    @Test func countLimit() {
         let text = (0..<40).map { "#t\($0)" }.joined(separator: " ")
         #expect(HashtagText.all(in: text) == (0..<30).map { "t\($0)" })
     }
 
-    @Test func whatIsTooLongIsNone() {
+    @Test func lengthLimit() {
         let (longest, longer) = (String(repeating: "x", count: 100), String(repeating: "x", count: 101))
         #expect(HashtagText.all(in: "#\(longest) #\(longer)") == [longest])
     }
 
-    @Test func aFoldedOneFoldsToItself() throws {
+    @Test func idempotence() throws {
         for text in ["#STRASSE", "#ΑΣ", "#İstanbul", "#ﬁne", "#👩‍👩‍👧", "#ⅣX"] {
             let tag = try #require(HashtagText.fold(text))
             #expect(HashtagText.fold(tag) == tag)

@@ -10,29 +10,29 @@ import TestSupport
 import Wire
 
 /// The service, and people signed in.
-struct Scene: Sendable {
+struct PhotosFixture: Sendable {
     let service: TestService
-    let auth: AuthStandIn
-    let ann: Player
-    let bob: Player
-    let eve: Player
+    let auth: FakeAuth
+    let ann: TestUser
+    let bob: TestUser
+    let eve: TestUser
 
     static let application = "other"
 
     /// Somebody signed in, of the application that the scene plays in unless told otherwise; he has not been seen yet.
-    func player(
+    func testUser(
         _ name: String,
-        application: String = Scene.application,
+        application: String = PhotosFixture.application,
         scope: String? = nil
-    ) async throws -> Player {
-        try await Player(User.ID(application: application, user: name), scope: scope, at: service, auth)
+    ) async throws -> TestUser {
+        try await TestUser(User.ID(application: application, user: name), scope: scope, at: service, auth)
     }
 
     /// One of Roost's own accounts, whose name auth knows.
-    func account(_ name: String, scope: String? = nil) async throws -> Player {
+    func account(_ name: String, scope: String? = nil) async throws -> TestUser {
         let id = UUID().uuidString.lowercased()
         auth.names.change { $0[id] = name }
-        return try await player(id, application: RoostApplication.id, scope: scope)
+        return try await testUser(id, application: RoostApplication.id, scope: scope)
     }
 
     /// What a query answers in its column `row`.
@@ -42,13 +42,13 @@ struct Scene: Sendable {
 }
 
 /// Somebody signed in at the service.
-struct Player: SignedIn {
+struct TestUser: SignedInUser {
     let id: User.ID
     let token: String
     let service: TestService
     let photos: PhotosClient
 
-    init(_ id: User.ID, scope: String? = nil, at service: TestService, _ auth: AuthStandIn) async throws {
+    init(_ id: User.ID, scope: String? = nil, at service: TestService, _ auth: FakeAuth) async throws {
         let token = try await auth.keys.token(for: id, scope: scope)
         self.id = id
         self.token = token
@@ -61,43 +61,43 @@ struct Player: SignedIn {
 
 func withPhotos(
     settings: [String: String] = [:],
-    neighbours: [String: ServiceClient] = [:],
+    peers: [String: ServiceClient] = [:],
     now: @escaping @Sendable () -> Date = { Date() },
-    _ body: (Scene) async throws -> Void
+    _ body: (PhotosFixture) async throws -> Void
 ) async throws {
-    let auth = AuthStandIn()
+    let auth = FakeAuth()
     try await TestService.with(
         PhotosService.self,
         settings: settings,
-        neighbours: .with(["auth": auth.client].merging(neighbours) { $1 }),
+        peers: .with(["auth": auth.client].merging(peers) { $1 }),
         now: now
     ) { service in
-        func player(_ name: String) async throws -> Player {
-            try await Player(User.ID(application: Scene.application, user: name), at: service, auth)
+        func testUser(_ name: String) async throws -> TestUser {
+            try await TestUser(User.ID(application: PhotosFixture.application, user: name), at: service, auth)
         }
-        let scene = Scene(
+        let fixture = PhotosFixture(
             service: service,
             auth: auth,
-            ann: try await player("ann"),
-            bob: try await player("bob"),
-            eve: try await player("eve")
+            ann: try await testUser("ann"),
+            bob: try await testUser("bob"),
+            eve: try await testUser("eve")
         )
-        try await body(scene)
+        try await body(fixture)
     }
 }
 
 /// A second instance of the service over the same database.
 func withSecondInstance(
-    of scene: Scene,
+    of fixture: PhotosFixture,
     settings: [String: String] = [:],
-    neighbours: [String: ServiceClient] = [:],
+    peers: [String: ServiceClient] = [:],
     _ body: (TestService) async throws -> Void
 ) async throws {
     try await TestService.with(
         PhotosService.self,
-        over: scene.service.database,
+        over: fixture.service.database,
         settings: settings,
-        neighbours: .with(["auth": scene.auth.client].merging(neighbours) { $1 })
+        peers: .with(["auth": fixture.auth.client].merging(peers) { $1 })
     ) { second in
         try await body(second)
     }

@@ -8,15 +8,15 @@ import Wire
 
 /// What becomes of a post, from its draft to its end.
 @Suite struct PostTests {
-    @Test func aPostIsReadAsItWasMade() async throws {
-        try await withPhotos { scene in
-            let uploads = try await scene.uploads(2, of: scene.ann)
+    @Test func createAndRead() async throws {
+        try await withPhotos { fixture in
+            let uploads = try await fixture.uploads(2, of: fixture.ann)
             let draft = PostDraft(
                 text: "Dawn at #Ōsaka, #dawn",
                 images: [ImageDraft(uploadId: uploads[0], alt: "a harbour"), ImageDraft(uploadId: uploads[1])]
             )
 
-            let post = try await scene.ann.photos.post(draft)
+            let post = try await fixture.ann.photos.post(draft)
 
             #expect(post.text == "Dawn at #Ōsaka, #dawn")
             #expect(post.author == Author(userId: "ann", fullName: "ann"))
@@ -26,20 +26,20 @@ import Wire
             #expect(post.hashtags == ["ōsaka", "dawn"])
             #expect(post.likeCount == 0 && post.commentCount == 0 && !post.isLiked && post.recentComments.isEmpty)
             #expect(abs(post.timestamp.timeIntervalSinceNow) < 60 && post.editedAt == nil && post.hiddenAt == nil)
-            #expect(try await scene.bob.photos.post(post.postId) == post)
+            #expect(try await fixture.bob.photos.post(post.postId) == post)
         }
     }
 
-    @Test func absentValuesAreNullWhereClientsLookForThem() async throws {
-        try await withPhotos { scene in
-            let post = try await scene.post(by: scene.ann)
-            let answer = try await scene.bob.ask(.get, "/photos/posts/\(post.postId)").json
-            guard case .object(let author) = answer["author"], case .object(let image) = answer["images"][0] else {
-                Issue.record("a post has an author and images: \(answer)")
+    @Test func nulls() async throws {
+        try await withPhotos { fixture in
+            let post = try await fixture.post(by: fixture.ann)
+            let response = try await fixture.bob.ask(.get, "/photos/posts/\(post.postId)").json
+            guard case .object(let author) = response["author"], case .object(let image) = response["images"][0] else {
+                Issue.record("a post has an author and images: \(response)")
                 return
             }
             #expect(author["profilePicture"] == .null && image["alt"] == .null)
-            #expect(answer["text"] == .string("") && answer["hashtags"] == .array([]))
+            #expect(response["text"] == .string("") && response["hashtags"] == .array([]))
         }
     }
 
@@ -48,161 +48,166 @@ import Wire
         arguments: [#"{"text": "words"}"#, #"{"text": "words", "images": []}"#]
     )
     func textAlone(draft: String) async throws {
-        try await withPhotos { scene in
-            let created = try await scene.ann.ask(.post, "/photos/posts", draft)
+        try await withPhotos { fixture in
+            let created = try await fixture.ann.ask(.post, "/photos/posts", draft)
 
             #expect(created.status == 400)
             #expect(created.problem?.code == "missing_field")
-            #expect(try await scene.bob.photos.posts().things.isEmpty)
+            #expect(try await fixture.bob.photos.posts().items.isEmpty)
         }
     }
 
-    @Test func anUploadServesOnePost() async throws {
-        try await withPhotos { scene in
-            let uploads = try await scene.uploads(2, of: scene.ann)
-            _ = try await scene.ann.photos.post(PostDraft(uploadIds: [uploads[0]]))
+    @Test func uploadReuse() async throws {
+        try await withPhotos { fixture in
+            let uploads = try await fixture.uploads(2, of: fixture.ann)
+            _ = try await fixture.ann.photos.post(PostDraft(uploadIds: [uploads[0]]))
 
-            let again = try await scene.ann.ask(.post, "/photos/posts", #"{"uploadIds": ["\#(uploads[0])"]}"#)
+            let again = try await fixture.ann.ask(.post, "/photos/posts", #"{"uploadIds": ["\#(uploads[0])"]}"#)
             #expect(again.status == 409)
-            let others = try await scene.bob.ask(.post, "/photos/posts", #"{"uploadIds": ["\#(uploads[1])"]}"#)
+            let others = try await fixture.bob.ask(.post, "/photos/posts", #"{"uploadIds": ["\#(uploads[1])"]}"#)
             #expect(others.status == 404)
 
-            #expect(try await scene.ann.photos.posts().things.count == 1)
-            #expect(try await scene.miscounted() == [])
+            #expect(try await fixture.ann.photos.posts().items.count == 1)
+            #expect(try await fixture.countInconsistencies() == [])
         }
     }
 
-    @Test func onlyOneOfManyPostsGetsAnUpload() async throws {
-        try await withPhotos { scene in
-            let upload = try await scene.uploads(1, of: scene.ann)[0]
+    @Test func concurrentUploadUse() async throws {
+        try await withPhotos { fixture in
+            let upload = try await fixture.uploads(1, of: fixture.ann)[0]
             let body = #"{"uploadIds": ["\#(upload)"]}"#
 
             let answers = try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<8 { group.addTask { try await scene.ann.ask(.post, "/photos/posts", body).status } }
+                for _ in 0..<8 { group.addTask { try await fixture.ann.ask(.post, "/photos/posts", body).status } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
 
             #expect(answers.sorted() == [200] + Array(repeating: 409, count: 7))
-            #expect(try await scene.miscounted() == [])
+            #expect(try await fixture.countInconsistencies() == [])
         }
     }
 
-    @Test func postsOfOneAuthorAreNumberedWithoutAGapInTime() async throws {
-        try await withPhotos { scene in
-            let uploads = try await scene.uploads(12, of: scene.ann)
+    @Test func numbering() async throws {
+        try await withPhotos { fixture in
+            let uploads = try await fixture.uploads(12, of: fixture.ann)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for upload in uploads {
-                    group.addTask { _ = try await scene.ann.photos.post(PostDraft(uploadIds: [upload])) }
+                    group.addTask { _ = try await fixture.ann.photos.post(PostDraft(uploadIds: [upload])) }
                 }
                 try await group.waitForAll()
             }
 
-            let order = try await scene.rows("SELECT number::text AS row FROM posts ORDER BY created_at, number")
+            let order = try await fixture.rows("SELECT number::text AS row FROM posts ORDER BY created_at, number")
             #expect(order == (1...12).map { "\($0)" })
-            let listed = try await scene.bob.photos.posts(of: "ann").things.map(\.postId)
-            #expect(listed == (try await scene.bob.photos.posts().things.map(\.postId)))
-            #expect(try await scene.miscounted() == [])
+            let listed = try await fixture.bob.photos.posts(of: "ann").items.map(\.postId)
+            #expect(listed == (try await fixture.bob.photos.posts().items.map(\.postId)))
+            #expect(try await fixture.countInconsistencies() == [])
         }
     }
 
-    @Test func anEditChangesWhatItNamesAndSaysWhen() async throws {
-        try await withPhotos { scene in
-            let uploads = try await scene.uploads(2, of: scene.ann)
-            let made = try await scene.ann.photos.post(
+    @Test func partialUpdate() async throws {
+        try await withPhotos { fixture in
+            let uploads = try await fixture.uploads(2, of: fixture.ann)
+            let made = try await fixture.ann.photos.post(
                 PostDraft(text: "#one #two", images: uploads.map { ImageDraft(uploadId: $0, alt: "x") })
             )
 
-            let edited = try await scene.ann.photos.edit(made.postId, PostChanges(text: "#two #three"))
+            let edited = try await fixture.ann.photos.update(made.postId, PostChanges(text: "#two #three"))
             #expect(edited.text == "#two #three" && edited.hashtags == ["two", "three"])
             #expect(edited.images == made.images && edited.editedAt != nil && edited.timestamp == made.timestamp)
 
             let changes = PostChanges(images: [ImageChanges(alt: .cleared), ImageChanges()])
-            let described = try await scene.ann.photos.edit(made.postId, changes)
+            let described = try await fixture.ann.photos.update(made.postId, changes)
             #expect(described.images.map(\.alt) == [nil, "x"] && described.text == "#two #three")
 
-            let found = try await scene.bob.photos.hashtags("t")
+            let found = try await fixture.bob.photos.hashtags("t")
             #expect(found == [Hashtag(tag: "three", postCount: 1), Hashtag(tag: "two", postCount: 1)])
-            #expect(try await scene.bob.photos.hashtags("one") == [])
-            #expect(try await scene.bob.photos.posts(tagged: "one").things == [])
-            #expect(try await scene.bob.photos.posts(tagged: "#THREE").things.map(\.postId) == [made.postId])
-            #expect(try await scene.miscounted() == [])
+            #expect(try await fixture.bob.photos.hashtags("one") == [])
+            #expect(try await fixture.bob.photos.posts(tagged: "one").items == [])
+            #expect(try await fixture.bob.photos.posts(tagged: "#THREE").items.map(\.postId) == [made.postId])
+            #expect(try await fixture.countInconsistencies() == [])
         }
     }
 
-    @Test func anEditThatChangesNothingIsNone() async throws {
-        try await withPhotos { scene in
-            let made = try await scene.post("same", by: scene.ann)
-            #expect(try await scene.ann.photos.edit(made.postId, PostChanges(text: "same")) == made)
-            #expect(try await scene.ann.photos.edit(made.postId, PostChanges()) == made)
+    @Test func unchangedUpdate() async throws {
+        try await withPhotos { fixture in
+            let made = try await fixture.post("same", by: fixture.ann)
+            #expect(try await fixture.ann.photos.update(made.postId, PostChanges(text: "same")) == made)
+            #expect(try await fixture.ann.photos.update(made.postId, PostChanges()) == made)
         }
     }
 
-    @Test func aDeletedPostIsGoneWithAllThatBelongsToIt() async throws {
-        try await withPhotos { scene in
-            let post = try await scene.post("#gone", by: scene.ann)
-            let comment = try await scene.bob.photos.comment("nice", on: post.postId)
-            try await scene.bob.photos.like(post.postId)
-            try await scene.bob.photos.flag(post.postId)
-            try await scene.eve.photos.flag(comment.commentId, on: post.postId)
+    @Test func delete() async throws {
+        try await withPhotos { fixture in
+            let post = try await fixture.post("#gone", by: fixture.ann)
+            let comment = try await fixture.bob.photos.comment("nice", on: post.postId)
+            try await fixture.bob.photos.like(post.postId)
+            try await fixture.bob.photos.flag(post.postId)
+            try await fixture.eve.photos.flag(comment.commentId, on: post.postId)
 
-            try await scene.ann.photos.delete(post.postId)
+            try await fixture.ann.photos.delete(post.postId)
 
             for path in ["", "/comments", "/likes"] {
-                #expect(try await scene.ann.ask(.get, "/photos/posts/\(post.postId)\(path)").status == 404)
+                #expect(try await fixture.ann.ask(.get, "/photos/posts/\(post.postId)\(path)").status == 404)
             }
-            #expect(try await scene.ann.ask(.delete, "/photos/posts/\(post.postId)").status == 404)
-            #expect(try await scene.bob.photos.posts().things == [])
-            #expect(try await scene.bob.photos.hashtags("gone") == [])
+            #expect(try await fixture.ann.ask(.delete, "/photos/posts/\(post.postId)").status == 404)
+            #expect(try await fixture.bob.photos.posts().items == [])
+            #expect(try await fixture.bob.photos.hashtags("gone") == [])
             try await eventually {
-                let left = try await scene.rows(
+                let left = try await fixture.rows(
                     """
                     SELECT (SELECT count(*) FROM posts) + (SELECT count(*) FROM post_images)
                         + (SELECT count(*) FROM post_hashtags) + (SELECT count(*) FROM hashtags)
                         + (SELECT count(*) FROM comments) + (SELECT count(*) FROM likes) + (SELECT count(*) FROM flags)
-                        + (SELECT count(*) FROM flagged) + (SELECT count(*) FROM deleted_posts) || '' AS row
+                        + (SELECT count(*) FROM flagged_items) + (SELECT count(*) FROM deleted_posts) || '' AS row
                     """
                 )
                 return left == ["0"]
             }
-            #expect(try await scene.miscounted() == [])
+            #expect(try await fixture.countInconsistencies() == [])
         }
     }
 
-    @Test func aNumberIsNeverGivenTwice() async throws {
-        try await withPhotos { scene in
-            let first = try await scene.post(by: scene.ann)
-            try await scene.ann.photos.delete(first.postId)
-            let second = try await scene.post(by: scene.ann)
+    @Test func numberReuse() async throws {
+        try await withPhotos { fixture in
+            let first = try await fixture.post(by: fixture.ann)
+            try await fixture.ann.photos.delete(first.postId)
+            let second = try await fixture.post(by: fixture.ann)
             #expect(second.postId != first.postId)
         }
     }
 
-    @Test func theSameKeyPostsOnce() async throws {
-        try await withPhotos { scene in
-            let upload = try await scene.uploads(1, of: scene.ann)[0]
+    @Test func idempotencyKey() async throws {
+        try await withPhotos { fixture in
+            let upload = try await fixture.uploads(1, of: fixture.ann)[0]
             let headers: HTTPFields = [.idempotencyKey: "k"]
             let body = #"{"uploadIds": ["\#(upload)"]}"#
 
-            let first = try await scene.ann.ask(.post, "/photos/posts", body, headers: headers)
-            let second = try await scene.ann.ask(.post, "/photos/posts", body, headers: headers)
+            let first = try await fixture.ann.ask(.post, "/photos/posts", body, headers: headers)
+            let second = try await fixture.ann.ask(.post, "/photos/posts", body, headers: headers)
 
             #expect(first.status == 200 && second.body == first.body)
-            #expect(try await scene.ann.photos.posts().things.count == 1)
+            #expect(try await fixture.ann.photos.posts().items.count == 1)
         }
     }
 
     /// A process that is killed leaves both behind or nothing.
-    @Test(arguments: ["posts", "comments"]) func whatIsMadeIsCommittedWithItsAnswer(table: String) async throws {
-        try await withPhotos { scene in
+    @Test(arguments: ["posts", "comments"]) func atomicIdempotency(table: String) async throws {
+        try await withPhotos { fixture in
             let headers: HTTPFields = [.idempotencyKey: "k"]
             if table == "posts" {
-                let upload = try await scene.uploads(1, of: scene.ann)[0]
-                _ = try await scene.ann.ask(.post, "/photos/posts", #"{"uploadIds": ["\#(upload)"]}"#, headers: headers)
+                let upload = try await fixture.uploads(1, of: fixture.ann)[0]
+                _ = try await fixture.ann.ask(
+                    .post,
+                    "/photos/posts",
+                    #"{"uploadIds": ["\#(upload)"]}"#,
+                    headers: headers
+                )
             } else {
-                let path = "/photos/posts/\(try await scene.post(by: scene.ann).postId)/comments"
-                _ = try await scene.ann.ask(.post, path, #"{"text": "Nice"}"#, headers: headers)
+                let path = "/photos/posts/\(try await fixture.post(by: fixture.ann).postId)/comments"
+                _ = try await fixture.ann.ask(.post, path, #"{"text": "Nice"}"#, headers: headers)
             }
-            let transactions = try await scene.rows(
+            let transactions = try await fixture.rows(
                 "SELECT xmin::text AS row FROM idempotency_keys UNION SELECT xmin::text FROM \(table)"
             )
             #expect(transactions.count == 1)

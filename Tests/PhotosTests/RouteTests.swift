@@ -8,18 +8,18 @@ import Testing
         try PublicRoute.below("photos", "media").filter { !$0.template.hasPrefix("/media/conversations") }
     }
 
-    @Test func everyRouteIsDescribedAndEveryDescriptionIsServed() async throws {
+    @Test func documentedRoutes() async throws {
         let described = try Self.described()
-        try await withPhotos { scene in
-            #expect(scene.service.publicRoutes.sorted() == described.map(\.description).sorted())
+        try await withPhotos { fixture in
+            #expect(fixture.service.publicRoutes.sorted() == described.map(\.description).sorted())
         }
     }
 
-    @Test func whoIsNotSignedInGetsNowhere() async throws {
+    @Test func unauthenticated() async throws {
         let described = try Self.described().filter { !$0.isOpen }
-        try await withPhotos { scene in
+        try await withPhotos { fixture in
             for route in described {
-                let status = try await scene.service.send(route.method, route.path).status
+                let status = try await fixture.service.send(route.method, route.path).status
                 #expect(status == 403, "\(route): \(status)")
             }
         }
@@ -28,8 +28,8 @@ import Testing
     @Test("The slow bodies that one user sends are bounded on every route")
     func slowBodies() async throws {
         let described = try Self.described()
-        try await withPhotos { scene in
-            try await scene.service.sendSlowBodies(to: described, token: scene.ann.token)
+        try await withPhotos { fixture in
+            try await fixture.service.sendSlowBodies(to: described, token: fixture.ann.token)
         }
     }
 }

@@ -11,9 +11,9 @@ import Wire
 /// What a page costs: one statement, which reads no more as the tables grow.
 @Suite struct SummaryTests {
     /// Counts what runs on it.
-    struct Counted: PostgresExecutor {
+    struct CountingExecutor: PostgresExecutor {
         let pool: PostgresPool
-        let statements = Shared<[PostgresQuery]>([])
+        let statements = SharedValue<[PostgresQuery]>([])
 
         func execute(_ query: PostgresQuery) async throws -> PostgresResult {
             statements.change { $0.append(query) }
@@ -21,16 +21,19 @@ import Wire
         }
     }
 
-    @Test func aPageIsOneStatementInTheOrderThatWasAskedFor() async throws {
-        try await withPhotos { scene in
+    @Test func singleStatement() async throws {
+        try await withPhotos { fixture in
             var keys: [PostKey] = []
             for number in 0..<10 {
-                let post = try await scene.post("\(number) #tag", by: number.isMultiple(of: 2) ? scene.ann : scene.bob)
-                _ = try await scene.eve.photos.comment("hi", on: post.postId)
+                let post = try await fixture.post(
+                    "\(number) #tag",
+                    by: number.isMultiple(of: 2) ? fixture.ann : fixture.bob
+                )
+                _ = try await fixture.eve.photos.comment("hi", on: post.postId)
                 keys.append(try #require(PostKey(post.postId)))
             }
-            let eve = try #require(try await PeopleStore(db: scene.service.database.pool).find(scene.eve.id))
-            let executor = Counted(pool: scene.service.database.pool)
+            let eve = try #require(try await PeopleStore(db: fixture.service.database.pool).find(fixture.eve.id))
+            let executor = CountingExecutor(pool: fixture.service.database.pool)
             let store = PostStore(db: executor, links: MediaLinks(publicURL: "http://127.0.0.1:8080"))
             let asked = keys.shuffled() + [PostKey(author: keys[0].author, number: 99)]
 
@@ -44,15 +47,15 @@ import Wire
         }
     }
 
-    @Test func everyListIsReadByAnIndexInItsOrder() async throws {
-        try await withPhotos { scene in
-            let pool = scene.service.database.pool
-            try await scene.post("#tag", by: scene.ann)
-            try await fill(pool)
-            let ann = try #require(try await PeopleStore(db: pool).find(scene.ann.id))
-            let executor = Counted(pool: pool)
+    @Test func indexOrder() async throws {
+        try await withPhotos { fixture in
+            let pool = fixture.service.database.pool
+            try await fixture.post("#tag", by: fixture.ann)
+            try await insertPosts(pool)
+            let ann = try #require(try await PeopleStore(db: pool).find(fixture.ann.id))
+            let executor = CountingExecutor(pool: pool)
             let store = PostStore(db: executor, links: MediaLinks(publicURL: ""))
-            let application = Scene.application
+            let application = PhotosFixture.application
             let page = try await store.page(of: application, for: ann.id, after: nil, limit: 20)
             _ = try await store.page(of: application, for: ann.id, after: page.last, limit: 20)
             _ = try await store.page(tagged: "tag", of: application, for: ann.id, after: page[3], limit: 20)
@@ -71,7 +74,7 @@ import Wire
     }
 
     /// Thousands of posts of Ann's, so that reading a table through would cost something.
-    private func fill(_ pool: PostgresPool) async throws {
+    private func insertPosts(_ pool: PostgresPool) async throws {
         try await pool.run(
             """
             WITH made AS (
@@ -80,7 +83,7 @@ import Wire
                 FROM people, generate_series(2, 20000) AS n
                 RETURNING author_id, number, application_id, created_at
             ), tagged AS (
-                INSERT INTO post_hashtags (author_id, number, place, application_id, tag, created_at)
+                INSERT INTO post_hashtags (author_id, number, ordinal, application_id, tag, created_at)
                 SELECT author_id, number, 1, application_id, 'tag', created_at FROM made
             )
             INSERT INTO comments (author_id, number, comment_id, writer_id, text, created_at)

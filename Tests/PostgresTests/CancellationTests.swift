@@ -3,9 +3,9 @@ import Testing
 
 struct CancellationTests {
     @Test func aCancelledStatementIsStoppedOnTheServer() async throws {
-        try await withScene({ $0.transactionConnections = 1 }) { scene in
-            let task = Task { try await scene.pool.run("SELECT pg_sleep(60)") }
-            try await scene.untilRunning("%pg_sleep(60)%")
+        try await withFixture({ $0.transactionConnections = 1 }) { fixture in
+            let task = Task { try await fixture.pool.run("SELECT pg_sleep(60)") }
+            try await fixture.untilRunning("%pg_sleep(60)%")
 
             let clock = ContinuousClock()
             let time = await clock.measure {
@@ -17,18 +17,18 @@ struct CancellationTests {
             #expect(time < .seconds(30))
             // The only connection is free again, and the late cancel request has hit nobody.
             for number in 0..<20 {
-                try await #expect(scene.pool.one("SELECT \(number) AS it") { try $0.int("it") } == number)
+                try await #expect(fixture.pool.one("SELECT \(number) AS it") { try $0.int("it") } == number)
             }
         }
     }
 
     @Test func cancellingHitsNoOneElse() async throws {
-        try await withScene({ $0.transactionConnections = 2 }) { scene in
+        try await withFixture({ $0.transactionConnections = 2 }) { fixture in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<300 {
                     group.addTask {
                         let task = Task {
-                            try await scene.pool.one("SELECT \(number) AS it FROM pg_sleep(0.001)") {
+                            try await fixture.pool.one("SELECT \(number) AS it FROM pg_sleep(0.001)") {
                                 try $0.int("it")
                             }
                         }
@@ -47,28 +47,28 @@ struct CancellationTests {
     }
 
     @Test func aCancelledTransactionIsRolledBack() async throws {
-        try await withScene({ $0.transactionConnections = 1 }) { scene in
-            try await scene.pool.run("CREATE TABLE things (id int8)")
+        try await withFixture({ $0.transactionConnections = 1 }) { fixture in
+            try await fixture.pool.run("CREATE TABLE things (id int8)")
             let task = Task {
-                try await scene.pool.transaction { db in
+                try await fixture.pool.transaction { db in
                     try await db.run("INSERT INTO things VALUES (1)")
                     try await db.run("SELECT pg_sleep(60)")
                 }
             }
-            try await scene.untilRunning("%pg_sleep(60)%")
+            try await fixture.untilRunning("%pg_sleep(60)%")
 
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
 
-            try await #expect(scene.pool.one("SELECT count(*) AS it FROM things") { try $0.int("it") } == 0)
+            try await #expect(fixture.pool.one("SELECT count(*) AS it FROM things") { try $0.int("it") } == 0)
         }
     }
 
     @Test func aTransactionCancelledBetweenStatementsIsNotCommitted() async throws {
-        try await withScene { scene in
-            try await scene.pool.run("CREATE TABLE things (id int8)")
+        try await withFixture { fixture in
+            try await fixture.pool.run("CREATE TABLE things (id int8)")
             let task = Task {
-                try await scene.pool.transaction { db in
+                try await fixture.pool.transaction { db in
                     try await db.run("INSERT INTO things VALUES (1)")
                     withUnsafeCurrentTask { $0?.cancel() }
                 }
@@ -76,35 +76,35 @@ struct CancellationTests {
 
             await #expect(throws: CancellationError.self) { try await task.value }
 
-            try await #expect(scene.pool.one("SELECT count(*) AS it FROM things") { try $0.int("it") } == 0)
+            try await #expect(fixture.pool.one("SELECT count(*) AS it FROM things") { try $0.int("it") } == 0)
         }
     }
 
     @Test func aCallerThatLeavesTheQueueTakesNoConnection() async throws {
-        try await withScene({ $0.transactionConnections = 1 }) { scene in
-            try await scene.pool.transaction { db in
+        try await withFixture({ $0.transactionConnections = 1 }) { fixture in
+            try await fixture.pool.transaction { db in
                 try await db.run("SELECT 1")
-                let tasks = (0..<10).map { _ in Task { try await scene.pool.run("SELECT 1") } }
+                let tasks = (0..<10).map { _ in Task { try await fixture.pool.run("SELECT 1") } }
                 for task in tasks {
                     task.cancel()
                     await #expect(throws: CancellationError.self) { try await task.value }
                 }
                 try await db.run("SELECT 1")
             }
-            try await scene.pool.run("SELECT 1")
+            try await fixture.pool.run("SELECT 1")
         }
     }
 
     @Test func aSharedConnectionIsNeverCancelled() async throws {
-        try await withScene({ $0.readConnections = 1 }) { scene in
-            let behind = try await scene.admin.transaction { db in
+        try await withFixture({ $0.readConnections = 1 }) { fixture in
+            let behind = try await fixture.admin.transaction { db in
                 // The slow one waits for this, however late it is looked at.
-                try await db.run("SELECT pg_advisory_xact_lock(hashtext(\(scene.schema)))")
+                try await db.run("SELECT pg_advisory_xact_lock(hashtext(\(fixture.schema)))")
                 let slow = Task {
-                    try await scene.pool.reads.run("SELECT pg_advisory_xact_lock(hashtext(\(scene.schema)))")
+                    try await fixture.pool.reads.run("SELECT pg_advisory_xact_lock(hashtext(\(fixture.schema)))")
                 }
-                try await scene.untilRunning("%pg_advisory_xact_lock%")
-                let behind = Task { try await scene.pool.reads.one("SELECT 7 AS it") { try $0.int("it") } }
+                try await fixture.untilRunning("%pg_advisory_xact_lock%")
+                let behind = Task { try await fixture.pool.reads.one("SELECT 7 AS it") { try $0.int("it") } }
 
                 slow.cancel()
                 await #expect(throws: CancellationError.self) { try await slow.value }
@@ -115,16 +115,16 @@ struct CancellationTests {
         }
     }
 
-    @Test func aLaneGoesOnAfterACancelledSegment() async throws {
-        try await withScene { scene in
-            let lane = scene.pool.lane()
-            let task = Task { try await lane.segment(["SELECT pg_sleep(60)"]) }
-            try await scene.untilRunning("%pg_sleep(60)%")
+    @Test func continuesAfterCancellation() async throws {
+        try await withFixture { fixture in
+            let dedicatedConnection = fixture.pool.dedicatedConnection()
+            let task = Task { try await dedicatedConnection.segment(["SELECT pg_sleep(60)"]) }
+            try await fixture.untilRunning("%pg_sleep(60)%")
 
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
 
-            try await #expect(lane.segment(["SELECT 1 AS it"])[0][0].int("it") == 1)
+            try await #expect(dedicatedConnection.segment(["SELECT 1 AS it"])[0][0].int("it") == 1)
         }
     }
 }

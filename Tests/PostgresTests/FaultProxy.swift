@@ -16,8 +16,8 @@ final class FaultProxy: @unchecked Sendable {
     private var accepted = 0
     private var isRefusing = false
     private var isClosed = false
-    private var holdsQuestions = false
-    private var holdsAnswers = false
+    private var holdsRequests = false
+    private var holdsResponses = false
 
     init() throws {
         server = try TestServer.address
@@ -43,10 +43,10 @@ final class FaultProxy: @unchecked Sendable {
     }
 
     /// Keeps back what goes to the server, what comes from it, or both.
-    func hold(questions: Bool = false, answers: Bool = false) {
+    func hold(requests: Bool = false, responses: Bool = false) {
         condition.withLock {
-            holdsQuestions = questions
-            holdsAnswers = answers
+            holdsRequests = requests
+            holdsResponses = responses
             condition.broadcast()
         }
     }
@@ -66,8 +66,8 @@ final class FaultProxy: @unchecked Sendable {
         while true {
             let client = accept(listener, nil, nil)
             guard client >= 0 else { break }
-            let isWelcome = condition.withLock { !isRefusing && !isClosed }
-            guard isWelcome, let upstream = Self.connect(to: server) else {
+            let isAccepted = condition.withLock { !isRefusing && !isClosed }
+            guard isAccepted, let upstream = Self.connect(to: server) else {
                 Glibc.close(client)
                 continue
             }
@@ -79,10 +79,10 @@ final class FaultProxy: @unchecked Sendable {
             Thread.detachNewThread {
                 let done = DispatchSemaphore(value: 0)
                 Thread.detachNewThread {
-                    self.pump(from: client, to: upstream) { self.holdsQuestions }
+                    self.pump(from: client, to: upstream) { self.holdsRequests }
                     done.signal()
                 }
-                self.pump(from: upstream, to: client) { self.holdsAnswers }
+                self.pump(from: upstream, to: client) { self.holdsResponses }
                 done.wait()
                 self.condition.withLock { self.sockets.subtract([client, upstream]) }
                 Glibc.close(client)

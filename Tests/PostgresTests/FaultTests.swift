@@ -5,9 +5,9 @@ import Testing
 struct FaultTests {
     @Test func aStatementCutOffWhileItRunsHasAnUnknownOutcome() async throws {
         let proxy = try FaultProxy()
-        try await withScene(through: proxy, { _ in }) { scene in
-            let task = Task { try await scene.pool.run("SELECT pg_sleep(60)") }
-            try await scene.untilRunning("%pg_sleep(60)%")
+        try await withFixture(through: proxy, { _ in }) { fixture in
+            let task = Task { try await fixture.pool.run("SELECT pg_sleep(60)") }
+            try await fixture.untilRunning("%pg_sleep(60)%")
 
             proxy.cut()
 
@@ -15,17 +15,17 @@ struct FaultTests {
             #expect(error?.kind == .connectionLost(outcomeUnknown: true))
             #expect(error?.isRetryable == false)
             #expect(error?.isUnavailable == true)
-            try await scene.pool.run("SELECT 1")
+            try await fixture.pool.run("SELECT 1")
         }
     }
 
     @Test func aTransactionCutOffBeforeItsCommitIsCertainlyUndone() async throws {
         let proxy = try FaultProxy()
-        try await withScene(through: proxy, { _ in }) { scene in
-            try await scene.pool.run("CREATE TABLE things (id int8)")
+        try await withFixture(through: proxy, { _ in }) { fixture in
+            try await fixture.pool.run("CREATE TABLE things (id int8)")
 
             let error = await #expect(throws: PostgresError.self) {
-                try await scene.pool.transaction { db in
+                try await fixture.pool.transaction { db in
                     try await db.run("INSERT INTO things VALUES (1)")
                     proxy.cut()
                     try await until("the connection is gone") {
@@ -40,23 +40,23 @@ struct FaultTests {
             }
 
             #expect(error?.kind == .connectionLost(outcomeUnknown: false))
-            try await #expect(scene.pool.one("SELECT count(*) AS it FROM things") { try $0.int("it") } == 0)
+            try await #expect(fixture.pool.one("SELECT count(*) AS it FROM things") { try $0.int("it") } == 0)
         }
     }
 
     @Test func aCommitWhoseAnswerIsLostHasAnUnknownOutcome() async throws {
         let proxy = try FaultProxy()
-        try await withScene(through: proxy, { _ in }) { scene in
-            try await scene.pool.run("CREATE TABLE things (id int8)")
+        try await withFixture(through: proxy, { _ in }) { fixture in
+            try await fixture.pool.run("CREATE TABLE things (id int8)")
 
             let task = Task {
-                try await scene.pool.transaction { db in
+                try await fixture.pool.transaction { db in
                     try await db.run("INSERT INTO things VALUES (1)")
-                    proxy.hold(answers: true)
+                    proxy.hold(responses: true)
                 }
             }
             try await until("it is committed") {
-                try await scene.admin.one("SELECT count(*) AS it FROM \(identifier: scene.schema).things") {
+                try await fixture.admin.one("SELECT count(*) AS it FROM \(identifier: fixture.schema).things") {
                     try $0.int("it")
                 } == 1
             }
@@ -68,17 +68,17 @@ struct FaultTests {
         }
     }
 
-    @Test func aLaneTellsWhatMayBeWrittenFromWhatWasNeverSent() async throws {
+    @Test func unknownOutcomeOfSentSegment() async throws {
         let proxy = try FaultProxy()
-        try await withScene(through: proxy, { $0.acquireTimeout = .seconds(5) }) { scene in
-            try await scene.pool.run("CREATE TABLE things (id int8)")
-            let lane = scene.pool.lane()
-            _ = try await lane.segment(["SELECT 1"])
+        try await withFixture(through: proxy, { $0.acquireTimeout = .seconds(5) }) { fixture in
+            try await fixture.pool.run("CREATE TABLE things (id int8)")
+            let dedicatedConnection = fixture.pool.dedicatedConnection()
+            _ = try await dedicatedConnection.segment(["SELECT 1"])
 
-            proxy.hold(answers: true)
-            let sent = Task { try await lane.segment(["INSERT INTO things VALUES (1)"]) }
+            proxy.hold(responses: true)
+            let sent = Task { try await dedicatedConnection.segment(["INSERT INTO things VALUES (1)"]) }
             try await until("it is committed") {
-                try await scene.admin.one("SELECT count(*) AS it FROM \(identifier: scene.schema).things") {
+                try await fixture.admin.one("SELECT count(*) AS it FROM \(identifier: fixture.schema).things") {
                     try $0.int("it")
                 } == 1
             }
@@ -86,7 +86,7 @@ struct FaultTests {
             proxy.cut()
             let lost = await #expect(throws: PostgresError.self) { try await sent.value }
             let unsent = await #expect(throws: PostgresError.self) {
-                try await lane.segment(["INSERT INTO things VALUES (2)"])
+                try await dedicatedConnection.segment(["INSERT INTO things VALUES (2)"])
             }
             proxy.refuse(false)
             proxy.hold()
@@ -94,33 +94,33 @@ struct FaultTests {
             #expect(lost?.kind == .connectionLost(outcomeUnknown: true))
             #expect(unsent?.outcomeUnknown == false)
             #expect(unsent?.isRetryable == true)
-            try await until("the lane is back") { (try? await lane.segment(["SELECT 1"])) != nil }
-            try await #expect(scene.pool.all("SELECT id FROM things") { try $0.int("id") } == [1])
+            try await until("the lane is back") { (try? await dedicatedConnection.segment(["SELECT 1"])) != nil }
+            try await #expect(fixture.pool.all("SELECT id FROM things") { try $0.int("id") } == [1])
         }
     }
 
     @Test func aSilentServerIsTakenForDead() async throws {
         let proxy = try FaultProxy()
-        try await withScene(
+        try await withFixture(
             through: proxy,
             {
                 $0.readConnections = 1
                 $0.readTimeout = .seconds(1)
                 $0.statementTimeout = .seconds(1)
                 // The second read is to be sent before the first is given up, though its task may wait for a thread.
-                $0.silenceTimeout = .seconds(4)
+                $0.responseTimeout = .seconds(4)
             }
-        ) { scene in
+        ) { fixture in
             // A machine that is held up may be slower than that.
-            try await until("it can be read") { (try? await scene.pool.ping()) != nil }
-            try await until("it can be written") { (try? await scene.pool.run("SELECT 1")) != nil }
-            proxy.hold(questions: true, answers: true)
+            try await until("it can be read") { (try? await fixture.pool.ping()) != nil }
+            try await until("it can be written") { (try? await fixture.pool.run("SELECT 1")) != nil }
+            proxy.hold(requests: true, responses: true)
 
             let clock = ContinuousClock()
             let time = await clock.measure {
-                async let first = failure { try await scene.pool.reads.run("SELECT 1") }
-                async let second = failure { try await scene.pool.reads.run("SELECT 2") }
-                async let write = failure { try await scene.pool.run("SELECT 3") }
+                async let first = failure { try await fixture.pool.reads.run("SELECT 1") }
+                async let second = failure { try await fixture.pool.reads.run("SELECT 2") }
+                async let write = failure { try await fixture.pool.run("SELECT 3") }
                 let errors = await [first, second, write]
                 let kinds = errors.map { $0?.kind }
                 #expect(kinds[..<2].contains(.timeout(outcomeUnknown: false)))
@@ -131,70 +131,70 @@ struct FaultTests {
             proxy.hold()
 
             #expect(time > .milliseconds(4_950) && time < .seconds(25))
-            try await until("the pool is back") { (try? await scene.pool.ping()) != nil }
+            try await until("the pool is back") { (try? await fixture.pool.ping()) != nil }
         }
     }
 
-    @Test func aPoolStartsWithoutItsServerAndFindsItByItself() async throws {
+    @Test func startsWithoutServer() async throws {
         let proxy = try FaultProxy()
         proxy.refuse()
-        try await withScene(through: proxy, { $0.acquireTimeout = .milliseconds(200) }) { scene in
-            scene.pool.start()
+        try await withFixture(through: proxy, { $0.acquireTimeout = .milliseconds(200) }) { fixture in
+            fixture.pool.start()
             for _ in 0..<2 {
-                let error = await #expect(throws: PostgresError.self) { try await scene.pool.ping() }
+                let error = await #expect(throws: PostgresError.self) { try await fixture.pool.ping() }
                 #expect(error?.kind == .unavailable)
                 #expect(error?.isRetryable == true)
             }
-            let write = await #expect(throws: PostgresError.self) { try await scene.pool.run("SELECT 1") }
+            let write = await #expect(throws: PostgresError.self) { try await fixture.pool.run("SELECT 1") }
             #expect(write?.kind == .unavailable)
 
             proxy.refuse(false)
 
             let clock = ContinuousClock()
             let time = try await clock.measure {
-                try await until("the pool is there") { (try? await scene.pool.ping()) != nil }
+                try await until("the pool is there") { (try? await fixture.pool.ping()) != nil }
             }
             #expect(time < .seconds(20))
         }
     }
 
-    @Test func everythingComesBackAfterAllBackendsWereEnded() async throws {
-        try await withScene { scene in
-            let lane = scene.pool.lane()
-            _ = try await lane.segment(["SELECT 1"])
-            try await scene.pool.ping()
-            try await scene.pool.run("SELECT 1")
+    @Test func reconnectsAfterTermination() async throws {
+        try await withFixture { fixture in
+            let dedicatedConnection = fixture.pool.dedicatedConnection()
+            _ = try await dedicatedConnection.segment(["SELECT 1"])
+            try await fixture.pool.ping()
+            try await fixture.pool.run("SELECT 1")
 
-            try await #expect(scene.terminateBackends() >= 3)
+            try await #expect(fixture.terminateBackends() >= 3)
 
             let clock = ContinuousClock()
             let time = try await clock.measure {
                 try await until("all is back") {
-                    try await scene.pool.ping()
-                    guard (try? await lane.segment(["SELECT 1"])) != nil else { return false }
-                    return (try? await scene.pool.run("SELECT 1")) != nil
+                    try await fixture.pool.ping()
+                    guard (try? await dedicatedConnection.segment(["SELECT 1"])) != nil else { return false }
+                    return (try? await fixture.pool.run("SELECT 1")) != nil
                 }
             }
             #expect(time < .seconds(20))
         }
     }
 
-    @Test func whoWaitsForAHungConnectAttemptIsToldInTime() async throws {
+    @Test func hungConnectAttempt() async throws {
         let proxy = try FaultProxy()
-        proxy.hold(questions: true, answers: true)
-        try await withScene(
+        proxy.hold(requests: true, responses: true)
+        try await withFixture(
             through: proxy,
             {
                 // Time enough to connect in, once it is possible.
                 $0.connectTimeout = .seconds(1)
                 $0.acquireTimeout = .seconds(2)
             }
-        ) { scene in
-            let error = await #expect(throws: PostgresError.self) { try await scene.pool.ping() }
+        ) { fixture in
+            let error = await #expect(throws: PostgresError.self) { try await fixture.pool.ping() }
             #expect(error?.kind == .unavailable)
             #expect(error?.message.contains("no answer within") == true)
             proxy.hold()
-            try await until("the pool is there") { (try? await scene.pool.ping()) != nil }
+            try await until("the pool is there") { (try? await fixture.pool.ping()) != nil }
         }
     }
 }

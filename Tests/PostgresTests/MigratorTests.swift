@@ -13,9 +13,9 @@ struct MigratorTests {
 
     private func withSchema(
         role: String? = nil,
-        _ body: (Scene, Migrator, String) async throws -> Void
+        _ body: (Fixture, Migrator, String) async throws -> Void
     ) async throws {
-        try await withScene { scene in
+        try await withFixture { fixture in
             let schema = TestServer.uniqueName("M ")
             var configuration = try PostgresConfiguration(url: TestServer.url)
             configuration.role = role
@@ -27,24 +27,24 @@ struct MigratorTests {
             )
             let result: Result<Void, any Error>
             do {
-                result = .success(try await body(scene, migrator, schema))
+                result = .success(try await body(fixture, migrator, schema))
             } catch {
                 result = .failure(error)
             }
-            try await scene.admin.run("DROP SCHEMA IF EXISTS \(identifier: schema) CASCADE")
-            if let role { try await scene.admin.run("DROP ROLE IF EXISTS \(identifier: role)") }
+            try await fixture.admin.run("DROP SCHEMA IF EXISTS \(identifier: schema) CASCADE")
+            if let role { try await fixture.admin.run("DROP ROLE IF EXISTS \(identifier: role)") }
             try result.get()
         }
     }
 
-    private func tables(_ scene: Scene, _ schema: String) async throws -> [String] {
-        try await scene.admin.all("SELECT tablename FROM pg_tables WHERE schemaname = \(schema) ORDER BY 1") {
+    private func tables(_ fixture: Fixture, _ schema: String) async throws -> [String] {
+        try await fixture.admin.all("SELECT tablename FROM pg_tables WHERE schemaname = \(schema) ORDER BY 1") {
             try $0.string("tablename")
         }
     }
 
     @Test func migrationsAreAppliedOnceInTheOrderOfTheirNames() async throws {
-        try await withSchema { scene, migrator, schema in
+        try await withSchema { fixture, migrator, schema in
             let second = migration("V0002_add_name", "ALTER TABLE things ADD COLUMN name text;")
 
             try await #expect(migrator.migrate([second, first]) == [first.name, second.name])
@@ -52,12 +52,12 @@ struct MigratorTests {
 
             let third = migration("V0003_index", "CREATE INDEX things_name ON things (name)")
             try await #expect(migrator.migrate([first, second, third]) == [third.name])
-            try await #expect(tables(scene, schema) == ["schema_migrations", "things"])
+            try await #expect(tables(fixture, schema) == ["schema_migrations", "things"])
         }
     }
 
-    @Test func sixAtOnceMigrateOnce() async throws {
-        try await withSchema { scene, migrator, schema in
+    @Test func concurrentMigration() async throws {
+        try await withSchema { fixture, migrator, schema in
             let slow = migration("V0002_slow", "SELECT pg_sleep(0.1); INSERT INTO things VALUES (3)")
 
             let applied = try await withThrowingTaskGroup(of: [String].self) { group in
@@ -66,7 +66,7 @@ struct MigratorTests {
             }
 
             #expect(applied == [first.name, slow.name])
-            let count = try await scene.admin.one("SELECT count(*) AS it FROM \(identifier: schema).things") {
+            let count = try await fixture.admin.one("SELECT count(*) AS it FROM \(identifier: schema).things") {
                 try $0.int("it")
             }
             #expect(count == 3)
@@ -87,7 +87,7 @@ struct MigratorTests {
     }
 
     @Test func aMissingOrLateMigrationIsRefused() async throws {
-        try await withSchema { scene, migrator, schema in
+        try await withSchema { fixture, migrator, schema in
             let third = migration("V0003_other", "CREATE TABLE other (id int8)")
             try await migrator.migrate([first, third])
 
@@ -98,7 +98,7 @@ struct MigratorTests {
 
             #expect(missing?.message.contains("V0001_create_things is applied, but the program") == true)
             #expect(late?.message.contains("V0002_late comes before V0003_other") == true)
-            try await #expect(tables(scene, schema) == ["other", "schema_migrations", "things"])
+            try await #expect(tables(fixture, schema) == ["other", "schema_migrations", "things"])
         }
     }
 
@@ -111,14 +111,14 @@ struct MigratorTests {
     }
 
     @Test func aFailedMigrationLeavesNothingBehind() async throws {
-        try await withSchema { scene, migrator, schema in
+        try await withSchema { fixture, migrator, schema in
             let broken = migration("V0002_broken", "CREATE TABLE half (id int8); SELECT 1 / 0; CREATE TABLE rest ();")
 
             let error = await #expect(throws: PostgresError.self) { try await migrator.migrate([first, broken]) }
 
             #expect(error?.sqlState == "22012")
             #expect(error.map { "\($0)" }?.contains("V0002_broken") == true)
-            try await #expect(tables(scene, schema) == ["schema_migrations", "things"])
+            try await #expect(tables(fixture, schema) == ["schema_migrations", "things"])
             let mended = migration("V0002_broken", "CREATE TABLE half (id int8)")
             try await #expect(migrator.migrate([first, mended]) == [mended.name])
         }
@@ -136,26 +136,26 @@ struct MigratorTests {
         }
     }
 
-    @Test func aMigrationThatSetsThingsDoesNotSetThemForTheNext() async throws {
-        try await withSchema { scene, migrator, schema in
+    @Test func settingsDoNotLeak() async throws {
+        try await withSchema { fixture, migrator, schema in
             let wandering = migration("V0002_wanders", "SET search_path = public; SELECT 1;")
             let next = migration("V0003_next", "CREATE TABLE next (id int8)")
 
             try await migrator.migrate([first, wandering, next])
 
-            try await #expect(tables(scene, schema) == ["next", "schema_migrations", "things"])
+            try await #expect(tables(fixture, schema) == ["next", "schema_migrations", "things"])
         }
     }
 
     @Test func aRoleIsMadeAndOwnsItsSchema() async throws {
         let role = TestServer.uniqueName("R ")
-        try await withSchema(role: role) { scene, migrator, schema in
+        try await withSchema(role: role) { fixture, migrator, schema in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 { group.addTask { try await migrator.migrate([first]) } }
                 try await group.waitForAll()
             }
 
-            let owners = try await scene.admin.all(
+            let owners = try await fixture.admin.all(
                 """
                 SELECT tableowner AS owner FROM pg_tables WHERE schemaname = \(schema)
                 UNION SELECT nspowner::regrole::name FROM pg_namespace WHERE nspname = \(schema)
@@ -166,14 +166,14 @@ struct MigratorTests {
     }
 
     @Test func aMigrationThatIsNoTextIsRefused() async throws {
-        try await withSchema { scene, migrator, schema in
+        try await withSchema { fixture, migrator, schema in
             for bytes: [UInt8] in [[0x53, 0], [0xFF, 0xFE]] {
                 let error = await #expect(throws: PostgresError.self) {
                     try await migrator.migrate([first, Migration(name: "V0002_bytes", sql: bytes)])
                 }
                 #expect(error?.kind == .migration)
             }
-            try await #expect(tables(scene, schema).isEmpty)
+            try await #expect(tables(fixture, schema).isEmpty)
         }
     }
 }

@@ -8,57 +8,57 @@ struct PreparedStatementTests {
     }
 
     @Test func aStatementIsPreparedOnceAndUsedAgain() async throws {
-        try await withScene({ $0.readConnections = 1 }) { scene in
-            for number in 0..<10 { try await scene.pool.reads.run("SELECT \(number)") }
+        try await withFixture({ $0.readConnections = 1 }) { fixture in
+            for number in 0..<10 { try await fixture.pool.reads.run("SELECT \(number)") }
 
-            let statements = try await prepared(scene.pool.reads)
+            let statements = try await prepared(fixture.pool.reads)
             #expect(statements.count { $0 == "SELECT $1" } == 1)
         }
     }
 
     @Test func onlyTheMostRecentStatementsAreKept() async throws {
-        try await withScene({
+        try await withFixture({
             $0.readConnections = 1
             $0.preparedStatements = 4
-        }) { scene in
-            for number in 0..<50 { try await scene.pool.reads.run("SELECT \(unsafe: String(number))") }
+        }) { fixture in
+            for number in 0..<50 { try await fixture.pool.reads.run("SELECT \(unsafe: String(number))") }
             for number in 0..<50 {
-                let answer = try await scene.pool.reads.one("SELECT \(unsafe: String(number)) AS it") {
+                let answer = try await fixture.pool.reads.one("SELECT \(unsafe: String(number)) AS it") {
                     try $0.int("it")
                 }
                 #expect(answer == number)
             }
 
-            let statements = try await prepared(scene.pool.reads)
+            let statements = try await prepared(fixture.pool.reads)
             #expect(statements.count <= 5)
             #expect(statements.contains("SELECT 49 AS it"))
         }
     }
 
     @Test func statementsAreDroppedInTransactionsToo() async throws {
-        try await withScene({
+        try await withFixture({
             $0.transactionConnections = 1
             $0.preparedStatements = 4
-        }) { scene in
+        }) { fixture in
             for round in 0..<5 {
-                _ = try? await scene.pool.transaction { db in
+                _ = try? await fixture.pool.transaction { db in
                     for number in 0..<10 { try await db.run("SELECT \(unsafe: String(number + 10 * round))") }
                     try await db.run("SELECT 1 / 0")
                 }
             }
-            try await scene.pool.run("SELECT 1")
+            try await fixture.pool.run("SELECT 1")
 
-            try await #expect(prepared(scene.pool).count <= 6)
+            try await #expect(prepared(fixture.pool).count <= 6)
         }
     }
 
-    @Test func aStatementThatCannotBePreparedFailsForAllWhoSentIt() async throws {
-        try await withScene { scene in
+    @Test func unpreparableStatement() async throws {
+        try await withFixture { fixture in
             let states = await withTaskGroup(of: String?.self) { group in
                 for _ in 0..<50 {
                     group.addTask {
                         do {
-                            try await scene.pool.reads.run("SELEKT 1")
+                            try await fixture.pool.reads.run("SELEKT 1")
                             return nil
                         } catch {
                             return (error as? PostgresError)?.sqlState
@@ -69,36 +69,36 @@ struct PreparedStatementTests {
             }
 
             #expect(states == Array(repeating: "42601", count: 50))
-            try await #expect(scene.pool.reads.one("SELECT 1 AS it") { try $0.int("it") } == 1)
+            try await #expect(fixture.pool.reads.one("SELECT 1 AS it") { try $0.int("it") } == 1)
         }
     }
 
     @Test func aChangedTableIsReadAgain() async throws {
-        try await withScene { scene in
-            try await scene.pool.run("CREATE TABLE things (id int8)")
-            try await scene.pool.run("INSERT INTO things VALUES (1)")
+        try await withFixture { fixture in
+            try await fixture.pool.run("CREATE TABLE things (id int8)")
+            try await fixture.pool.run("INSERT INTO things VALUES (1)")
             let read: PostgresQuery = "SELECT * FROM things"
-            for _ in 0..<8 { try await scene.pool.reads.run(read) }
-            _ = try await scene.pool.execute(read)
-            try await scene.pool.transaction { _ = try await $0.execute(read) }
-            let lane = scene.pool.lane()
-            _ = try await lane.segment([read])
+            for _ in 0..<8 { try await fixture.pool.reads.run(read) }
+            _ = try await fixture.pool.execute(read)
+            try await fixture.pool.transaction { _ = try await $0.execute(read) }
+            let dedicatedConnection = fixture.pool.dedicatedConnection()
+            _ = try await dedicatedConnection.segment([read])
 
-            try await scene.pool.run("ALTER TABLE things ADD COLUMN name text")
+            try await fixture.pool.run("ALTER TABLE things ADD COLUMN name text")
 
-            for _ in 0..<8 { try await #expect(scene.pool.reads.execute(read).columnNames == ["id", "name"]) }
-            try await #expect(scene.pool.execute(read).columnNames == ["id", "name"])
-            try await #expect(scene.pool.transaction { try await $0.execute(read).columnNames } == ["id", "name"])
-            try await #expect(lane.segment([read])[0].columnNames == ["id", "name"])
+            for _ in 0..<8 { try await #expect(fixture.pool.reads.execute(read).columnNames == ["id", "name"]) }
+            try await #expect(fixture.pool.execute(read).columnNames == ["id", "name"])
+            try await #expect(fixture.pool.transaction { try await $0.execute(read).columnNames } == ["id", "name"])
+            try await #expect(dedicatedConnection.segment([read])[0].columnNames == ["id", "name"])
         }
     }
 
-    @Test func statementsDroppedBehindOurBackAreMadeAgain() async throws {
-        try await withScene({ $0.transactionConnections = 1 }) { scene in
-            for _ in 0..<3 { try await scene.pool.run("SELECT 1") }
-            try await scene.pool.run("DEALLOCATE ALL")
+    @Test func statementsDroppedByOthers() async throws {
+        try await withFixture({ $0.transactionConnections = 1 }) { fixture in
+            for _ in 0..<3 { try await fixture.pool.run("SELECT 1") }
+            try await fixture.pool.run("DEALLOCATE ALL")
 
-            try await #expect(scene.pool.run("SELECT 1") == 1)
+            try await #expect(fixture.pool.run("SELECT 1") == 1)
         }
     }
 }

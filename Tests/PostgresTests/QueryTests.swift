@@ -23,12 +23,12 @@ struct QueryTests {
     }
 
     @Test func anErrorSaysNothingOfRows() async throws {
-        try await withScene { scene in
-            try await scene.pool.run("CREATE TABLE people (email text CONSTRAINT people_email_key UNIQUE)")
-            try await scene.pool.run("INSERT INTO people VALUES (\("secret@example.org"))")
+        try await withFixture { fixture in
+            try await fixture.pool.run("CREATE TABLE people (email text CONSTRAINT people_email_key UNIQUE)")
+            try await fixture.pool.run("INSERT INTO people VALUES (\("secret@example.org"))")
 
             let error = await #expect(throws: PostgresError.self) {
-                try await scene.pool.run("INSERT INTO people VALUES (\("secret@example.org"))")
+                try await fixture.pool.run("INSERT INTO people VALUES (\("secret@example.org"))")
             }
 
             #expect(error?.violates("people_email_key") == true)
@@ -42,14 +42,14 @@ struct QueryTests {
 
     @Test func roleAndSchemaAreTaken() async throws {
         let role = TestServer.uniqueName("r o\\l\"e ")
-        try await withScene { scene in
-            try await scene.admin.run("CREATE ROLE \(identifier: role) NOLOGIN")
-            try await scene.admin.run("CREATE SCHEMA \(identifier: role) AUTHORIZATION \(identifier: role)")
+        try await withFixture { fixture in
+            try await fixture.admin.run("CREATE ROLE \(identifier: role) NOLOGIN")
+            try await fixture.admin.run("CREATE SCHEMA \(identifier: role) AUTHORIZATION \(identifier: role)")
             var configuration = try PostgresConfiguration(url: TestServer.url)
             configuration.role = role
             configuration.schema = role
             configuration.applicationName = "it's \\ me"
-            beInNoHurry(&configuration)
+            relaxTimeouts(&configuration)
             let pool = PostgresPool(configuration: configuration, logger: TestServer.logger)
 
             let who = try await pool.one(
@@ -61,8 +61,8 @@ struct QueryTests {
 
             #expect(who == [role, role, "UTC", "UTF8", "it's \\ me"])
             await pool.shutdown()
-            try await scene.admin.run("DROP OWNED BY \(identifier: role)")
-            try await scene.admin.run("DROP ROLE \(identifier: role)")
+            try await fixture.admin.run("DROP OWNED BY \(identifier: role)")
+            try await fixture.admin.run("DROP ROLE \(identifier: role)")
         }
     }
 }

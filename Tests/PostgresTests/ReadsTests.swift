@@ -3,32 +3,32 @@ import Testing
 
 struct ReadsTests {
     @Test func readsAnswer() async throws {
-        try await withScene { scene in
-            let sum = try await scene.pool.reads.one("SELECT \(2) + \(3) AS sum") { try $0.int("sum") }
+        try await withFixture { fixture in
+            let sum = try await fixture.pool.reads.one("SELECT \(2) + \(3) AS sum") { try $0.int("sum") }
             #expect(sum == 5)
         }
     }
 
     @Test func readsHaveSettingsOfTheirOwn() async throws {
-        try await withScene { configuration in
+        try await withFixture { configuration in
             configuration.readSettings = ["plan_cache_mode": "force_generic_plan"]
-        } _: { scene in
+        } _: { fixture in
             let mode: PostgresQuery = "SELECT current_setting('plan_cache_mode') AS mode"
-            let ofReads = try await scene.pool.reads.one(mode) { try $0.string("mode") }
-            let ofOthers = try await scene.pool.one(mode) { try $0.string("mode") }
+            let ofReads = try await fixture.pool.reads.one(mode) { try $0.string("mode") }
+            let ofOthers = try await fixture.pool.one(mode) { try $0.string("mode") }
             #expect(ofReads == "force_generic_plan")
             #expect(ofOthers == "auto")
         }
     }
 
     @Test func aDivisionByZeroIsItsOwnCallersAlone() async throws {
-        try await withScene { scene in
+        try await withFixture { fixture in
             let outcomes = await withTaskGroup(of: (Int, Int?, PostgresError?).self) { group in
                 for number in 0..<200 {
                     group.addTask {
                         do {
                             let divisor = number == 100 ? 0 : 1
-                            let answer = try await scene.pool.reads.one("SELECT \(number) / \(divisor) AS it") {
+                            let answer = try await fixture.pool.reads.one("SELECT \(number) / \(divisor) AS it") {
                                 try $0.int("it")
                             }
                             return (number, answer, nil)
@@ -44,18 +44,18 @@ struct ReadsTests {
                 #expect(answer == (number == 100 ? nil : number))
                 #expect(error?.sqlState == (number == 100 ? "22012" : nil))
             }
-            let backends = try await scene.backends()
+            let backends = try await fixture.backends()
             #expect(backends.count <= 3)
         }
     }
 
     @Test func answersStayInOrderThoughCallersLeave() async throws {
-        try await withScene { scene in
+        try await withFixture { fixture in
             let wrong = await withTaskGroup(of: Bool.self) { group in
                 for number in 0..<1_000 {
                     group.addTask {
                         let task = Task {
-                            try await scene.pool.reads.one("SELECT \(number) AS it, \(String(number)) AS text") {
+                            try await fixture.pool.reads.one("SELECT \(number) AS it, \(String(number)) AS text") {
                                 (try $0.int("it"), try $0.string("text"))
                             }
                         }
@@ -72,11 +72,11 @@ struct ReadsTests {
     }
 
     @Test func aWriteIsRefused() async throws {
-        try await withScene { scene in
-            try await scene.pool.run("CREATE TABLE things (id int8)")
+        try await withFixture { fixture in
+            try await fixture.pool.run("CREATE TABLE things (id int8)")
 
             let error = await #expect(throws: PostgresError.self) {
-                try await scene.pool.reads.run("INSERT INTO things VALUES (1)")
+                try await fixture.pool.reads.run("INSERT INTO things VALUES (1)")
             }
 
             #expect(error?.sqlState == "25006")
@@ -84,9 +84,9 @@ struct ReadsTests {
     }
 
     @Test func aSlowReadIsStoppedByTheServer() async throws {
-        try await withScene({ $0.readTimeout = .milliseconds(100) }) { scene in
+        try await withFixture({ $0.readTimeout = .milliseconds(100) }) { fixture in
             let error = await #expect(throws: PostgresError.self) {
-                try await scene.pool.reads.run("SELECT pg_sleep(5)")
+                try await fixture.pool.reads.run("SELECT pg_sleep(5)")
             }
 
             #expect(error?.kind == .timeout(outcomeUnknown: false))
@@ -95,20 +95,20 @@ struct ReadsTests {
     }
 
     @Test func moreReadsThanMayWaitAreTurnedAway() async throws {
-        try await withScene({
+        try await withFixture({
             $0.readConnections = 1
             $0.readsInFlight = 1
             $0.maximumWaiting = 10
-        }) { scene in
+        }) { fixture in
             let refused = Counter()
-            let tasks = try await scene.admin.transaction { db in
+            let tasks = try await fixture.admin.transaction { db in
                 // All reads wait for this, so that none makes room before enough were turned away.
-                try await db.run("SELECT pg_advisory_xact_lock(hashtext(\(scene.schema)))")
+                try await db.run("SELECT pg_advisory_xact_lock(hashtext(\(fixture.schema)))")
                 let tasks = (0..<40).map { _ in
                     Task { () async -> PostgresError.Kind? in
                         let error = await failure {
-                            try await scene.pool.reads.run(
-                                "SELECT pg_advisory_xact_lock_shared(hashtext(\(scene.schema)))"
+                            try await fixture.pool.reads.run(
+                                "SELECT pg_advisory_xact_lock_shared(hashtext(\(fixture.schema)))"
                             )
                         }
                         if error != nil { refused.increment() }
@@ -128,14 +128,15 @@ struct ReadsTests {
     }
 
     @Test func readsSurviveTheLossOfTheirConnections() async throws {
-        try await withScene { scene in
-            try await scene.pool.ping()
+        try await withFixture { fixture in
+            try await fixture.pool.ping()
 
             let failures = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<300 {
                     group.addTask {
                         do {
-                            let answer = try await scene.pool.reads.one("SELECT \(number) AS it FROM pg_sleep(0.001)") {
+                            let answer = try await fixture.pool.reads.one("SELECT \(number) AS it FROM pg_sleep(0.001)")
+                            {
                                 try $0.int("it")
                             }
                             return answer != number
@@ -144,7 +145,7 @@ struct ReadsTests {
                         }
                     }
                 }
-                try await scene.terminateBackends()
+                try await fixture.terminateBackends()
                 return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
 

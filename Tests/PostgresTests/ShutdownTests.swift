@@ -4,35 +4,37 @@ import Testing
 @testable import Postgres
 
 struct ShutdownTests {
-    @Test func whatIsUnderWayEndsAndNothingElseBegins() async throws {
-        try await withScene({ $0.drainTimeout = .seconds(60) }) { scene in
-            try await scene.pool.run("CREATE TABLE things (id int8)")
-            let lane = scene.pool.lane()
-            _ = try await lane.segment(["SELECT 1"])
-            let (transaction, down) = try await scene.admin.transaction { db in
+    @Test func drainsRunningWork() async throws {
+        try await withFixture({ $0.drainTimeout = .seconds(60) }) { fixture in
+            try await fixture.pool.run("CREATE TABLE things (id int8)")
+            let dedicatedConnection = fixture.pool.dedicatedConnection()
+            _ = try await dedicatedConnection.segment(["SELECT 1"])
+            let (transaction, down) = try await fixture.admin.transaction { db in
                 // What is under way waits for this, however late it is looked at.
-                try await db.run("SELECT pg_advisory_xact_lock(hashtext(\(scene.schema)))")
+                try await db.run("SELECT pg_advisory_xact_lock(hashtext(\(fixture.schema)))")
                 let transaction = Task {
-                    try await scene.pool.transaction { db in
-                        try await db.run("SELECT pg_advisory_xact_lock(hashtext(\(scene.schema)))")
+                    try await fixture.pool.transaction { db in
+                        try await db.run("SELECT pg_advisory_xact_lock(hashtext(\(fixture.schema)))")
                         try await db.run("INSERT INTO things VALUES (1)")
                     }
                 }
-                try await scene.untilRunning("%pg_advisory_xact_lock%")
+                try await fixture.untilRunning("%pg_advisory_xact_lock%")
 
-                let down = Task { await scene.pool.shutdown() }
+                let down = Task { await fixture.pool.shutdown() }
                 try await until("nothing new is taken") {
                     do {
-                        try await scene.pool.ping()
+                        try await fixture.pool.ping()
                         return false
                     } catch {
                         return (error as? PostgresError)?.kind == .shuttingDown
                     }
                 }
-                let single = await #expect(throws: PostgresError.self) { try await scene.pool.run("SELECT 1") }
-                let segment = await #expect(throws: PostgresError.self) { try await lane.segment(["SELECT 1"]) }
+                let single = await #expect(throws: PostgresError.self) { try await fixture.pool.run("SELECT 1") }
+                let segment = await #expect(throws: PostgresError.self) {
+                    try await dedicatedConnection.segment(["SELECT 1"])
+                }
                 let begin = await #expect(throws: PostgresError.self) {
-                    try await scene.pool.transaction { try await $0.run("SELECT 1") }
+                    try await fixture.pool.transaction { try await $0.run("SELECT 1") }
                 }
 
                 #expect([single, segment, begin].allSatisfy { $0?.kind == .shuttingDown && $0?.isUnavailable == true })
@@ -40,21 +42,21 @@ struct ShutdownTests {
             }
             try await transaction.value
             await down.value
-            let count = try await scene.admin.one("SELECT count(*) AS it FROM \(identifier: scene.schema).things") {
+            let count = try await fixture.admin.one("SELECT count(*) AS it FROM \(identifier: fixture.schema).things") {
                 try $0.int("it")
             }
             #expect(count == 1)
-            try await until("all backends are gone") { try await scene.backends().isEmpty }
+            try await until("all backends are gone") { try await fixture.backends().isEmpty }
         }
     }
 
     @Test func aShutdownDoesNotWaitForever() async throws {
-        try await withScene({ $0.drainTimeout = .milliseconds(200) }) { scene in
-            let task = Task { try await scene.pool.run("SELECT pg_sleep(60)") }
-            try await scene.untilRunning("%pg_sleep(60)%")
+        try await withFixture({ $0.drainTimeout = .milliseconds(200) }) { fixture in
+            let task = Task { try await fixture.pool.run("SELECT pg_sleep(60)") }
+            try await fixture.untilRunning("%pg_sleep(60)%")
 
             let clock = ContinuousClock()
-            let time = await clock.measure { await scene.pool.shutdown() }
+            let time = await clock.measure { await fixture.pool.shutdown() }
 
             // Far from the minute that the statement would take.
             #expect(time < .seconds(30))
@@ -64,16 +66,16 @@ struct ShutdownTests {
     }
 
     @Test func aPoolThatIsRunClosesWhenItIsCancelled() async throws {
-        try await withScene { scene in
-            let running = Task { try await scene.pool.run() }
-            try await scene.pool.ping()
+        try await withFixture { fixture in
+            let running = Task { try await fixture.pool.run() }
+            try await fixture.pool.ping()
 
             running.cancel()
             try await running.value
 
-            let error = await failure { try await scene.pool.ping() }
+            let error = await failure { try await fixture.pool.ping() }
             #expect(error?.kind == .shuttingDown)
-            try await until("all backends are gone") { try await scene.backends().isEmpty }
+            try await until("all backends are gone") { try await fixture.backends().isEmpty }
         }
     }
 
@@ -90,18 +92,18 @@ struct ShutdownTests {
     }
 
     @Test func aPoolDroppedWithoutShutdownClosesItsConnections() async throws {
-        try await withScene { scene in
+        try await withFixture { fixture in
             let name = TestServer.uniqueName("dropped_")
             do {
                 var configuration = try PostgresConfiguration(url: TestServer.url)
                 configuration.applicationName = name
-                beInNoHurry(&configuration)
+                relaxTimeouts(&configuration)
                 let pool = PostgresPool(configuration: configuration, logger: TestServer.logger)
                 try await pool.run("SELECT 1")
             }
 
             try await until("its backends are gone") {
-                try await scene.admin.one(
+                try await fixture.admin.one(
                     "SELECT count(*) AS it FROM pg_stat_activity WHERE application_name = \(name)"
                 ) { try $0.int("it") } == 0
             }

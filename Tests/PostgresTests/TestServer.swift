@@ -46,7 +46,7 @@ enum TestServer {
 }
 
 /// A pool in a schema of its own, and another one to look at it from outside.
-struct Scene: Sendable {
+struct Fixture: Sendable {
     let pool: PostgresPool
     let admin: PostgresPool
     let schema: String
@@ -83,8 +83,8 @@ struct Scene: Sendable {
 }
 
 /// Lets so many in at a time, since tests that all connect at once only wait for one another.
-final class Gate: Sendable {
-    static let scenes = Gate(places: 8)
+final class TestSlots: Sendable {
+    static let fixtures = TestSlots(places: 8)
 
     private struct State {
         var free: Int
@@ -145,28 +145,28 @@ func failure<Value>(_ body: () async throws -> Value) async -> PostgresError? {
 }
 
 /// The machine may be held up for seconds; tests of a bound set their own.
-func beInNoHurry(_ configuration: inout PostgresConfiguration) {
+func relaxTimeouts(_ configuration: inout PostgresConfiguration) {
     configuration.connectTimeout = .seconds(30)
     configuration.acquireTimeout = .seconds(30)
     configuration.readTimeout = .seconds(30)
     configuration.statementTimeout = .seconds(60)
-    configuration.silenceTimeout = .seconds(30)
+    configuration.responseTimeout = .seconds(30)
     configuration.idleTransactionTimeout = .seconds(120)
 }
 
 /// Runs a test with a pool of its own, in a schema of its own, behind a proxy if given one.
-func withScene(
+func withFixture(
     through proxy: FaultProxy? = nil,
     _ adjust: (inout PostgresConfiguration) -> Void = { _ in },
-    _ body: (Scene) async throws -> Void
+    _ body: (Fixture) async throws -> Void
 ) async throws {
-    await Gate.scenes.enter()
-    defer { Gate.scenes.leave() }
+    await TestSlots.fixtures.enter()
+    defer { TestSlots.fixtures.leave() }
     let schema = TestServer.uniqueName("t_")
     var adminConfiguration = try PostgresConfiguration(url: TestServer.url)
     adminConfiguration.readConnections = 0
     adminConfiguration.transactionConnections = 2
-    beInNoHurry(&adminConfiguration)
+    relaxTimeouts(&adminConfiguration)
     let admin = PostgresPool(configuration: adminConfiguration, logger: TestServer.logger)
     try await admin.run("CREATE SCHEMA \(identifier: schema)")
     var configuration = try PostgresConfiguration(
@@ -174,13 +174,13 @@ func withScene(
     )
     configuration.schema = schema
     configuration.applicationName = schema
-    beInNoHurry(&configuration)
+    relaxTimeouts(&configuration)
     adjust(&configuration)
     let pool = PostgresPool(configuration: configuration, logger: TestServer.logger)
-    let scene = Scene(pool: pool, admin: admin, schema: schema, applicationName: schema)
+    let fixture = Fixture(pool: pool, admin: admin, schema: schema, applicationName: schema)
     let result: Result<Void, any Error>
     do {
-        result = .success(try await body(scene))
+        result = .success(try await body(fixture))
     } catch {
         result = .failure(error)
     }

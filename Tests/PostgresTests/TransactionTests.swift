@@ -3,49 +3,49 @@ import Synchronization
 import Testing
 
 struct TransactionTests {
-    private struct Refusal: Error {}
+    private struct TestError: Error {}
 
     private func withTable(
         _ adjust: (inout PostgresConfiguration) -> Void = { _ in },
-        _ body: (Scene) async throws -> Void
+        _ body: (Fixture) async throws -> Void
     ) async throws {
-        try await withScene(adjust) { scene in
-            try await scene.pool.run("CREATE TABLE accounts (id int8 PRIMARY KEY, amount int8 NOT NULL)")
-            try await scene.pool.run("INSERT INTO accounts VALUES (1, 100), (2, 100)")
-            try await body(scene)
+        try await withFixture(adjust) { fixture in
+            try await fixture.pool.run("CREATE TABLE accounts (id int8 PRIMARY KEY, amount int8 NOT NULL)")
+            try await fixture.pool.run("INSERT INTO accounts VALUES (1, 100), (2, 100)")
+            try await body(fixture)
         }
     }
 
-    private func amounts(_ scene: Scene) async throws -> [Int] {
-        try await scene.pool.all("SELECT amount FROM accounts ORDER BY id") { try $0.int("amount") }
+    private func amounts(_ fixture: Fixture) async throws -> [Int] {
+        try await fixture.pool.all("SELECT amount FROM accounts ORDER BY id") { try $0.int("amount") }
     }
 
-    @Test func whatItWritesIsThereWhenItReturns() async throws {
-        try await withTable { scene in
-            let before = try await scene.pool.transaction { db in
+    @Test func commit() async throws {
+        try await withTable { fixture in
+            let before = try await fixture.pool.transaction { db in
                 try await db.run("UPDATE accounts SET amount = amount - 10 WHERE id = 1")
                 try await db.run("UPDATE accounts SET amount = amount + 10 WHERE id = 2")
-                return try await amounts(scene)
+                return try await amounts(fixture)
             }
 
             #expect(before == [100, 100])
-            try await #expect(amounts(scene) == [90, 110])
+            try await #expect(amounts(fixture) == [90, 110])
         }
     }
 
     @Test("An action for the commit runs once, after the commit and before the transaction returns")
     func actionsAfterCommit() async throws {
-        try await withTable { scene in
+        try await withTable { fixture in
             let runs = Atomic(0)
             let attempts = Atomic(0)
-            await #expect(throws: Refusal.self) {
-                try await scene.pool.transaction { db in
+            await #expect(throws: TestError.self) {
+                try await fixture.pool.transaction { db in
                     db.onCommit { runs.add(100, ordering: .relaxed) }
                     try await db.run("UPDATE accounts SET amount = 0")
-                    throw Refusal()
+                    throw TestError()
                 }
             }
-            try await scene.pool.transaction { db in
+            try await fixture.pool.transaction { db in
                 db.onCommit { runs.add(1, ordering: .relaxed) }
                 #expect(runs.load(ordering: .relaxed) == 0)
                 // The first attempt fails as a deadlock would, and is run again.
@@ -57,74 +57,74 @@ struct TransactionTests {
             }
             #expect(runs.load(ordering: .relaxed) == 1)
             #expect(attempts.load(ordering: .relaxed) == 2)
-            try await #expect(amounts(scene) == [7, 7])
+            try await #expect(amounts(fixture) == [7, 7])
         }
     }
 
-    @Test func whatItsBodyThrowsUndoesIt() async throws {
-        try await withTable { scene in
-            await #expect(throws: Refusal.self) {
-                try await scene.pool.transaction { db in
+    @Test func rollbackOnThrow() async throws {
+        try await withTable { fixture in
+            await #expect(throws: TestError.self) {
+                try await fixture.pool.transaction { db in
                     try await db.run("DELETE FROM accounts")
-                    throw Refusal()
+                    throw TestError()
                 }
             }
 
-            try await #expect(amounts(scene) == [100, 100])
+            try await #expect(amounts(fixture) == [100, 100])
         }
     }
 
-    @Test func aFailedStatementUndoesItThoughItsBodyGoesOn() async throws {
-        try await withTable { scene in
+    @Test func rollbackOnFailedStatement() async throws {
+        try await withTable { fixture in
             let error = await #expect(throws: PostgresError.self) {
-                try await scene.pool.transaction { db in
+                try await fixture.pool.transaction { db in
                     try await db.run("DELETE FROM accounts")
                     _ = try? await db.execute("SELECT 1 / 0")
                 }
             }
 
             #expect(error?.kind == .transactionAborted)
-            try await #expect(amounts(scene) == [100, 100])
+            try await #expect(amounts(fixture) == [100, 100])
         }
     }
 
     @Test func aDeferredConstraintIsAnErrorAtTheEnd() async throws {
-        try await withTable { scene in
-            try await scene.pool.run("UPDATE accounts SET amount = 100 * id")
-            try await scene.pool.run(
+        try await withTable { fixture in
+            try await fixture.pool.run("UPDATE accounts SET amount = 100 * id")
+            try await fixture.pool.run(
                 "ALTER TABLE accounts ADD CONSTRAINT one_amount UNIQUE (amount) DEFERRABLE INITIALLY DEFERRED"
             )
 
             let error = await #expect(throws: PostgresError.self) {
-                try await scene.pool.transaction { try await $0.run("UPDATE accounts SET amount = 7") }
+                try await fixture.pool.transaction { try await $0.run("UPDATE accounts SET amount = 7") }
             }
             let alone = await #expect(throws: PostgresError.self) {
-                try await scene.pool.run("UPDATE accounts SET amount = 7")
+                try await fixture.pool.run("UPDATE accounts SET amount = 7")
             }
 
             #expect(error?.violates("one_amount") == true)
             #expect(alone?.violates("one_amount") == true)
-            try await #expect(amounts(scene) == [100, 200])
+            try await #expect(amounts(fixture) == [100, 200])
         }
     }
 
     @Test func aTransactionWithoutStatementsTakesNoConnection() async throws {
-        try await withTable({ $0.transactionConnections = 1 }) { scene in
-            let value = try await scene.pool.transaction { _ in
-                try await scene.pool.one("SELECT 1 AS it") { try $0.int("it") }
+        try await withTable({ $0.transactionConnections = 1 }) { fixture in
+            let value = try await fixture.pool.transaction { _ in
+                try await fixture.pool.one("SELECT 1 AS it") { try $0.int("it") }
             }
 
             #expect(value == 1)
         }
     }
 
-    @Test func itsIsolationIsTheOneAskedFor() async throws {
-        try await withTable { scene in
+    @Test func isolationLevel() async throws {
+        try await withTable { fixture in
             for (isolation, name) in [
                 (PostgresIsolation.readCommitted, "read committed"), (.repeatableRead, "repeatable read"),
                 (.serializable, "serializable"),
             ] {
-                let level = try await scene.pool.transaction(isolation: isolation) { db in
+                let level = try await fixture.pool.transaction(isolation: isolation) { db in
                     try await db.one("SELECT current_setting('transaction_isolation') AS it") { try $0.string("it") }
                 }
                 #expect(level == name)
@@ -133,17 +133,17 @@ struct TransactionTests {
     }
 
     @Test func aDeadlockIsRunAgain() async throws {
-        try await withTable { scene in
+        try await withTable { fixture in
             let runs = Counter()
-            let meeting = Meeting(of: 2)
+            let barrier = Barrier(of: 2)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (first, second) in [(1, 2), (2, 1)] {
                     group.addTask {
-                        _ = try await scene.pool.transaction { db in
+                        _ = try await fixture.pool.transaction { db in
                             runs.increment()
                             try await db.run("SET LOCAL deadlock_timeout = '10ms'")
                             try await db.run("UPDATE accounts SET amount = amount + 1 WHERE id = \(first)")
-                            await meeting.arrive()
+                            await barrier.wait()
                             try await db.run("UPDATE accounts SET amount = amount + 1 WHERE id = \(second)")
                         }
                     }
@@ -151,25 +151,25 @@ struct TransactionTests {
                 try await group.waitForAll()
             }
 
-            try await #expect(amounts(scene) == [102, 102])
+            try await #expect(amounts(fixture) == [102, 102])
             #expect(runs.value > 2)
         }
     }
 
     @Test func aSerializationFailureIsRunAgain() async throws {
-        try await withTable { scene in
-            let meeting = Meeting(of: 2)
+        try await withTable { fixture in
+            let barrier = Barrier(of: 2)
             let runs = try await withThrowingTaskGroup(of: Int.self) { group in
                 for id in 1...2 {
                     group.addTask {
                         var runs = 0
-                        try await scene.pool.transaction(isolation: .serializable) { db in
+                        try await fixture.pool.transaction(isolation: .serializable) { db in
                             runs += 1
                             let sum = try await db.one("SELECT sum(amount)::int8 AS it FROM accounts") {
                                 try $0.int("it")
                             }
                             // Both have read before either writes, the first time.
-                            await meeting.arrive()
+                            await barrier.wait()
                             try await db.run("UPDATE accounts SET amount = \(sum) WHERE id = \(id)")
                         }
                         return runs
@@ -179,15 +179,15 @@ struct TransactionTests {
             }
 
             #expect(runs > 2)
-            try await #expect(amounts(scene).sorted() == [200, 300])
+            try await #expect(amounts(fixture).sorted() == [200, 300])
         }
     }
 
     @Test func aBodyIsNotRunForever() async throws {
-        try await withTable { scene in
+        try await withTable { fixture in
             var runs = 0
             let error = await #expect(throws: PostgresError.self) {
-                try await scene.pool.transaction { db in
+                try await fixture.pool.transaction { db in
                     runs += 1
                     try await db.run("DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END $$")
                 }
@@ -200,11 +200,11 @@ struct TransactionTests {
     }
 
     @Test func moreTransactionsThanConnectionsWaitTheirTurn() async throws {
-        try await withTable({ $0.transactionConnections = 3 }) { scene in
+        try await withTable({ $0.transactionConnections = 3 }) { fixture in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<40 {
                     group.addTask {
-                        _ = try await scene.pool.transaction { db in
+                        _ = try await fixture.pool.transaction { db in
                             try await db.run("UPDATE accounts SET amount = amount + 1 WHERE id = 1")
                         }
                     }
@@ -212,8 +212,8 @@ struct TransactionTests {
                 try await group.waitForAll()
             }
 
-            try await #expect(amounts(scene)[0] == 140)
-            try await #expect(scene.backends().count <= 3 + 2)
+            try await #expect(amounts(fixture)[0] == 140)
+            try await #expect(fixture.backends().count <= 3 + 2)
         }
     }
 
@@ -222,14 +222,14 @@ struct TransactionTests {
             $0.transactionConnections = 1
             $0.acquireTimeout = .seconds(5)
             $0.maximumWaiting = 1
-        }) { scene in
-            try await scene.pool.transaction { db in
+        }) { fixture in
+            try await fixture.pool.transaction { db in
                 try await db.run("SELECT 1")
                 let errors = await withTaskGroup(of: PostgresError?.self) { group in
                     for _ in 0..<3 {
                         group.addTask {
                             do {
-                                try await scene.pool.run("SELECT 1")
+                                try await fixture.pool.run("SELECT 1")
                                 return nil
                             } catch {
                                 return error as? PostgresError
@@ -246,15 +246,15 @@ struct TransactionTests {
     }
 
     @Test func anEndedTransactionRunsNothing() async throws {
-        try await withTable { scene in
+        try await withTable { fixture in
             var escaped: PostgresTransaction?
-            try await scene.pool.transaction { db in
+            try await fixture.pool.transaction { db in
                 escaped = db
                 try await db.run("SELECT 1")
             }
 
             await #expect(throws: PostgresError.self) { try await escaped?.run("DELETE FROM accounts") }
-            try await #expect(amounts(scene) == [100, 100])
+            try await #expect(amounts(fixture) == [100, 100])
         }
     }
 }
@@ -270,7 +270,7 @@ final class Counter: Sendable {
 }
 
 /// A place where some wait for one another, the first time they come.
-actor Meeting {
+actor Barrier {
     private var missing: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -278,7 +278,7 @@ actor Meeting {
         missing = number
     }
 
-    func arrive() async {
+    func wait() async {
         missing -= 1
         guard missing > 0 else {
             for continuation in waiting { continuation.resume() }

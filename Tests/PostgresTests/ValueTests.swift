@@ -9,9 +9,9 @@ struct ValueTests {
         _ values: [Value],
         as type: String
     ) async throws {
-        try await withScene { scene in
+        try await withFixture { fixture in
             for value in values {
-                let answer = try await scene.pool.reads.one(
+                let answer = try await fixture.pool.reads.one(
                     "SELECT \(value) AS it, pg_typeof(\(value))::text AS type, \(nil as Value?) AS nothing"
                 ) { row in
                     (try row.decode("it", as: Value.self), try row.string("type"), try row.cell("nothing").isNull)
@@ -38,8 +38,8 @@ struct ValueTests {
         ]
         try await roundTrip(doubles, as: "double precision")
         try await roundTrip([Float(1.5), .infinity], as: "real")
-        try await withScene { scene in
-            let nan = try await scene.pool.reads.one("SELECT \(Double.nan) AS it") { try $0.double("it") }
+        try await withFixture { fixture in
+            let nan = try await fixture.pool.reads.one("SELECT \(Double.nan) AS it") { try $0.double("it") }
             #expect(nan.isNaN)
         }
     }
@@ -66,21 +66,21 @@ struct ValueTests {
             Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 1_795_236_756.123456),
             Date(timeIntervalSince1970: -12_219_292_800), Date(timeIntervalSinceReferenceDate: 0),
         ]
-        try await withScene { scene in
+        try await withFixture { fixture in
             for date in dates {
-                let answer = try await scene.pool.reads.one(
+                let answer = try await fixture.pool.reads.one(
                     "SELECT \(date) AS it, extract(epoch FROM \(date))::float8 AS seconds"
                 ) { (try $0.date("it"), try $0.double("seconds")) }
                 #expect(abs(answer.0.timeIntervalSince(date)) < 0.000_001)
                 #expect(abs(answer.1 - date.timeIntervalSince1970) < 0.000_001)
             }
             let never = Date(timeIntervalSinceReferenceDate: .infinity)
-            let isInfinite = try await scene.pool.reads.one("SELECT \(never) = 'infinity'::timestamptz AS it") {
+            let isInfinite = try await fixture.pool.reads.one("SELECT \(never) = 'infinity'::timestamptz AS it") {
                 try $0.bool("it")
             }
             #expect(isInfinite)
             for (text, expected) in [("infinity", Date.distantFuture), ("-infinity", Date.distantPast)] {
-                let date = try await scene.pool.reads.one("SELECT \(text)::timestamptz AS it") { try $0.date("it") }
+                let date = try await fixture.pool.reads.one("SELECT \(text)::timestamptz AS it") { try $0.date("it") }
                 #expect(date == expected)
             }
         }
@@ -88,8 +88,8 @@ struct ValueTests {
 
     @Test func jsonComesBack() async throws {
         try await roundTrip([PostgresJSON(text: #"{"a": [1, null, "é"]}"#), PostgresJSON(text: "null")], as: "jsonb")
-        try await withScene { scene in
-            let text = try await scene.pool.reads.one(#"SELECT '{"a" :1}'::json AS it"#) { try $0.json("it") }
+        try await withFixture { fixture in
+            let text = try await fixture.pool.reads.one(#"SELECT '{"a" :1}'::json AS it"#) { try $0.json("it") }
             #expect(text == #"{"a" :1}"#)
         }
     }
@@ -106,8 +106,8 @@ struct ValueTests {
     }
 
     @Test func narrowerColumnsFitWiderTypes() async throws {
-        try await withScene { scene in
-            let row = try await scene.pool.reads.one(
+        try await withFixture { fixture in
+            let row = try await fixture.pool.reads.one(
                 """
                 SELECT 1::int2 AS small, 2::int4 AS middle, 1.5::float4 AS single, 'x'::varchar(9) AS short,
                     'y'::char(3) AS padded, current_schema AS name, ARRAY[1, 2]::int4[] AS list, NULL AS nothing
@@ -118,7 +118,7 @@ struct ValueTests {
                 try #expect(row.double("single") == 1.5)
                 try #expect(row.string("short") == "x")
                 try #expect(row.string("padded") == "y  ")
-                try #expect(row.string("name") == scene.schema)
+                try #expect(row.string("name") == fixture.schema)
                 try #expect(row.ints("list") == [1, 2])
                 try #expect(row.optionalString("nothing") == nil)
                 try #expect(row.decode(at: 0, as: Int.self) == 1)
@@ -134,9 +134,9 @@ struct ValueTests {
         ("SELECT 1 AS other", "is not in the answer"), ("SELECT ARRAY[1] AS amount", "is int4[]"),
     ])
     func aWrongReadNamesItsColumn(sql: String, problem: String) async throws {
-        try await withScene { scene in
+        try await withFixture { fixture in
             let error = await #expect(throws: PostgresError.self) {
-                try await scene.pool.reads.one(PostgresQuery(sql: sql)) { try $0.int32("amount") }
+                try await fixture.pool.reads.one(PostgresQuery(sql: sql)) { try $0.int32("amount") }
             }
 
             #expect(error?.kind == .decoding(column: "amount"))
@@ -147,34 +147,34 @@ struct ValueTests {
     }
 
     @Test func aTextWithNULIsRefusedBeforeItIsSent() async throws {
-        try await withScene { scene in
+        try await withFixture { fixture in
             let text = "a\0b"
             for query: PostgresQuery in [
                 "SELECT \(1), \(text)", "SELECT \(1), \(["ok", text])", "SELECT \(1), \(PostgresJSON(text: text))",
             ] {
-                let error = await #expect(throws: PostgresError.self) { try await scene.pool.reads.run(query) }
+                let error = await #expect(throws: PostgresError.self) { try await fixture.pool.reads.run(query) }
                 #expect(error?.kind == .encoding(parameter: 2))
                 #expect(error?.message.contains("$2") == true)
             }
-            try await #expect(scene.pool.reads.one("SELECT \([0] as [UInt8]) AS it") { try $0.bytes("it") } == [0])
+            try await #expect(fixture.pool.reads.one("SELECT \([0] as [UInt8]) AS it") { try $0.bytes("it") } == [0])
         }
     }
 
     @Test func rowsAreCountedAndMissed() async throws {
-        try await withScene { scene in
-            let db = scene.pool.reads
+        try await withFixture { fixture in
+            let db = fixture.pool.reads
             try await #expect(db.all("SELECT generate_series(1, 3) AS n") { try $0.int("n") } == [1, 2, 3])
             try await #expect(db.first("SELECT 1 AS n WHERE false") { try $0.int("n") } == nil)
             let error = await #expect(throws: PostgresError.self) { try await db.one("SELECT 1 WHERE false") { _ in } }
             #expect(error?.kind == .unexpectedRowCount(0))
-            try await #expect(scene.pool.run("CREATE TABLE n AS SELECT generate_series(1, 7)") == 7)
-            try await #expect(scene.pool.run("DELETE FROM n WHERE generate_series > 5") == 2)
+            try await #expect(fixture.pool.run("CREATE TABLE n AS SELECT generate_series(1, 7)") == 7)
+            try await #expect(fixture.pool.run("DELETE FROM n WHERE generate_series > 5") == 2)
         }
     }
 
     @Test func aBigAnswerArrivesWhole() async throws {
-        try await withScene { scene in
-            let lengths = try await scene.pool.reads.all(
+        try await withFixture { fixture in
+            let lengths = try await fixture.pool.reads.all(
                 "SELECT repeat('x', 10000) AS text FROM generate_series(1, 1000)"
             ) { try $0.string("text").utf8.count }
             #expect(lengths == Array(repeating: 10_000, count: 1_000))
@@ -182,17 +182,17 @@ struct ValueTests {
     }
 
     @Test func aBigParameterArrivesWhole() async throws {
-        try await withScene { scene in
+        try await withFixture { fixture in
             let bytes = [UInt8](repeating: 7, count: 8_000_000)
-            let answers = try await withThrowingTaskGroup(of: Int.self) { group in
+            let responses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<4 {
                     group.addTask {
-                        try await scene.pool.reads.one("SELECT length(\(bytes)) AS it") { try $0.int("it") }
+                        try await fixture.pool.reads.one("SELECT length(\(bytes)) AS it") { try $0.int("it") }
                     }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            #expect(answers == Array(repeating: 8_000_000, count: 4))
+            #expect(responses == Array(repeating: 8_000_000, count: 4))
         }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 /// What Apple is asked.
 @Suite struct APNsRequestTests {
-    @Test func aNotificationIsWrittenAsAppleAsks() async throws {
+    @Test func requestFormat() async throws {
         var message = PushMessage.greeting
         message.badge = 3
         message.sound = "chord"
@@ -14,21 +14,21 @@ import Testing
         message.data = [
             "url": .string("https://example.org/7"), "seq": try #require(EncodedJSON("12345678901234567890")),
         ]
-        try await withAPNs { [message] scene in
-            let reply = await scene.send(message)
+        try await withAPNs { [message] fixture in
+            let reply = await fixture.send(message)
 
             #expect(reply.outcome == .accepted)
             #expect(reply.status == 200)
             #expect(reply.receipt == "01020304-0506-0708-090a-0b0c0d0e0f10")
-            let request = try #require(scene.server.requests.first)
+            let request = try #require(fixture.server.requests.first)
             var fields = request.fields
             let authorization = try #require(fields["authorization"])
             fields["authorization"] = nil
             #expect(authorization.hasPrefix("bearer "))
             #expect(
                 fields == [
-                    ":method": "POST", ":scheme": "https", ":authority": "localhost:\(scene.port)",
-                    ":path": "/3/device/\(APNsScene.token)", "apns-topic": "org.example.app",
+                    ":method": "POST", ":scheme": "https", ":authority": "localhost:\(fixture.port)",
+                    ":path": "/3/device/\(APNsFixture.token)", "apns-topic": "org.example.app",
                     "apns-push-type": "alert", "apns-priority": "10", "apns-collapse-id": "chat-7",
                     "apns-expiration": "1800003600", "apns-id": "01020304-0506-0708-090a-0b0c0d0e0f10",
                 ]
@@ -41,13 +41,13 @@ import Testing
         }
     }
 
-    @Test func theProviderTokenIsOneThatPyJWTTakes() async throws {
-        try await withAPNs { scene in
-            _ = await scene.send()
+    @Test func providerToken() async throws {
+        try await withAPNs { fixture in
+            _ = await fixture.send()
 
-            let value = try #require(scene.server.requests.first?.fields["authorization"]).dropFirst("bearer ".count)
-            let key = TestAuthority.apple.open
-            let token = try await Oracle.token(value, key: key, algorithm: "ES256")
+            let value = try #require(fixture.server.requests.first?.fields["authorization"]).dropFirst("bearer ".count)
+            let key = TestAuthority.apple.publicKey
+            let token = try await PythonReference.token(value, key: key, algorithm: "ES256")
             #expect(token.header["kid"] == "ABC123DEFG")
             #expect(token.claims == ["iss": "DEF123GHIJ", "iat": 1_800_000_000])
         }
@@ -60,7 +60,7 @@ import Testing
         (.background, .low, "background", "1", "org.example.app"),
         (.voip, .low, "voip", "10", "org.example.app.voip"),
     ])
-    func kindAndPriorityBecomeFields(
+    func kindAndPriority(
         kind: PushMessage.Kind,
         priority: PushMessage.Priority,
         type: String,
@@ -69,10 +69,10 @@ import Testing
     ) async throws {
         var message = PushMessage.greeting
         (message.kind, message.priority) = (kind, priority)
-        try await withAPNs { [message] scene in
-            #expect(await scene.send(message).outcome == .accepted)
+        try await withAPNs { [message] fixture in
+            #expect(await fixture.send(message).outcome == .accepted)
 
-            let fields = try #require(scene.server.requests.first).fields
+            let fields = try #require(fixture.server.requests.first).fields
             #expect(fields["apns-push-type"] == type)
             #expect(fields["apns-priority"] == level)
             #expect(fields["apns-topic"] == topic)
@@ -80,66 +80,66 @@ import Testing
         }
     }
 
-    @Test func aBackgroundNotificationShowsNothing() async throws {
+    @Test func backgroundNotification() async throws {
         var message = PushMessage.greeting
         (message.kind, message.sound, message.badge) = (.background, "chord", 1)
-        try await withAPNs { [message] scene in
-            _ = await scene.send(message)
+        try await withAPNs { [message] fixture in
+            _ = await fixture.send(message)
 
-            let body = String(decoding: try #require(scene.server.requests.first).body, as: UTF8.self)
+            let body = String(decoding: try #require(fixture.server.requests.first).body, as: UTF8.self)
             #expect(body == #"{"aps":{"content-available":1}}"#)
         }
     }
 
-    @Test func whatHasExpiredIsTriedOnce() async throws {
+    @Test func expired() async throws {
         var message = PushMessage.greeting
         message.expires = Date(timeIntervalSince1970: 1_700_000_000)
-        try await withAPNs { [message] scene in
-            _ = await scene.send(message)
+        try await withAPNs { [message] fixture in
+            _ = await fixture.send(message)
 
-            #expect(scene.server.requests.first?.fields["apns-expiration"] == "0")
+            #expect(fixture.server.requests.first?.fields["apns-expiration"] == "0")
         }
     }
 
-    @Test func aLongCollapseKeyIsNamedByItsHash() async throws {
+    @Test func longCollapseKey() async throws {
         var message = PushMessage.greeting
         message.collapseKey = String(repeating: "käse", count: 20)
-        try await withAPNs { [message] scene in
-            _ = await scene.send(message)
-            _ = await scene.send(message)
+        try await withAPNs { [message] fixture in
+            _ = await fixture.send(message)
+            _ = await fixture.send(message)
 
-            let names = scene.server.requests.compactMap { $0.fields["apns-collapse-id"] }
+            let names = fixture.server.requests.compactMap { $0.fields["apns-collapse-id"] }
             #expect(names.count == 2)
             #expect(names.allSatisfy { $0.utf8.count == 43 && $0 == names[0] })
         }
     }
 
-    @Test func theSandboxIsAnotherHost() async throws {
-        try await withAPNs { scene in
-            let reply = await scene.client.send(.greeting, to: .apns(token: "ab12", environment: .sandbox))
+    @Test func sandboxHost() async throws {
+        try await withAPNs { fixture in
+            let reply = await fixture.client.send(.greeting, to: .apns(token: "ab12", environment: .sandbox))
 
             #expect(reply.outcome == .accepted)
-            #expect(scene.server.requests.first?.fields[":authority"] == "127.0.0.1:\(scene.port)")
+            #expect(fixture.server.requests.first?.fields[":authority"] == "127.0.0.1:\(fixture.port)")
         }
     }
 
     @Test(arguments: ["", "xyz", "a1/../b2", "a1 b2", String(repeating: "a", count: 201)])
-    func whatIsNoTokenIsNotAsked(token: String) async throws {
-        try await withAPNs { scene in
-            let reply = await scene.send(to: token)
+    func malformedToken(token: String) async throws {
+        try await withAPNs { fixture in
+            let reply = await fixture.send(to: token)
 
             #expect(reply == PushReply(.wrongEnvironment, reason: "BadDeviceToken"))
-            #expect(scene.server.requests.isEmpty)
+            #expect(fixture.server.requests.isEmpty)
         }
     }
 
-    @Test func dataNamedAsApplesOwnIsRefused() async throws {
+    @Test func reservedNames() async throws {
         var message = PushMessage.greeting
         message.data = ["aps": .string("mine")]
-        try await withAPNs { [message] scene in
-            #expect(await scene.send(message) == PushReply(.refused, reason: "ReservedKey"))
-            #expect(await scene.client.send(.greeting, to: .fcm(token: "x")).reason == "WrongTarget")
-            #expect(scene.server.requests.isEmpty)
+        try await withAPNs { [message] fixture in
+            #expect(await fixture.send(message) == PushReply(.refused, reason: "ReservedKey"))
+            #expect(await fixture.client.send(.greeting, to: .fcm(token: "x")).reason == "WrongTarget")
+            #expect(fixture.server.requests.isEmpty)
         }
     }
 }

@@ -6,54 +6,54 @@ import Testing
 
 /// The access token by which Google knows the sender.
 @Suite struct AccessTokenTests {
-    @Test func itIsFetchedOnceForAll() async throws {
-        try await withFCM { scene in
-            let replies = await scene.send(times: 100)
+    @Test func fetchedOnce() async throws {
+        try await withFCM { fixture in
+            let replies = await fixture.send(times: 100)
 
             #expect(replies.allSatisfy { $0.outcome == .accepted })
-            #expect(scene.assertions.count == 1)
+            #expect(fixture.assertions.count == 1)
         }
     }
 
-    @Test func itIsRenewedWhileTheOldOneStillWorks() async throws {
-        try await withFCM { scene in
-            _ = await scene.send()
-            scene.clock.advance(minutes: 53)
-            _ = await scene.send()
-            #expect(scene.assertions.count == 1)
+    @Test func renewal() async throws {
+        try await withFCM { fixture in
+            _ = await fixture.send()
+            fixture.clock.advance(minutes: 53)
+            _ = await fixture.send()
+            #expect(fixture.assertions.count == 1)
 
             // Six minutes before its end.
-            scene.clock.advance(minutes: 1)
-            _ = await scene.send(times: 20)
-            try await eventually { scene.assertions.count == 2 }
+            fixture.clock.advance(minutes: 1)
+            _ = await fixture.send(times: 20)
+            try await eventually { fixture.assertions.count == 2 }
             try await eventually {
-                _ = await scene.send()
-                return scene.sent.last?.fields["authorization"] != "Bearer access-1"
+                _ = await fixture.send()
+                return fixture.sent.last?.fields["authorization"] != "Bearer access-1"
             }
-            #expect(scene.assertions.count == 2)
+            #expect(fixture.assertions.count == 2)
         }
     }
 
-    @Test func oneThatHasEndedIsNotUsed() async throws {
-        try await withFCM { scene in
-            _ = await scene.send()
-            scene.clock.advance(minutes: 61)
-            _ = await scene.send(times: 20)
+    @Test func expired() async throws {
+        try await withFCM { fixture in
+            _ = await fixture.send()
+            fixture.clock.advance(minutes: 61)
+            _ = await fixture.send(times: 20)
 
-            #expect(scene.assertions.count == 2)
-            #expect(scene.sent.dropFirst().allSatisfy { $0.fields["authorization"] != "Bearer access-1" })
+            #expect(fixture.assertions.count == 2)
+            #expect(fixture.sent.dropFirst().allSatisfy { $0.fields["authorization"] != "Bearer access-1" })
         }
     }
 
-    @Test func oneThatIsRefusedIsReplacedOnceForAll() async throws {
+    @Test func refused() async throws {
         try await withFCM(answering: { request in
             request.fields["authorization"] == "Bearer access-1"
                 ? .init(status: 401, body: .problem("UNAUTHENTICATED")) : .init(status: 200, body: "{}")
-        }) { scene in
-            let replies = await scene.send(times: 30)
+        }) { fixture in
+            let replies = await fixture.send(times: 30)
 
             #expect(replies.allSatisfy { $0.outcome == .accepted })
-            #expect(scene.assertions.count == 2)
+            #expect(fixture.assertions.count == 2)
         }
     }
 
@@ -63,30 +63,30 @@ import Testing
         (200, "{}", .misconfigured, "AccessToken: no token"), (503, "", .providerBusy, "AccessToken: no token"),
         (429, "", .providerBusy, "AccessToken: no token"),
     ])
-    func withoutOneNothingIsSent(status: Int, body: String, outcome: PushOutcome, reason: String) async throws {
-        try await withFCM(token: { _ in .init(status: status, body: body) }) { scene in
-            #expect(await scene.send() == PushReply(outcome, status: status, reason: reason))
-            #expect(scene.sent.isEmpty)
+    func noToken(status: Int, body: String, outcome: PushOutcome, reason: String) async throws {
+        try await withFCM(token: { _ in .init(status: status, body: body) }) { fixture in
+            #expect(await fixture.send() == PushReply(outcome, status: status, reason: reason))
+            #expect(fixture.sent.isEmpty)
         }
     }
 
-    @Test func aFailureStandsForASecond() async throws {
+    @Test func failureIsCached() async throws {
         let isWorking = Mutex(false)
         try await withFCM(token: { _ in
             isWorking.withLock { $0 } ? .init(status: 200, body: .grant("new")) : .init(status: 503)
-        }) { scene in
-            _ = await scene.send(times: 50)
-            _ = await scene.send(times: 50)
-            #expect(scene.assertions.count == 1)
+        }) { fixture in
+            _ = await fixture.send(times: 50)
+            _ = await fixture.send(times: 50)
+            #expect(fixture.assertions.count == 1)
 
             isWorking.withLock { $0 = true }
-            scene.clock.advance(minutes: 1 / 60)
-            #expect(await scene.send().outcome == .accepted)
-            #expect(scene.assertions.count == 2)
+            fixture.clock.advance(minutes: 1 / 60)
+            #expect(await fixture.send().outcome == .accepted)
+            #expect(fixture.assertions.count == 2)
         }
     }
 
-    @Test func anAccountThatCannotBeUsedIsRefusedWithoutBeingShown() throws {
+    @Test func invalidAccount() throws {
         for (account, word) in [
             ("", "no JSON"), ("{}", "no JSON"),
             (#"{"project_id":"a","client_email":"b","private_key":"secret"}"#, "no RSA key"),

@@ -27,60 +27,60 @@ import Testing
         }
     }
 
-    private func ask(_ pool: ConnectionPool) async -> Int? {
+    private func sendRequest(_ pool: ConnectionPool) async -> Int? {
         let request = OutgoingRequest(to: pool.origin, path: "/", body: ByteBuffer(string: "{}"))
         return try? await pool.send(request).get().status
     }
 
-    @Test func aDeadConnectionIsFoundOutByAPing() async throws {
+    @Test func pingTimeout() async throws {
         try await withPool {
             $0.requestTimeout = .seconds(8)
             $0.pingInterval = .milliseconds(100)
         } answering: { _ in
-            [.answer(200), .deafen]
+            [.answer(200), .stopReading]
         } _: { pool, _ in
-            #expect(await ask(pool) == 200)
+            #expect(await sendRequest(pool) == 200)
             #expect(!pool.isUnused)
             try await eventually(within: .seconds(60)) { pool.isUnused }
         }
     }
 
-    @Test func aLivingConnectionStaysThroughPings() async throws {
+    @Test func pings() async throws {
         try await withPool {
             $0.requestTimeout = .seconds(8)
             $0.pingInterval = .milliseconds(100)
         } _: { pool, server in
-            #expect(await ask(pool) == 200)
+            #expect(await sendRequest(pool) == 200)
             // Longer than an unanswered ping is waited for.
             try await Task.sleep(for: .seconds(10))
-            #expect(await ask(pool) == 200)
+            #expect(await sendRequest(pool) == 200)
             #expect(server.connections == 1)
         }
     }
 
-    @Test func aConnectionThatNobodyNeedsIsClosed() async throws {
+    @Test func idleTimeout() async throws {
         try await withPool {
             $0.idleTimeout = .milliseconds(50)
         } _: { pool, server in
-            #expect(await ask(pool) == 200)
+            #expect(await sendRequest(pool) == 200)
             try await eventually { pool.isUnused }
-            #expect(await ask(pool) == 200)
+            #expect(await sendRequest(pool) == 200)
             #expect(server.connections == 2)
         }
     }
 
-    @Test func oneThatIsReadyTooLateIsNotCounted() async throws {
+    @Test func lateConnection() async throws {
         // So far apart that a busy machine does not turn them round; TLS waits five seconds for a last word.
-        try await LateServer.run(after: .seconds(4)) { server, port in
+        try await SlowServer.run(after: .seconds(4)) { server, port in
             var settings = PoolSettings()
             settings.connectTimeout = .seconds(1)
             let connector = try Connector(versions: .http2, authorities: TestAuthority.certificate)
             let origin = Origin(isSecure: true, host: "localhost", port: port)
             let pool = ConnectionPool(origin: origin, connector: connector, settings: settings)
 
-            #expect(await ask(pool) == nil)
+            #expect(await sendRequest(pool) == nil)
             // It takes what came late, and leaves.
-            try await eventually { server.left == 1 }
+            try await eventually { server.closedByClient == 1 }
 
             #expect(pool.isUnused)
             // The end waits for connections that are counted.
@@ -88,39 +88,39 @@ import Testing
         }
     }
 
-    @Test func anOldConnectionThatAnswers503IsReplaced() async throws {
+    @Test func oldConnection503() async throws {
         try await withPool {
             $0.retiringStatuses = [503]
             $0.retiringAge = .nanoseconds(0)
         } answering: { request in
             [.answer(request.number == 1 ? 503 : 200)]
         } _: { pool, server in
-            #expect(await ask(pool) == 503)
-            #expect(await ask(pool) == 200)
+            #expect(await sendRequest(pool) == 503)
+            #expect(await sendRequest(pool) == 200)
             #expect(server.connections == 2)
         }
     }
 
-    @Test func aYoungConnectionThatAnswers503Stays() async throws {
+    @Test func newConnection503() async throws {
         try await withPool {
             $0.retiringStatuses = [503]
         } answering: { request in
             [.answer(request.number == 1 ? 503 : 200)]
         } _: { pool, server in
-            #expect(await ask(pool) == 503)
-            #expect(await ask(pool) == 200)
+            #expect(await sendRequest(pool) == 503)
+            #expect(await sendRequest(pool) == 200)
             #expect(server.connections == 1)
         }
     }
 
-    @Test func whatWaitsIsBoundedInNumberAndTime() async throws {
+    @Test func waitingLimits() async throws {
         try await withPool {
             ($0.connections, $0.streams, $0.waiting) = (1, 2, 3)
             $0.requestTimeout = .seconds(6)
         } answering: { _ in
             []
         } _: { pool, _ in
-            #expect(await ask(pool) == nil)
+            #expect(await sendRequest(pool) == nil)
             let failures = await withTaskGroup(of: TransportFailure?.self) { group in
                 for _ in 0..<20 {
                     group.addTask {
@@ -132,12 +132,12 @@ import Testing
                 return await group.reduce(into: [TransportFailure?]()) { $0.append($1) }
             }
             #expect(failures.count == 20)
-            #expect(Set(failures).isSubset(of: [.notSent, .unanswered]))
+            #expect(Set(failures).isSubset(of: [.notSent, .timedOut]))
             #expect(failures.count { $0 == .notSent } >= 15)
         }
     }
 
-    @Test func howAnAddressIsRead() {
+    @Test func addressParsing() {
         #expect(HTTPAddress("https://Push.Example.org:443/a?b=c")?.origin.description == "https://push.example.org")
         #expect(HTTPAddress("https://push.example.org/a%2Fb?c=%20")?.path == "/a%2Fb?c=%20")
         #expect(HTTPAddress("http://[::1]:8080")?.origin == Origin(isSecure: false, host: "::1", port: 8_080))

@@ -4,17 +4,17 @@ import Testing
 
 /// What Google is asked, and what its answers come to.
 @Suite struct FCMTests {
-    @Test func aNotificationIsWrittenForEveryPlatform() async throws {
+    @Test func requestFormat() async throws {
         var message = PushMessage.greeting
         (message.badge, message.sound, message.collapseKey) = (3, "chord", "chat-7")
         message.imageURL = "https://example.org/a.png"
         message.expires = Date(timeIntervalSince1970: 1_800_003_600)
         message.data = ["url": .string("https://example.org/\"7\""), "seq": try #require(EncodedJSON("[1, 2]"))]
-        try await withFCM { [message] scene in
-            let reply = await scene.send(message)
+        try await withFCM { [message] fixture in
+            let reply = await fixture.send(message)
 
             #expect(reply == PushReply(.accepted, status: 200, receipt: "projects/roost-test/messages/1"))
-            let request = try #require(scene.sent.first)
+            let request = try #require(fixture.sent.first)
             #expect(request.path == "/fcm/v1/projects/roost-test/messages:send")
             #expect(request.fields["authorization"] == "Bearer access-1")
             #expect(request.fields["content-type"] == "application/json")
@@ -54,10 +54,10 @@ import Testing
     func androidTitle() async throws {
         var message = PushMessage.greeting
         (message.title, message.androidTitle) = ("Walks", "From the \"hills\"")
-        try await withFCM { [message] scene in
-            _ = await scene.send(message)
+        try await withFCM { [message] fixture in
+            _ = await fixture.send(message)
 
-            let request = try #require(scene.sent.first)
+            let request = try #require(fixture.sent.first)
             let sent = try #require(try Self.object(request.text)?["message"] as? NSDictionary)
             let common = try #require(sent["notification"] as? NSDictionary)
             #expect(common["title"] as? String == "Walks")
@@ -68,12 +68,12 @@ import Testing
         }
     }
 
-    @Test func aBackgroundMessageIsDataAlone() async throws {
+    @Test func backgroundMessage() async throws {
         var message = PushMessage.greeting
         (message.kind, message.sound, message.badge) = (.background, "chord", 1)
         message.data = ["id": .string("mine")]
-        try await withFCM { [message] scene in
-            _ = await scene.send(message)
+        try await withFCM { [message] fixture in
+            _ = await fixture.send(message)
 
             let expected = #"""
                 {"message": {
@@ -84,22 +84,22 @@ import Testing
                     }
                 }}
                 """#
-            let request = try #require(scene.sent.first)
+            let request = try #require(fixture.sent.first)
             #expect(try Self.object(request.text) == Self.object(expected))
         }
     }
 
-    @Test func theAssertionIsOneThatPyJWTTakes() async throws {
-        try await withFCM { scene in
-            _ = await scene.send()
+    @Test func assertion() async throws {
+        try await withFCM { fixture in
+            _ = await fixture.send()
 
-            let form = try #require(scene.assertions.first)
+            let form = try #require(fixture.assertions.first)
             #expect(form.fields["content-type"] == "application/x-www-form-urlencoded")
             let start = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion="
             try #require(form.text.hasPrefix(start))
-            let token = try await Oracle.token(
+            let token = try await PythonReference.token(
                 form.text.dropFirst(start.count),
-                key: try #require(TestAuthority.google).open,
+                key: try #require(TestAuthority.google).publicKey,
                 algorithm: "RS256",
                 audience: "https://oauth2.googleapis.com/token"
             )
@@ -147,49 +147,49 @@ import Testing
             (502, "", .providerBusy, nil), (301, "", .misconfigured, nil),
         ] as [(Int, String, PushOutcome, String?)]
     )
-    func everyErrorHasItsOutcome(status: Int, body: String, outcome: PushOutcome, reason: String?) async throws {
+    func outcomes(status: Int, body: String, outcome: PushOutcome, reason: String?) async throws {
         try await withFCM(answering: { _ in
             .init(status: status, body: body)
-        }) { scene in
-            let reply = await scene.send()
+        }) { fixture in
+            let reply = await fixture.send()
 
             #expect(reply.outcome == outcome)
             #expect(reply.status == status)
             #expect(reply.reason == reason)
             #expect(reply.retryAfter == (status == 429 ? .seconds(60) : nil))
             // Only a token that is refused is worth another one.
-            #expect(scene.sent.count == (reason == "UNAUTHENTICATED" ? 2 : 1))
+            #expect(fixture.sent.count == (reason == "UNAUTHENTICATED" ? 2 : 1))
         }
     }
 
-    @Test func whatGoogleAsksToWaitIsPassedOn() async throws {
+    @Test func retryAfter() async throws {
         try await withFCM(answering: { _ in
             .init(status: 503, fields: ["retry-after": "7"])
-        }) { scene in
-            #expect(await scene.send().retryAfter == .seconds(7))
+        }) { fixture in
+            #expect(await fixture.send().retryAfter == .seconds(7))
         }
     }
 
     @Test(arguments: ["from", "message_type", "google.x", "gcm.x"])
-    func googlesOwnNamesAreRefused(name: String) async throws {
+    func reservedNames(name: String) async throws {
         var message = PushMessage.greeting
         message.data = [name: .string("mine")]
-        try await withFCM { [message] scene in
-            #expect(await scene.send(message) == PushReply(.refused, reason: "ReservedKey"))
-            #expect(scene.server.requests.isEmpty)
+        try await withFCM { [message] fixture in
+            #expect(await fixture.send(message) == PushReply(.refused, reason: "ReservedKey"))
+            #expect(fixture.server.requests.isEmpty)
         }
     }
 
-    @Test func theTextIsCutAndDataIsNot() async throws {
+    @Test func longText() async throws {
         var long = PushMessage.greeting
         long.body = String(repeating: "界", count: 5_000)
         var heavy = PushMessage.greeting
         heavy.data = ["mine": .string(String(repeating: "d", count: 4_090))]
-        try await withFCM { [long, heavy] scene in
-            #expect(await scene.send(long).outcome == .accepted)
-            #expect(await scene.send(heavy) == PushReply(.tooLarge, reason: "PayloadTooLarge"))
+        try await withFCM { [long, heavy] fixture in
+            #expect(await fixture.send(long).outcome == .accepted)
+            #expect(await fixture.send(heavy) == PushReply(.tooLarge, reason: "PayloadTooLarge"))
 
-            let request = try #require(scene.sent.first)
+            let request = try #require(fixture.sent.first)
             let message = try #require(Self.object(request.text)?["message"] as? NSDictionary)
             let counted = [message["notification"], message["data"]].compactMap { $0 as? [String: String] }
             #expect(counted[0]["body"]?.hasSuffix("界…") == true)

@@ -18,11 +18,11 @@ import Testing
         ]
     )
     func spelling(host: String) async throws {
-        try await withWebPush(isSecure: true, configure: Self.configuration) { scene in
-            let reply = await scene.send(to: "https://\(host):\(scene.port)/a")
+        try await withWebPush(isSecure: true, configure: Self.configuration) { fixture in
+            let reply = await fixture.send(to: "https://\(host):\(fixture.port)/a")
 
             #expect(reply == PushReply(.refused, reason: "ForbiddenAddress"))
-            #expect(scene.server.connections == 0)
+            #expect(fixture.server.connections == 0)
         }
     }
 
@@ -35,37 +35,37 @@ import Testing
                 return ["127.0.0.1", "::1"].compactMap { try? SocketAddress(ipAddress: $0, port: port) }
             })
         }
-        try await withWebPush(isSecure: true, configure: configure) { scene in
-            let reply = await scene.send(to: "https://Push.Example.org:\(scene.port)/a")
+        try await withWebPush(isSecure: true, configure: configure) { fixture in
+            let reply = await fixture.send(to: "https://Push.Example.org:\(fixture.port)/a")
 
             #expect(reply == PushReply(.refused, reason: "ForbiddenAddress"))
-            #expect(scene.server.connections == 0)
+            #expect(fixture.server.connections == 0)
         }
     }
 
     @Test("Nothing is sent without encryption")
     func encryption() async throws {
-        try await withWebPush(configure: Self.configuration) { scene in
-            let reply = await scene.send()
+        try await withWebPush(configure: Self.configuration) { fixture in
+            let reply = await fixture.send()
 
             #expect(reply == PushReply(.refused, reason: "BadEndpoint"))
-            #expect(scene.server.connections == 0)
+            #expect(fixture.server.connections == 0)
         }
     }
 
     @Test("Nothing is sent to a port of the machine's own services")
     func ports() async throws {
-        try await withWebPush(configure: Self.configuration) { scene in
+        try await withWebPush(configure: Self.configuration) { fixture in
             for port in [22, 80, 0, 65_536] {
-                #expect(await scene.send(to: "https://push.example.org:\(port)/a").outcome == .refused)
+                #expect(await fixture.send(to: "https://push.example.org:\(port)/a").outcome == .refused)
             }
         }
     }
 
     @Test("A name that is unknown is not the subscription's fault")
     func unknownName() async throws {
-        try await withWebPush(configure: Self.configuration) { scene in
-            let reply = await scene.send(to: "https://nobody.invalid/a")
+        try await withWebPush(configure: Self.configuration) { fixture in
+            let reply = await fixture.send(to: "https://nobody.invalid/a")
 
             #expect(reply == PushReply(.providerBusy, reason: "Unreachable"))
         }

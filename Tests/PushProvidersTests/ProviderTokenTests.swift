@@ -4,81 +4,81 @@ import Testing
 
 /// The token by which Apple knows the provider.
 @Suite struct ProviderTokenTests {
-    private func tokens(_ scene: APNsScene) -> [String] {
-        scene.server.requests.compactMap { $0.fields["authorization"] }
+    private func tokens(_ fixture: APNsFixture) -> [String] {
+        fixture.server.requests.compactMap { $0.fields["authorization"] }
     }
 
-    @Test func itIsRenewedAt45MinutesByOneForAll() async throws {
-        try await withAPNs { scene in
-            _ = await scene.send(times: 50)
-            #expect(Set(tokens(scene)).count == 1)
+    @Test func renewal() async throws {
+        try await withAPNs { fixture in
+            _ = await fixture.send(times: 50)
+            #expect(Set(tokens(fixture)).count == 1)
 
-            scene.clock.advance(minutes: 44.9)
-            _ = await scene.send(times: 50)
-            #expect(Set(tokens(scene)).count == 1)
+            fixture.clock.advance(minutes: 44.9)
+            _ = await fixture.send(times: 50)
+            #expect(Set(tokens(fixture)).count == 1)
 
-            scene.clock.advance(minutes: 0.1)
-            _ = await scene.send(times: 50)
-            #expect(Set(tokens(scene)).count == 2)
-            #expect(Set(tokens(scene).suffix(50)).count == 1)
+            fixture.clock.advance(minutes: 0.1)
+            _ = await fixture.send(times: 50)
+            #expect(Set(tokens(fixture)).count == 2)
+            #expect(Set(tokens(fixture).suffix(50)).count == 1)
         }
     }
 
-    @Test func oneThatHasExpiredIsReplacedOnceForAll() async throws {
-        try await withAPNs { scene in
-            _ = await scene.send()
-            let old = tokens(scene)[0]
-            scene.server.play { request in
+    @Test func expired() async throws {
+        try await withAPNs { fixture in
+            _ = await fixture.send()
+            let old = tokens(fixture)[0]
+            fixture.server.setScript { request in
                 [request.fields["authorization"] == old ? .refuse(403, "ExpiredProviderToken") : .accept]
             }
-            let replies = await scene.send(times: 50)
+            let replies = await fixture.send(times: 50)
 
             #expect(replies.allSatisfy { $0.outcome == .accepted })
-            #expect(Set(tokens(scene)).count == 2)
+            #expect(Set(tokens(fixture)).count == 2)
         }
     }
 
-    @Test func oneThatExpiresAtOnceIsAClocksFault() async throws {
+    @Test func wrongClock() async throws {
         try await withAPNs(answering: { _ in
             [.refuse(403, "ExpiredProviderToken")]
-        }) { scene in
-            #expect(await scene.send().outcome == .misconfigured)
-            #expect(await scene.send().outcome == .misconfigured)
+        }) { fixture in
+            #expect(await fixture.send().outcome == .misconfigured)
+            #expect(await fixture.send().outcome == .misconfigured)
             // The second notification made no third token: Apple would complain of that as well.
-            #expect(Set(tokens(scene)).count == 2)
+            #expect(Set(tokens(fixture)).count == 2)
 
-            scene.clock.advance(minutes: 20)
-            #expect(await scene.send().outcome == .misconfigured)
-            #expect(Set(tokens(scene)).count == 3)
+            fixture.clock.advance(minutes: 20)
+            #expect(await fixture.send().outcome == .misconfigured)
+            #expect(Set(tokens(fixture)).count == 3)
         }
     }
 
-    @Test func oneReplacedTooOftenIsKeptUntilItIs20MinutesOld() async throws {
+    @Test func tooManyUpdates() async throws {
         try await withAPNs(answering: { request in
             [request.number == 1 ? .refuse(429, "TooManyProviderTokenUpdates") : .accept]
-        }) { scene in
-            let reply = await scene.send()
+        }) { fixture in
+            let reply = await fixture.send()
             #expect(reply.outcome == .providerBusy)
             #expect(reply.retryAfter == .seconds(1_200))
 
-            scene.clock.advance(minutes: 5)
-            #expect(await scene.send().outcome == .accepted)
-            #expect(Set(tokens(scene)).count == 1)
+            fixture.clock.advance(minutes: 5)
+            #expect(await fixture.send().outcome == .accepted)
+            #expect(Set(tokens(fixture)).count == 1)
         }
     }
 
-    @Test func aClockPutBackMakesAnother() async throws {
-        try await withAPNs { scene in
-            _ = await scene.send()
-            scene.clock.advance(minutes: -10)
-            _ = await scene.send()
+    @Test func clockMovedBack() async throws {
+        try await withAPNs { fixture in
+            _ = await fixture.send()
+            fixture.clock.advance(minutes: -10)
+            _ = await fixture.send()
 
-            #expect(Set(tokens(scene)).count == 2)
+            #expect(Set(tokens(fixture)).count == 2)
         }
     }
 
     @Test(arguments: ["", "not a key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"])
-    func aKeyThatIsNoneIsRefusedWithoutBeingShown(key: String) throws {
+    func invalidKey(key: String) throws {
         var credentials = APNsClient.Credentials.test
         credentials.key = key
         let error = #expect(throws: PushCredentialsError.self) { try APNsClient(credentials: credentials) }
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: ["http://localhost", "https://localhost/3", "localhost", "https://user@localhost"])
-    func anAddressThatIsNotAppleIsRefused(url: String) throws {
+    func invalidAddress(url: String) throws {
         var configuration = APNsClient.Configuration()
         configuration.sandboxURL = url
         #expect(throws: PushCredentialsError.self) {

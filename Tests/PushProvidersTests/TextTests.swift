@@ -5,13 +5,13 @@ import Testing
 
 /// How texts are written and cut.
 @Suite struct TextTests {
-    @Test func aStringIsWrittenAsJSON() throws {
+    @Test func jsonString() throws {
         let text = "a\"b\\c\nd\te\u{0}\u{7f}é👩‍👩‍👧\u{2028}"
         var bytes: [UInt8] = []
-        JSONText.append(text, to: &bytes)
+        JSONStringEncoding.append(text, to: &bytes)
 
         #expect(try JSONDecoder().decode(String.self, from: Data(bytes)) == text)
-        #expect(bytes.count == JSONText.length(of: text) + 2)
+        #expect(bytes.count == JSONStringEncoding.length(of: text) + 2)
     }
 
     @Test(arguments: [
@@ -20,9 +20,9 @@ import Testing
         ("ab👩‍👩‍👧", 1, "ab…"), ("abcde\u{301}f", 2, "abc…"), ("👩‍👩‍👧👩‍👩‍👧", 1, "👩‍👩‍👧…"),
         ("a\n\n\n\n", 2, "a\n…"), ("🇫🇷🇩🇪🇮🇹", 1, "🇫🇷🇩🇪…"),
     ])
-    func aTextIsCutBetweenCharacters(text: String, excess: Int, cut: String) {
-        #expect(TextFit.cut(text, by: excess) == cut)
-        #expect(JSONText.length(of: cut) <= max(0, JSONText.length(of: text) - excess))
+    func cutsBetweenCharacters(text: String, excess: Int, cut: String) {
+        #expect(TextTruncation.cut(text, by: excess) == cut)
+        #expect(JSONStringEncoding.length(of: cut) <= max(0, JSONStringEncoding.length(of: text) - excess))
     }
 
     private func encoded(_ message: PushMessage) -> [UInt8]? { APNsPayload(soundSuffix: "").encode(message) }
@@ -49,19 +49,19 @@ import Testing
     }
 
     @Test(arguments: ["x", "é", "👩‍👩‍👧", "\"", "\n", "\u{1}", "界"])
-    func aLongTextFillsThePayloadAndNoMore(character: Character) throws {
+    func longText(character: Character) throws {
         var message = PushMessage.greeting
         message.body = String(repeating: character, count: 5_000)
         let payload = try #require(encoded(message))
 
         #expect(payload.count <= 4_096)
-        #expect(payload.count > 4_096 - JSONText.length(of: String(character)))
+        #expect(payload.count > 4_096 - JSONStringEncoding.length(of: String(character)))
         let body = try #require(try alert(in: payload)["body"])
         #expect(body.dropLast().allSatisfy { $0 == character })
         #expect(body.last == "…")
     }
 
-    @Test func whatFitsIsLeftAsItIs() throws {
+    @Test func fittingText() throws {
         var message = PushMessage.greeting
         let around = try #require(encoded(message)).count - "See you at nine".utf8.count
         message.body = String(repeating: "x", count: 4_096 - around)
@@ -70,7 +70,7 @@ import Testing
         #expect(try alert(in: encoded(message))["body"] == message.body)
     }
 
-    @Test func theTitleGivesWayAfterTheBodyAndDataNever() throws {
+    @Test func cutsBodyThenTitle() throws {
         var message = PushMessage.greeting
         message.title = String(repeating: "t", count: 3_000)
         message.body = String(repeating: "b", count: 3_000)
@@ -84,7 +84,7 @@ import Testing
         #expect(String(decoding: payload, as: UTF8.self).contains(String(repeating: "d", count: 2_000)))
     }
 
-    @Test func dataThatIsTooLongIsNotCut() {
+    @Test func longData() {
         var message = PushMessage.greeting
         message.data = ["mine": .string(String(repeating: "d", count: 4_090))]
         #expect(encoded(message) == nil)
@@ -94,7 +94,7 @@ import Testing
         #expect(encoded(message) == nil)
     }
 
-    @Test func membersKeepTheirText() throws {
+    @Test func members() throws {
         let object =
             #" { "a" : 12345678901234567890 , "b":{"c":[1, "}"]},"d\u0065":"x\"y" , "f":null,"g":-1.50e3,"h":[] } "#
         let members = try EncodedJSON.members(of: Data(object.utf8))
@@ -109,7 +109,7 @@ import Testing
         #expect(throws: (any Error).self) { try EncodedJSON.members(of: Data(#"{"a":}"#.utf8)) }
     }
 
-    @Test func onlyJSONIsTakenForJSON() throws {
+    @Test func invalidJSON() throws {
         #expect(EncodedJSON("{\"a\": [1, true]}")?.text == "{\"a\": [1, true]}")
         #expect(EncodedJSON("\"x\"") == .string("x"))
         #expect(try EncodedJSON(["b": 1, "a": 2]).text == #"{"a":2,"b":1}"#)

@@ -9,7 +9,7 @@ import Testing
     private func bytes(_ text: String) throws -> [UInt8] { Array(try #require(Base64URL.decode(text))) }
 
     /// Appendix A.
-    @Test func theExampleOfTheRFC() throws {
+    @Test func rfcExample() throws {
         let encryption = try #require(
             WebPushEncryption(
                 p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
@@ -32,7 +32,7 @@ import Testing
         #expect(Base64URL.encode(body) == expected)
     }
 
-    @Test func noTwoBodiesHaveSaltOrKeyInCommon() throws {
+    @Test func freshSaltAndKey() throws {
         let browser = Browser()
         guard case .web(_, let point, let auth) = browser.target("https://a.example/") else { return }
         let encryption = try #require(WebPushEncryption(p256dh: point, auth: auth))
@@ -52,11 +52,11 @@ import Testing
         ("BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "BTBZMqHH"),
         ("BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "not base64!"),
     ])
-    func keysThatAreNoneAreRefused(p256dh: String, auth: String) {
+    func invalidKeys(p256dh: String, auth: String) {
         #expect(WebPushEncryption(p256dh: p256dh, auth: auth) == nil)
     }
 
-    @Test func keysAreTakenInBothAlphabets() throws {
+    @Test func base64Alphabets() throws {
         let point = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
         let padded = point.replacing("-", with: "+").replacing("_", with: "/") + "="
         #expect(WebPushEncryption(p256dh: padded, auth: "BTBZMqHH6r4Tts7J/aSIgg==") != nil)

@@ -7,64 +7,68 @@ import Testing
 
 /// What a browser's push service is asked, and what its answers come to.
 @Suite struct WebPushTests {
-    @Test func whatIsSentIsWhatTheBrowserReads() async throws {
+    @Test func requestFormat() async throws {
         var message = PushMessage.greeting
         (message.badge, message.sound, message.collapseKey) = (3, "chord", "chat-7")
         message.imageURL = "https://example.org/a.png"
         message.expires = Date(timeIntervalSince1970: 1_800_003_600)
         message.data = ["url": .string("https://example.org/7")]
-        try await withWebPush { [message] scene in
-            let reply = await scene.send(message)
+        try await withWebPush { [message] fixture in
+            let reply = await fixture.send(message)
 
             #expect(reply == PushReply(.accepted, status: 201, receipt: "/message/1"))
-            let request = try #require(scene.server.requests.first)
+            let request = try #require(fixture.server.requests.first)
             #expect(request.path == "/push/1?a=b")
             let fields = ["host", "ttl", "urgency", "topic", "content-encoding", "content-type", "content-length"]
             #expect(
                 fields.map { request.fields[$0] } == [
-                    "127.0.0.1:\(scene.port)", "3600", "high", "chat-7", "aes128gcm", "application/octet-stream",
+                    "127.0.0.1:\(fixture.port)", "3600", "high", "chat-7", "aes128gcm", "application/octet-stream",
                     "\(request.body.count)",
                 ]
             )
-            let browser = scene.browser
-            let text = try await Oracle.text(of: request.body, privateKey: browser.privateKey, auth: browser.auth)
+            let browser = fixture.browser
+            let text = try await PythonReference.text(
+                of: request.body,
+                privateKey: browser.privateKey,
+                auth: browser.auth
+            )
             let start = #"{"id":"01020304-0506-0708-090a-0b0c0d0e0f10","title":"Ada","body":"See you at nine","#
             let middle = #""image":"https://example.org/a.png","sound":"chord","tag":"chat-7","badge":3,"#
             #expect(text == start + middle + #""data":{"url":"https://example.org/7"}}"#)
         }
     }
 
-    @Test func theTokenIsOneThatPyJWTTakes() async throws {
-        try await withWebPush { scene in
-            _ = await scene.send()
+    @Test func vapidToken() async throws {
+        try await withWebPush { fixture in
+            _ = await fixture.send()
 
-            let field = try #require(scene.server.requests.first?.fields["authorization"])
+            let field = try #require(fixture.server.requests.first?.fields["authorization"])
             let parts = field.dropFirst("vapid t=".count).components(separatedBy: ", k=")
             #expect(field.hasPrefix("vapid t="))
-            #expect(parts.last == scene.key.publicKey)
-            let token = try await Oracle.token(
+            #expect(parts.last == fixture.key.publicKey)
+            let token = try await PythonReference.token(
                 parts[0],
-                key: scene.key.signing.publicKey.pemRepresentation,
+                key: fixture.key.signing.publicKey.pemRepresentation,
                 algorithm: "ES256",
-                audience: "http://127.0.0.1:\(scene.port)"
+                audience: "http://127.0.0.1:\(fixture.port)"
             )
             #expect(
                 token.claims == [
-                    "aud": .string("http://127.0.0.1:\(scene.port)"), "exp": 1_800_043_200,
+                    "aud": .string("http://127.0.0.1:\(fixture.port)"), "exp": 1_800_043_200,
                     "sub": "mailto:push@example.org",
                 ]
             )
         }
     }
 
-    @Test func aTokenIsKeptForItsOrigin() async throws {
-        try await withWebPush { scene in
+    @Test func tokenPerOrigin() async throws {
+        try await withWebPush { fixture in
             let hosts = ["127.0.0.1", "127.0.0.1", "localhost"]
-            for host in hosts { _ = await scene.send(to: "http://\(host):\(scene.port)/push/1") }
-            scene.clock.advance(minutes: 11 * 60)
-            _ = await scene.send()
+            for host in hosts { _ = await fixture.send(to: "http://\(host):\(fixture.port)/push/1") }
+            fixture.clock.advance(minutes: 11 * 60)
+            _ = await fixture.send()
 
-            let tokens = scene.server.requests.map { $0.fields["authorization"] }
+            let tokens = fixture.server.requests.map { $0.fields["authorization"] }
             #expect(tokens.count == 4)
             #expect(tokens[0] == tokens[1])
             #expect(Set([tokens[0], tokens[2], tokens[3]]).count == 3)
@@ -80,31 +84,31 @@ import Testing
             (503, .providerBusy, "HTTP503"), (302, .refused, "HTTP302"),
         ] as [(Int, PushOutcome, String?)]
     )
-    func everyStatusHasItsOutcome(status: Int, outcome: PushOutcome, reason: String?) async throws {
+    func outcomes(status: Int, outcome: PushOutcome, reason: String?) async throws {
         try await withWebPush(answering: { _ in
             .init(status: status, fields: ["retry-after": "9", "location": "http://127.0.0.1:1/"])
-        }) { scene in
-            let reply = await scene.send()
+        }) { fixture in
+            let reply = await fixture.send()
 
             #expect(reply.outcome == outcome)
             #expect(reply.status == status)
             #expect(reply.reason == reason)
             #expect(reply.retryAfter == .seconds(9))
             // A redirect would lead past the guard.
-            #expect(scene.server.requests.count == 1)
+            #expect(fixture.server.requests.count == 1)
         }
     }
 
-    @Test func itIsSentOverTLSToo() async throws {
-        try await withWebPush(isSecure: true) { scene in
+    @Test func overTLS() async throws {
+        try await withWebPush(isSecure: true) { fixture in
             for _ in 0..<3 {
-                #expect(await scene.send(to: "https://localhost:\(scene.port)/a").outcome == .accepted)
+                #expect(await fixture.send(to: "https://localhost:\(fixture.port)/a").outcome == .accepted)
             }
-            #expect(scene.server.connections == 1)
+            #expect(fixture.server.connections == 1)
         }
     }
 
-    @Test func itIsSentOverHTTP2WhereThatIsSpoken() async throws {
+    @Test func overHTTP2() async throws {
         try await HTTP2Server.run { _ in
             [.answer(201)]
         } _: { server, port in
@@ -120,34 +124,34 @@ import Testing
         }
     }
 
-    @Test func aLongTextIsCutToWhatPushServicesTake() async throws {
+    @Test func longText() async throws {
         var long = PushMessage.greeting
         long.body = String(repeating: "é", count: 4_000)
         var heavy = PushMessage.greeting
         heavy.data = ["mine": .string(String(repeating: "d", count: 3_990))]
-        try await withWebPush { [long, heavy] scene in
-            #expect(await scene.send(long).outcome == .accepted)
-            #expect(await scene.send(heavy) == PushReply(.tooLarge, reason: "PayloadTooLarge"))
+        try await withWebPush { [long, heavy] fixture in
+            #expect(await fixture.send(long).outcome == .accepted)
+            #expect(await fixture.send(heavy) == PushReply(.tooLarge, reason: "PayloadTooLarge"))
 
-            let sizes = scene.server.requests.map(\.body.count)
+            let sizes = fixture.server.requests.map(\.body.count)
             #expect(sizes.count == 1)
             #expect((4_095...4_096).contains(sizes[0]))
         }
     }
 
-    @Test func aLongCollapseKeyIsNamedByItsHash() async throws {
+    @Test func longCollapseKey() async throws {
         var message = PushMessage.greeting
         message.collapseKey = "chat.7"
-        try await withWebPush { [message] scene in
-            _ = await scene.send(message)
+        try await withWebPush { [message] fixture in
+            _ = await fixture.send(message)
 
-            let topic = try #require(scene.server.requests.first?.fields["topic"])
+            let topic = try #require(fixture.server.requests.first?.fields["topic"])
             #expect(topic.utf8.count == 32)
             #expect(topic.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") })
         }
     }
 
-    @Test func oneThatIsNeverAnsweredEndsAtItsTime() async throws {
+    @Test func requestTimeout() async throws {
         try await withWebPush(
             configure: { configuration, port in
                 configuration.addresses = AddressGuard(allowing: ["127.0.0.1:\(port)"])
@@ -157,15 +161,15 @@ import Testing
             answering: { request in
                 request.path == "/silent" ? nil : .init(status: 201)
             }
-        ) { scene in
-            async let silent = scene.send(to: "http://127.0.0.1:\(scene.port)/silent")
-            #expect(await scene.send().outcome == .accepted)
+        ) { fixture in
+            async let silent = fixture.send(to: "http://127.0.0.1:\(fixture.port)/silent")
+            #expect(await fixture.send().outcome == .accepted)
             #expect(await silent == PushReply(.providerBusy, reason: "NoResponse"))
-            #expect(await scene.send().outcome == .accepted)
+            #expect(await fixture.send().outcome == .accepted)
         }
     }
 
-    @Test func keysAndSubjectsThatAreNoneAreRefused() throws {
+    @Test func invalidCredentials() throws {
         for bad in ["", "AAAA", "-----BEGIN PRIVATE KEY-----", String(repeating: "A", count: 43)] {
             #expect(throws: PushCredentialsError.self) { try VAPIDKey(bad) }
         }
@@ -175,7 +179,7 @@ import Testing
         #expect(try VAPIDKey(key.signing.pemRepresentation).publicKey == key.publicKey)
     }
 
-    @Test func aServiceIsWhoeverFails() {
+    @Test func serviceNames() {
         #expect(PushTarget.apns(token: "a", environment: .sandbox).service == "apns-sandbox")
         #expect(PushTarget.fcm(token: "a").service == "fcm")
         let target = PushTarget.web(endpoint: "https://Push.example.org/a/b", p256dh: "", auth: "")

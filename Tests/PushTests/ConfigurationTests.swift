@@ -10,7 +10,7 @@ import Wire
 
 /// What push refuses to start with, and what it takes.
 @Suite struct ConfigurationTests {
-    @Test func aKeyIsTakenAsItIsOrFromItsFile() throws {
+    @Test func keyFiles() throws {
         let key = P256.Signing.PrivateKey()
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).pem")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -30,7 +30,7 @@ import Wire
         #expect(try Self.read(["FCM_SERVICE_ACCOUNT": account]).fcmServiceAccount == account)
     }
 
-    @Test func withoutSettingsNothingIsKnownAndProvidersAreWhereTheyAre() throws {
+    @Test func defaults() throws {
         let settings = try Self.read([:])
         #expect(settings.apns == nil && settings.fcmServiceAccount == nil && settings.vapidKey == nil)
         #expect(settings.apnsURL == "https://api.push.apple.com")
@@ -54,7 +54,7 @@ import Wire
         (["ALLOWED_PRIVATE_HOSTS": "http://127.0.0.1:1"], "ALLOWED_PRIVATE_HOSTS"),
         (["PUSH_DEVICES_PER_USER_MAX": "0"], "PUSH_DEVICES_PER_USER_MAX"),
     ])
-    func whatMakesNoSenseIsSaidByItsName(settings: [String: String], name: String) {
+    func invalidSettings(settings: [String: String], name: String) {
         #expect {
             try Self.read(settings)
         } throws: { error in

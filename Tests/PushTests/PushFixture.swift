@@ -11,19 +11,23 @@ import TestSupport
 import Wire
 
 /// The service, and people signed in.
-struct Scene: Sendable {
+struct PushFixture: Sendable {
     let service: TestService
     let keys: TestKeys
-    let ann: Person
-    let bob: Person
+    let ann: TestUser
+    let bob: TestUser
 
     /// Somebody signed in, of the application that the scene plays in unless told otherwise.
-    func person(_ name: String, application: String = Scene.application) async throws -> Person {
-        try await Person(User.ID(application: application, user: name), at: service, keys)
+    func person(_ name: String, application: String = PushFixture.application) async throws -> TestUser {
+        try await TestUser(User.ID(application: application, user: name), at: service, keys)
     }
 
-    /// Tells the service what happened, as `teller` does.
-    func tell<Content: EventContent>(_ content: Content, id: UUID = UUID(), from teller: String = "auth") async throws {
+    /// Tells the service what happened, as `source` does.
+    func publish<Content: EventContent>(
+        _ content: Content,
+        id: UUID = UUID(),
+        from source: String = "auth"
+    ) async throws {
         let encoded = try WireJSON.encoder().encode(content)
         let event = Event(
             id: id,
@@ -31,7 +35,7 @@ struct Scene: Sendable {
             at: Date(),
             content: try WireJSON.decoder().decode(JSONValue.self, from: encoded)
         )
-        let client = try service.neighbour(teller, callee: "push")
+        let client = try service.peerClient(source, callee: "push")
         _ = try await client.post("/internal/events", event, as: [String: Bool].self)
     }
 
@@ -44,7 +48,7 @@ struct Scene: Sendable {
 }
 
 /// Somebody signed in.
-struct Person: SignedIn {
+struct TestUser: SignedInUser {
     let id: User.ID
     let session: String
     let token: String
@@ -73,10 +77,10 @@ struct Person: SignedIn {
 /// Applications have no credentials of their own for push services unless told.
 func withPush(
     settings: [String: String] = [:],
-    neighbours: [String: ServiceClient] = [:],
+    peers: [String: ServiceClient] = [:],
     credentials: PushCredentials = PushCredentials(),
     now: @escaping @Sendable () -> Date = { Date() },
-    _ body: (Scene) async throws -> Void
+    _ body: (PushFixture) async throws -> Void
 ) async throws {
     let keys = TestKeys()
     let transport = AuthTransport(keys) { request in
@@ -87,12 +91,12 @@ func withPush(
     try await TestService.with(
         PushService.self,
         settings: settings,
-        neighbours: .with(["auth": auth].merging(neighbours) { $1 }),
+        peers: .with(["auth": auth].merging(peers) { $1 }),
         now: now
     ) { service in
-        let ann = try await Person(User.ID(application: Scene.application, user: "ann"), at: service, keys)
-        let bob = try await Person(User.ID(application: Scene.application, user: "bob"), at: service, keys)
-        try await body(Scene(service: service, keys: keys, ann: ann, bob: bob))
+        let ann = try await TestUser(User.ID(application: PushFixture.application, user: "ann"), at: service, keys)
+        let bob = try await TestUser(User.ID(application: PushFixture.application, user: "bob"), at: service, keys)
+        try await body(PushFixture(service: service, keys: keys, ann: ann, bob: bob))
     }
 }
 

@@ -3,20 +3,20 @@ import Testing
 
 /// Push's routes are those that `docs/openapi.yaml` describes.
 @Suite struct RouteTests {
-    static let words = ["devices", "notification-settings", "notifications/log", "subscriptions", "push", "topics"]
+    static let prefixes = ["devices", "notification-settings", "notifications/log", "subscriptions", "push", "topics"]
 
-    @Test func everyRouteIsDescribedAndEveryDescriptionIsServed() async throws {
-        let described = try PublicRoute.below(Self.words)
-        try await withPush { scene in
-            #expect(scene.service.publicRoutes.sorted() == described.map(\.description).sorted())
+    @Test func openAPI() async throws {
+        let described = try PublicRoute.below(Self.prefixes)
+        try await withPush { fixture in
+            #expect(fixture.service.publicRoutes.sorted() == described.map(\.description).sorted())
         }
     }
 
-    @Test func whoIsNotSignedInGetsNowhere() async throws {
-        let described = try PublicRoute.below(Self.words).filter { !$0.isOpen }
-        try await withPush { scene in
+    @Test func authenticationRequired() async throws {
+        let described = try PublicRoute.below(Self.prefixes).filter { !$0.isOpen }
+        try await withPush { fixture in
             for route in described {
-                let status = try await scene.service.send(route.method, route.path).status
+                let status = try await fixture.service.send(route.method, route.path).status
                 #expect(status == 403, "\(route): \(status)")
             }
         }
@@ -24,9 +24,9 @@ import Testing
 
     @Test("The slow bodies that one user sends are bounded on every route")
     func slowBodies() async throws {
-        let described = try PublicRoute.below(Self.words)
-        try await withPush { scene in
-            try await scene.service.sendSlowBodies(to: described, token: scene.ann.token)
+        let described = try PublicRoute.below(Self.prefixes)
+        try await withPush { fixture in
+            try await fixture.service.sendSlowBodies(to: described, token: fixture.ann.token)
         }
     }
 }

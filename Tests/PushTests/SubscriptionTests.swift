@@ -7,20 +7,20 @@ import Wire
 
 /// Favourites.
 @Suite struct SubscriptionTests {
-    @Test func aNewOneNotifiesAndRingsAsUsual() async throws {
-        try await withPush { scene in
-            let made = try await scene.ann.preferences.subscribe(to: "Pianist")
+    @Test func defaults() async throws {
+        try await withPush { fixture in
+            let made = try await fixture.ann.preferences.subscribe(to: "Pianist")
 
             #expect(made == Subscription(broadcaster: "Pianist"))
             #expect(made.notify && !made.cooldown && made.sound == "chord")
-            #expect(try await scene.ann.preferences.subscription("PIANIST") == made)
-            #expect(try await scene.bob.ask(.get, "/subscriptions/pianist").status == 404)
+            #expect(try await fixture.ann.preferences.subscription("PIANIST") == made)
+            #expect(try await fixture.bob.ask(.get, "/subscriptions/pianist").status == 404)
         }
     }
 
-    @Test func onlyWhatIsNamedChanges() async throws {
-        try await withPush { scene in
-            let ann = scene.ann.preferences
+    @Test func partialUpdate() async throws {
+        try await withPush { fixture in
+            let ann = fixture.ann.preferences
             let icon = "https://example.org/icon.png"
             let draft = SubscriptionChanges(
                 notify: false,
@@ -48,84 +48,84 @@ import Wire
         }
     }
 
-    @Test func oneThatWasRemovedBeginsAnew() async throws {
-        try await withPush { scene in
-            let ann = scene.ann.preferences
+    @Test func resubscribe() async throws {
+        try await withPush { fixture in
+            let ann = fixture.ann.preferences
             try await ann.subscribe(to: "pianist", .init(notify: false, cooldown: true, sound: "swop"))
             try await ann.unsubscribe(from: "PIANIST")
             try await ann.unsubscribe(from: "pianist")
             try await ann.unsubscribe(from: "nobody ever")
 
-            #expect(try await ann.subscriptions().things.isEmpty)
-            #expect(try await scene.ann.ask(.get, "/subscriptions/pianist").problem?.code == "subscription_not_found")
-            #expect(try await scene.rows("SELECT broadcaster AS row FROM subscriptions") == ["pianist"])
+            #expect(try await ann.subscriptions().items.isEmpty)
+            #expect(try await fixture.ann.ask(.get, "/subscriptions/pianist").problem?.code == "subscription_not_found")
+            #expect(try await fixture.rows("SELECT broadcaster AS row FROM subscriptions") == ["pianist"])
             #expect(try await ann.subscribe(to: "Pianist") == Subscription(broadcaster: "Pianist"))
         }
     }
 
-    @Test func anImportAddsWhatIsNewAndTouchesNothingElse() async throws {
-        try await withPush { scene in
-            let ann = scene.ann.preferences
+    @Test func importing() async throws {
+        try await withPush { fixture in
+            let ann = fixture.ann.preferences
             try await ann.subscribe(to: "kept", .init(notify: false, cooldown: true, sound: "swop"))
             try await ann.subscribe(to: "removed")
             try await ann.unsubscribe(from: "removed")
-            let social = SubscriptionsClient(try scene.service.neighbour("social", callee: "push"))
+            let social = SubscriptionsClient(try fixture.service.peerClient("social", callee: "push"))
             let icon = "https://example.org/icon.png"
-            let found: [SubscriptionImport.Found] = [
+            let found: [SubscriptionImport.Broadcaster] = [
                 .init(name: "KEPT", iconUrl: icon), .init(name: "Removed"), .init(name: "New", iconUrl: icon),
                 .init(name: "new"), .init(name: ""), .init(name: "Plain", iconUrl: "javascript:alert(1)"),
             ]
 
-            #expect(try await social.add(found, to: scene.ann.id).added == ["New", "Plain"])
-            #expect(try await social.add(found, to: scene.ann.id).added.isEmpty)
+            #expect(try await social.add(found, to: fixture.ann.id).added == ["New", "Plain"])
+            #expect(try await social.add(found, to: fixture.ann.id).added.isEmpty)
             #expect(
-                try await ann.subscriptions().things == [
+                try await ann.subscriptions().items == [
                     Subscription(broadcaster: "kept", notify: false, cooldown: true, sound: "swop"),
                     Subscription(broadcaster: "New", iconUrl: icon), Subscription(broadcaster: "Plain"),
                 ]
             )
-            #expect(try await scene.bob.preferences.subscriptions().things.isEmpty)
+            #expect(try await fixture.bob.preferences.subscriptions().items.isEmpty)
             let path = "/internal/subscriptions/import"
-            #expect(try await scene.ann.ask(.post, path, "{}").status == 403)
-            let many = (0...SubscriptionImport.maximum).map { SubscriptionImport.Found(name: "\($0)") }
-            await #expect(throws: APIError.self) { try await social.add(many, to: scene.ann.id) }
+            #expect(try await fixture.ann.ask(.post, path, "{}").status == 403)
+            let many = (0...SubscriptionImport.maximum).map { SubscriptionImport.Broadcaster(name: "\($0)") }
+            await #expect(throws: APIError.self) { try await social.add(many, to: fixture.ann.id) }
         }
     }
 
-    @Test func thereAreSoManyAndNoMore() async throws {
-        try await withPush(settings: ["PUSH_SUBSCRIPTIONS_PER_USER_MAX": "3"]) { scene in
-            let ann = scene.ann.preferences
+    @Test func limit() async throws {
+        try await withPush(settings: ["PUSH_SUBSCRIPTIONS_PER_USER_MAX": "3"]) { fixture in
+            let ann = fixture.ann.preferences
             for name in ["a", "b", "c"] { try await ann.subscribe(to: name) }
-            let refused = try await scene.ann.ask(.put, "/subscriptions/d", "{}")
+            let refused = try await fixture.ann.ask(.put, "/subscriptions/d", "{}")
             #expect(refused.status == 422 && refused.problem?.code == "too_many_subscriptions")
             try await ann.subscribe(to: "a", .init(cooldown: true))
 
             try await ann.unsubscribe(from: "a")
-            let social = SubscriptionsClient(try scene.service.neighbour("social", callee: "push"))
-            let found = ["a", "e", "f"].map { SubscriptionImport.Found(name: $0) }
-            #expect(try await social.add(found, to: scene.ann.id).added == ["e"])
+            let social = SubscriptionsClient(try fixture.service.peerClient("social", callee: "push"))
+            let found = ["a", "e", "f"].map { SubscriptionImport.Broadcaster(name: $0) }
+            #expect(try await social.add(found, to: fixture.ann.id).added == ["e"])
             // As many that were removed are remembered.
             for name in ["b", "c", "e"] { try await ann.unsubscribe(from: name) }
-            let rows = try await scene.rows("SELECT broadcaster AS row FROM subscriptions ORDER BY broadcaster")
+            let rows = try await fixture.rows("SELECT broadcaster AS row FROM subscriptions ORDER BY broadcaster")
             #expect(rows == ["b", "c", "e"])
         }
     }
 
-    @Test func theListIsByNameAndPaged() async throws {
-        try await withPush { scene in
+    @Test func paging() async throws {
+        try await withPush { fixture in
             for name in ["beta", "Alpha", "gamma", "Ünï/côdé", "Delta"] {
-                try await scene.ann.preferences.subscribe(to: name)
+                try await fixture.ann.preferences.subscribe(to: name)
             }
             var (found, cursor): ([String], String?) = ([], nil)
             repeat {
-                let page = try await scene.ann.preferences.subscriptions(limit: 2, cursor: cursor)
-                found += page.things.map(\.broadcaster)
+                let page = try await fixture.ann.preferences.subscriptions(limit: 2, cursor: cursor)
+                found += page.items.map(\.broadcaster)
                 cursor = page.next
             } while cursor != nil
             #expect(found == ["Alpha", "beta", "Delta", "gamma", "Ünï/côdé"])
-            #expect(try await scene.ann.preferences.subscription("ÜNÏ/CÔDÉ").broadcaster == "Ünï/côdé")
-            let anns = try #require(try await scene.ann.preferences.subscriptions(limit: 2).next)
-            #expect(try await scene.bob.ask(.get, "/subscriptions?cursor=\(anns)").problem?.field == "cursor")
+            #expect(try await fixture.ann.preferences.subscription("ÜNÏ/CÔDÉ").broadcaster == "Ünï/côdé")
+            let anns = try #require(try await fixture.ann.preferences.subscriptions(limit: 2).next)
+            #expect(try await fixture.bob.ask(.get, "/subscriptions?cursor=\(anns)").problem?.field == "cursor")
         }
     }
 
@@ -137,30 +137,30 @@ import Wire
         (String(repeating: "x", count: 101), "{}", "broadcaster"), ("a%0Ab", "{}", "broadcaster"),
         ("%E2%80%8B", "{}", "broadcaster"),
     ])
-    func whatMakesNoSenseIsRefusedByName(name: String, body: String, field: String) async throws {
-        try await withPush { scene in
-            let answer = try await scene.ann.ask(.put, "/subscriptions/\(name)", body)
+    func invalidFields(name: String, body: String, field: String) async throws {
+        try await withPush { fixture in
+            let answer = try await fixture.ann.ask(.put, "/subscriptions/\(name)", body)
 
             #expect(answer.status == 400 && answer.problem?.field == field, "\(answer.text)")
-            #expect(try await scene.ann.preferences.subscriptions().things.isEmpty)
+            #expect(try await fixture.ann.preferences.subscriptions().items.isEmpty)
         }
     }
 
-    @Test func topicsAreJoinedAndLeft() async throws {
-        try await withPush(settings: ["PUSH_TOPICS_PER_USER_MAX": "2"]) { scene in
-            let ann = scene.ann.preferences
+    @Test func topics() async throws {
+        try await withPush(settings: ["PUSH_TOPICS_PER_USER_MAX": "2"]) { fixture in
+            let ann = fixture.ann.preferences
             #expect(try await ann.join(topic: "news:de") == TopicSubscription(topic: "news:de", subscribed: true))
             try await ann.join(topic: "news:de")
             try await ann.join(topic: "Weather")
-            #expect(try await scene.ann.ask(.put, "/topics/third/subscription").problem?.code == "too_many_topics")
-            try await scene.bob.preferences.join(topic: "Weather")
+            #expect(try await fixture.ann.ask(.put, "/topics/third/subscription").problem?.code == "too_many_topics")
+            try await fixture.bob.preferences.join(topic: "Weather")
             #expect(try await ann.leave(topic: "Weather") == TopicSubscription(topic: "Weather", subscribed: false))
             try await ann.leave(topic: "Weather")
             for name in ["a%20b", "%C3%A9", "a%2Fb", String(repeating: "x", count: 101)] {
-                let answer = try await scene.ann.ask(.put, "/topics/\(name)/subscription")
+                let answer = try await fixture.ann.ask(.put, "/topics/\(name)/subscription")
                 #expect(answer.status == 400 && answer.problem?.field == "topic")
             }
-            let rows = try await scene.rows(
+            let rows = try await fixture.rows(
                 "SELECT concat_ws(' ', topic, user_id) AS row FROM topic_subscriptions ORDER BY 1"
             )
             #expect(rows == ["Weather bob", "news:de ann"])

@@ -15,11 +15,11 @@ import Testing
         return findings[0]
     }
 
-    @Test func aBucketThatCanBeUsedIsFoundWellAndLeftAsItWas() async throws {
+    @Test func usableBucket() async throws {
         let server = try await S3Server.shared()
         let finding = try await Self.findings(server.settings.merging(["S3_PREFIX": "doctored"]) { $1 })
 
-        #expect(finding.severity == .well, "\(finding.lines)")
+        #expect(finding.severity == .ok, "\(finding.lines)")
         #expect(finding.text.contains("the bucket \(S3Server.bucket) at \(server.endpoint)"))
         #expect(try await server.objects(below: "doctored/").isEmpty)
     }
@@ -30,7 +30,7 @@ import Testing
         ("S3_ENDPOINT", "http://127.0.0.1:1", "check S3_ENDPOINT"), ("S3_PREFIX", "../up", "S3_PREFIX must be"),
         ("S3_ENDPOINT", "127.0.0.1", "S3_ENDPOINT must be"), ("TRUSTED_CA", "/nonexistent", "TRUSTED_CA holds no"),
     ])
-    func whatIsWrongIsSaidWithWhatToDo(setting: String, value: String, remedy: String) async throws {
+    func remedies(setting: String, value: String, remedy: String) async throws {
         let server = try await S3Server.shared()
         let finding = try await Self.findings(server.settings.merging([setting: value]) { $1 })
 
@@ -44,17 +44,17 @@ import Testing
         ("404 NoSuchBucket", "make the bucket"), ("403 AccessDenied", "s3:PutObject"),
         ("403 RequestTimeTooSkewed", "clocks"), ("301 PermanentRedirect", "S3_REGION"),
     ])
-    func whatAmazonWouldSayIsUnderstood(answer: String, remedy: String) {
+    func amazonErrors(answer: String, remedy: String) {
         let error = BlobError.unavailable("s3.amazonaws.com: \(answer) to \"put a blob\"")
         #expect(BlobChecks.remedy(for: error).contains(remedy))
     }
 
-    @Test func halfASettingIsNone() async throws {
+    @Test func incompleteSettings() async throws {
         let server = try await S3Server.shared()
         for name in ["S3_BUCKET", "S3_ACCESS_KEY", "S3_SECRET_KEY"] {
             let finding = try await Self.findings(server.settings.filter { $0.key != name })
             #expect(finding.severity == .failure && finding.text.contains(name), "\(finding.lines)")
         }
-        #expect(try await Self.findings([:]).severity == .well)
+        #expect(try await Self.findings([:]).severity == .ok)
     }
 }

@@ -22,61 +22,63 @@ import Wire
         )
     }
 
-    private static func begun(with count: Int64) -> ChatRecord {
-        var record = ChatRecord()
-        _ = record.begin((1...count).reversed().map { message($0) })
-        _ = record.catchUp(Changes.Missed(messages: [], reads: nil, change: count, more: false))
-        return record
+    private static func begun(with count: Int64) -> ChatHistory {
+        var history = ChatHistory()
+        _ = history.begin((1...count).reversed().map { message($0) })
+        _ = history.catchUp(Changes.Missed(messages: [], reads: nil, change: count, more: false))
+        return history
     }
 
-    @Test func theLatestAreShownOldestFirst() {
-        var record = ChatRecord()
-        #expect(record.begin([Self.message(6), Self.message(5)]) == [.said(Self.message(5)), .said(Self.message(6))])
-        #expect(record.isBehind && record.change == 6)
+    @Test func oldestFirst() {
+        var history = ChatHistory()
+        #expect(
+            history.begin([Self.message(6), Self.message(5)]) == [.added(Self.message(5)), .added(Self.message(6))]
+        )
+        #expect(history.isBehind && history.change == 6)
     }
 
-    @Test func whatComesTwiceIsShownOnce() {
-        var record = Self.begun(with: 2)
-        #expect(record.acknowledge(Self.message(3)) == [.said(Self.message(3))])
-        #expect(record.hear(Self.message(3)) == [])
+    @Test func duplicates() {
+        var history = Self.begun(with: 2)
+        #expect(history.acknowledge(Self.message(3)) == [.added(Self.message(3))])
+        #expect(history.receive(Self.message(3)) == [])
         let missed = Changes.Missed(messages: [Self.message(2), Self.message(3)], reads: nil, change: 3, more: false)
-        #expect(record.catchUp(missed) == [])
-        #expect(!record.isBehind)
+        #expect(history.catchUp(missed) == [])
+        #expect(!history.isBehind)
     }
 
-    @Test func aGapIsReadFromTheRecordFirst() {
-        var record = Self.begun(with: 2)
-        #expect(record.hear(Self.message(4)) == [])
-        #expect(record.isBehind && record.change == 2)
+    @Test func gap() {
+        var history = Self.begun(with: 2)
+        #expect(history.receive(Self.message(4)) == [])
+        #expect(history.isBehind && history.change == 2)
         let missed = Changes.Missed(messages: [Self.message(3), Self.message(4)], reads: nil, change: 4, more: false)
-        #expect(record.catchUp(missed) == [.said(Self.message(3)), .said(Self.message(4))])
-        #expect(record.change == 4)
+        #expect(history.catchUp(missed) == [.added(Self.message(3)), .added(Self.message(4))])
+        #expect(history.change == 4)
     }
 
     /// What others said before it may not have been told yet.
-    @Test func anAcknowledgementDoesNotMoveThePlace() {
-        var record = Self.begun(with: 2)
-        _ = record.acknowledge(Self.message(3, change: 9))
-        #expect(record.change == 2)
+    @Test func acknowledgement() {
+        var history = Self.begun(with: 2)
+        _ = history.acknowledge(Self.message(3, change: 9))
+        #expect(history.change == 2)
     }
 
     /// One that was changed later comes on a later page, and is still shown in its place.
-    @Test func pagesAreByChangeAndTheScreenIsBySeq() {
-        var record = Self.begun(with: 2)
-        record.fallBehind()
+    @Test func orderOfPages() {
+        var history = Self.begun(with: 2)
+        history.markBehind()
         let first = Changes.Missed(messages: [Self.message(4)], reads: nil, change: 4, more: true)
-        #expect(record.catchUp(first) == [])
+        #expect(history.catchUp(first) == [])
         let edited = Self.message(3, change: 5, "edited")
         let second = Changes.Missed(messages: [edited], reads: nil, change: 5, more: false)
-        #expect(record.catchUp(second) == [.said(edited), .said(Self.message(4))])
+        #expect(history.catchUp(second) == [.added(edited), .added(Self.message(4))])
     }
 
-    @Test func aChangeIsShownIfItCanBeSeen() {
-        var record = Self.begun(with: 2)
+    @Test func visibleChange() {
+        var history = Self.begun(with: 2)
         let edited = Self.message(2, change: 3, "edited")
-        #expect(record.hear(edited) == [.changed(edited)])
-        #expect(record.hear(Self.message(2, change: 4, "edited")) == [])
-        #expect(record.change == 4)
+        #expect(history.receive(edited) == [.changed(edited)])
+        #expect(history.receive(Self.message(2, change: 4, "edited")) == [])
+        #expect(history.change == 4)
     }
 }
 
@@ -87,13 +89,13 @@ import Wire
         ("\u{202E}gpj.exe", "\\u{202e}gpj.exe"), ("a\u{7F}\u{0}", "a\\u{7f}\\u{0}"), ("a\u{2028}b", "a\\u{2028}b"),
         ("naïve 😀 👨‍👩‍👧 日本", "naïve 😀 👨‍👩‍👧 日本"),
     ])
-    func nothingInItMovesTheCursor(text: String, plain: String) {
+    func controlCharacters(text: String, plain: String) {
         #expect(PlainText.of(text) == plain)
     }
 }
 
 @Suite struct LineInputTests {
-    @Test func linesAreTakenAsTheyComeAndTooLongOnesNot() async throws {
+    @Test func longLines() async throws {
         let pipe = Pipe()
         let input = LineInput(descriptor: pipe.fileHandleForReading.fileDescriptor)
         var lines = input.lines.makeAsyncIterator()

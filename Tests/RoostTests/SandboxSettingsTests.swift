@@ -16,7 +16,7 @@ import Wire
          "mail": {"url": "smtp://roost:secret@127.0.0.1:8093", "from": "no-reply@example.org"}}
         """
 
-    @Test func pushIsGivenThoseThatTheOperatorHasNoKeyOf() throws {
+    @Test func pushCredentials() throws {
         let sandbox = try WireJSON.decoder().decode(SandboxCredentials.self, from: Data(Self.text.utf8))
         let given = ["PORT": "8085", "APNS_KEY": "mine", "APNS_TOPIC": "mine", "ALLOWED_PRIVATE_HOSTS": "10.0.0.7:1"]
 
@@ -32,7 +32,7 @@ import Wire
         #expect(some["ALLOWED_PRIVATE_HOSTS"] == "10.0.0.7:1,127.0.0.1:8090,127.0.0.1:8091")
     }
 
-    @Test func authSendsItsMailThereWhereTheOperatorHasNoServer() throws {
+    @Test func sandboxMail() throws {
         let sandbox = try WireJSON.decoder().decode(SandboxCredentials.self, from: Data(Self.text.utf8))
 
         let none = sandbox.addedForMail(to: ["PORT": "8081", "SMTP_URL": ""])
@@ -46,18 +46,18 @@ import Wire
 
 @Suite struct SandboxNetworksTests {
     private static func sandbox(_ names: String...) throws -> SandboxNetworks {
-        let played = names.map { name in
+        let fake = names.map { name in
             """
             {"network": "\(name)", "url": "http://127.0.0.1:8090/\(name)", "clientId": "I", "clientSecret": "S",
              "accounts": [{"name": "ana", "id": "ana.test", "accessToken": "T", "accessTokenSecret": "TS",
                            "refreshToken": "R", "password": "P"}]}
             """
         }
-        let text = #"{"networks": [\#(played.joined(separator: ","))]}"#
+        let text = #"{"networks": [\#(fake.joined(separator: ","))]}"#
         return try JSONDecoder().decode(SandboxNetworks.self, from: Data(text.utf8))
     }
 
-    @Test func socialIsGivenTheNetworksThatTheOperatorSaysNothingOf() throws {
+    @Test func socialNetworks() throws {
         let sandbox = try Self.sandbox("reddit", "rpan", "mastodon", "bluesky", "facebook")
 
         let all = sandbox.added(to: ["PORT": "8083", "BLUESKY_URL": "https://bsky.social", "REDDIT_CLIENT_ID": ""])
@@ -74,15 +74,15 @@ import Wire
         #expect(own["ALLOWED_PRIVATE_HOSTS"] == "10.0.0.7:1,127.0.0.1:8090")
     }
 
-    @Test func theDemoIsLinkedToWhatTheSandboxPlays() throws {
+    @Test func demoLinks() throws {
         let sandbox = try Self.sandbox("reddit", "rpan", "mastodon", "bluesky", "facebook")
 
-        let played = sandbox.standingIn(for: ["FACEBOOK_CLIENT_ID": "mine", "REDDIT_URL": ""])
+        let fake = sandbox.used(for: ["FACEBOOK_CLIENT_ID": "mine", "REDDIT_URL": ""])
 
-        #expect(played.map(\.network) == ["reddit", "mastodon", "bluesky"])
-        let named = sandbox.standingIn(for: ["REDDIT_URL": "http://127.0.0.1:8090/reddit", "REDDIT_CLIENT_ID": "I"])
+        #expect(fake.map(\.network) == ["reddit", "mastodon", "bluesky"])
+        let named = sandbox.used(for: ["REDDIT_URL": "http://127.0.0.1:8090/reddit", "REDDIT_CLIENT_ID": "I"])
         #expect(named.map(\.network).contains("reddit"))
-        let drafts = try played.map { LinkDraft(try #require($0.accounts.first), on: $0) }
+        let drafts = try fake.map { LinkDraft(try #require($0.accounts.first), on: $0) }
         #expect(
             drafts == [
                 LinkDraft(accessToken: "T", refreshToken: "R"),
@@ -94,7 +94,7 @@ import Wire
 }
 
 @Suite struct SandboxIdentitiesTests {
-    @Test func authIsGivenTheProvidersThatTheOperatorSaysNothingOf() throws {
+    @Test func signInProviders() throws {
         let text = #"""
             {"identities": [
               {"provider": "apple", "issuer": "http://127.0.0.1:8090/apple", "clientId": "A", "key": "PEM",

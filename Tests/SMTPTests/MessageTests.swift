@@ -9,7 +9,7 @@ import Testing
         "\"a \\\" b\"@x.org",
         "jörg@example.org", "ana@bücher.example", "a@localhost",
     ])
-    func whatCanBeWrittenToIsTaken(_ text: String) throws {
+    func validAddresses(_ text: String) throws {
         #expect(try MailAddress(text).text == text)
     }
 
@@ -21,7 +21,7 @@ import Testing
         "a@example.org>", String(repeating: "a", count: 65) + "@example.org",
         "a@" + Array(repeating: "abcdefghi", count: 26).joined(separator: "."),
     ])
-    func whatWouldSayMoreThanAnAddressIsRefused(_ text: String) {
+    func injectionInAddress(_ text: String) {
         #expect(throws: MailAddress.Malformed.self) { try MailAddress(text) }
     }
 
@@ -74,11 +74,11 @@ import Testing
     }
 
     @Test func aDotAtALinesBeginningIsDoubled() {
-        func stuffed(_ text: String) -> String {
-            String(decoding: SMTPConnection.stuffed(Array(text.utf8)), as: UTF8.self)
+        func dotStuffed(_ text: String) -> String {
+            String(decoding: SMTPConnection.dotStuffed(Array(text.utf8)), as: UTF8.self)
         }
-        #expect(stuffed(".\r\na.b\r\n..\r\n") == "..\r\na.b\r\n...\r\n.\r\n")
-        #expect(stuffed("no end") == "no end\r\n.\r\n")
+        #expect(dotStuffed(".\r\na.b\r\n..\r\n") == "..\r\na.b\r\n...\r\n.\r\n")
+        #expect(dotStuffed("no end") == "no end\r\n.\r\n")
     }
 }
 
@@ -99,7 +99,7 @@ import Testing
         "smtps://host?tls=none", "smtp://ana:secret@host?tls=none", "smtp://:secret@host", "smtp://host:0",
         "smtp://host#x",
     ])
-    func whatMakesNoSenseIsRefusedWithoutBeingRepeated(_ url: String) {
+    func malformedURL(_ url: String) {
         do {
             _ = try SMTPConfiguration(url: url)
             Issue.record("taken: \(url)")

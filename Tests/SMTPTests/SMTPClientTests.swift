@@ -6,7 +6,7 @@ import Testing
 /// Against aiosmtpd, which others have written.
 @Suite(.timeLimit(.minutes(10))) struct SMTPClientTests {
     @Test(arguments: [("starttls", "smtp"), ("implicit", "smtps")])
-    func aMailArrivesAsItWasMeant(mode: String, scheme: String) async throws {
+    func delivery(mode: String, scheme: String) async throws {
         try await MailServer.run(mode) { server in
             let text = "Grüße von 🐔\n.\n..\nA line of \(String(repeating: "very ", count: 300))many words\n"
             let client = try server.client("\(scheme)://ana:open%20sesame@localhost:\(server.port)")
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func nobodyOfThatNameIsForGoodAndLaterIsNot() async throws {
+    @Test func permanentAndTransientRefusals() async throws {
         try await MailServer.run("clear") { server in
             let client = try server.client("smtp://127.0.0.1:\(server.port)?tls=none")
             for (receiver, code, isPermanent) in [("nobody", 550, true), ("later", 451, false)] {
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func aWrongPasswordIsNotAboutTheMail() async throws {
+    @Test func wrongPassword() async throws {
         try await MailServer.run("starttls") { server in
             let client = try server.client("smtp://ana:wrong@localhost:\(server.port)")
             let error = await failure { try await client.send(MailServer.message()) }
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [("starttls", "smtp"), ("implicit", "smtps")])
-    func aCertificateThatNobodySignedIsNotBelieved(mode: String, scheme: String) async throws {
+    func untrustedCertificate(mode: String, scheme: String) async throws {
         try await MailServer.run(mode) { server in
             let url = "\(scheme)://ana:open%20sesame@localhost:\(server.port)"
             let client = try server.client(url, trusting: false)
@@ -78,18 +78,18 @@ import Testing
 
 /// Against servers that err, or are somebody else.
 @Suite(.timeLimit(.minutes(2))) struct SMTPFaultTests {
-    typealias Turn = ScriptedServer.Turn
+    typealias Exchange = ScriptedServer.Exchange
 
     private func failure(
-        of turns: [Turn],
+        of exchanges: [Exchange],
         greeting: String = "220 here\r\n",
         url: String = "smtp://127.0.0.1",
         to receiver: String = "bo@example.net",
         replyTimeout: TimeAmount = .seconds(30),
         contentTimeout: TimeAmount = .seconds(30)
-    ) async throws -> (error: SMTPError?, heard: [String]) {
+    ) async throws -> (error: SMTPError?, received: [String]) {
         var result: (SMTPError?, [String]) = (nil, [])
-        try await ScriptedServer.run(greeting: greeting, turns) { server, port in
+        try await ScriptedServer.run(greeting: greeting, exchanges) { server, port in
             var configuration = try SMTPConfiguration(url: url)
             configuration.port = port
             configuration.replyTimeout = replyTimeout
@@ -97,40 +97,41 @@ import Testing
             let client = try SMTPClient(configuration)
             let message = try MailServer.message(to: receiver)
             result.0 = await SMTPTests.failure { try await client.send(message) }
-            result.1 = server.heard
+            result.1 = server.received
         }
         return result
     }
 
     private static let clear = "smtp://127.0.0.1?tls=none"
     private static let willing = [
-        Turn("EHLO", "250-here\r\n250 SIZE 100000\r\n"), Turn("MAIL", "250 ok\r\n"), Turn("RCPT", "250 ok\r\n"),
-        Turn("DATA", "354 go on\r\n"),
+        Exchange("EHLO", "250-here\r\n250 SIZE 100000\r\n"), Exchange("MAIL", "250 ok\r\n"),
+        Exchange("RCPT", "250 ok\r\n"),
+        Exchange("DATA", "354 go on\r\n"),
     ]
 
     /// The offer may have been taken out on the way.
-    @Test func nothingIsSaidWhereEncryptionIsNotOffered() async throws {
-        let (error, heard) = try await failure(of: [Turn("EHLO", "250 here\r\n")])
+    @Test func missingSTARTTLS() async throws {
+        let (error, received) = try await failure(of: [Exchange("EHLO", "250 here\r\n")])
         #expect(error == .insecure("it offers no STARTTLS"))
-        #expect(heard.allSatisfy { $0.hasPrefix("EHLO") || $0 == "QUIT" })
+        #expect(received.allSatisfy { $0.hasPrefix("EHLO") || $0 == "QUIT" })
     }
 
     /// CVE-2011-0411: what somebody put behind the 220 would count as said in private.
-    @Test func whatIsSaidBeforeEncryptionBeginsEndsIt() async throws {
+    @Test func injectionBeforeTLS() async throws {
         let injected = "220 go on\r\n250-injected\r\n250 AUTH PLAIN\r\n"
-        let (error, heard) = try await failure(
-            of: [Turn("EHLO", "250-here\r\n250 STARTTLS\r\n"), Turn("STARTTLS", injected)],
+        let (error, received) = try await failure(
+            of: [Exchange("EHLO", "250-here\r\n250 STARTTLS\r\n"), Exchange("STARTTLS", injected)],
             url: "smtp://ana:secret@127.0.0.1"
         )
         guard case .insecure = error else {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(!heard.contains { $0.hasPrefix("AUTH") })
+        #expect(!received.contains { $0.hasPrefix("AUTH") })
     }
 
     @Test(arguments: ["HTTP/1.1 400 Bad Request\r\n", "999 what\r\n", "2\r\n", "220-one\r\n221 two\r\n", "220+x\r\n"])
-    func whatIsNoMailServerIsTold(_ greeting: String) async throws {
+    func notAMailServer(_ greeting: String) async throws {
         let (error, _) = try await failure(of: [], greeting: greeting, url: Self.clear)
         #expect(error == .notSMTP)
     }
@@ -147,36 +148,43 @@ import Testing
     }
 
     @Test(arguments: ["", "421 going down\r\n"])
-    func aServerThatGoesIsAskedAgainLater(_ farewell: String) async throws {
+    func serverShutsDown(_ farewell: String) async throws {
         let (error, _) = try await failure(
-            of: [Turn("EHLO", "250 here\r\n"), Turn("MAIL", farewell)],
+            of: [Exchange("EHLO", "250 here\r\n"), Exchange("MAIL", farewell)],
             url: Self.clear
         )
         #expect(error?.isPermanent == false)
     }
 
-    @Test func whetherAMailWasTakenMayStayUnknown() async throws {
-        for end in [[], [Turn(".", "")]] {
+    @Test func unknownDeliveryOutcome() async throws {
+        for end in [[], [Exchange(".", "")]] {
             // Time enough for the server to hear it all, before nothing is said to it.
-            let (error, heard) = try await failure(of: Self.willing + end, url: Self.clear, contentTimeout: .seconds(2))
+            let (error, received) = try await failure(
+                of: Self.willing + end,
+                url: Self.clear,
+                contentTimeout: .seconds(2)
+            )
             #expect(error == .unknownOutcome)
-            #expect(heard.contains("."))
+            #expect(received.contains("."))
         }
     }
 
     @Test func aMailThatIsTooLargeIsNotSent() async throws {
-        let (error, heard) = try await failure(of: [Turn("EHLO", "250-here\r\n250 SIZE 100\r\n")], url: Self.clear)
+        let (error, received) = try await failure(
+            of: [Exchange("EHLO", "250-here\r\n250 SIZE 100\r\n")],
+            url: Self.clear
+        )
         #expect(error == .tooLarge(limit: 100))
-        #expect(!heard.contains { $0.hasPrefix("MAIL") })
+        #expect(!received.contains { $0.hasPrefix("MAIL") })
     }
 
     @Test func anAddressBeyondASCIINeedsAServerThatTakesIt() async throws {
-        let (error, heard) = try await failure(of: Self.willing, url: Self.clear, to: "jörg@example.net")
+        let (error, received) = try await failure(of: Self.willing, url: Self.clear, to: "jörg@example.net")
         #expect(error == .unsupportedAddress)
-        #expect(!heard.contains { $0.hasPrefix("MAIL") })
+        #expect(!received.contains { $0.hasPrefix("MAIL") })
     }
 
-    @Test func nobodyThereIsTold() async throws {
+    @Test func noServer() async throws {
         var configuration = SMTPConfiguration(host: "127.0.0.1", port: 1, encryption: .none)
         configuration.connectTimeout = .seconds(2)
         let client = try SMTPClient(configuration)

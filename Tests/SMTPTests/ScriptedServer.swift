@@ -5,7 +5,7 @@ import Synchronization
 /// A mail server that says what it is told to, whatever it hears: one that errs, or is somebody else.
 final class ScriptedServer: Sendable {
     /// What is said when a line comes that begins like this; each is used once.
-    struct Turn: Sendable {
+    struct Exchange: Sendable {
         var line: String
         var answer: String
 
@@ -16,20 +16,20 @@ final class ScriptedServer: Sendable {
     }
 
     /// What it heard, a line each.
-    var heard: [String] { state.withLock { $0 } }
+    var received: [String] { state.withLock { $0 } }
     private let state = Mutex<[String]>([])
 
     /// Says `greeting`, and then what its turns say; closes the connection where they are at their end.
     static func run(
         greeting: String = "220 here\r\n",
-        _ turns: [Turn],
+        _ exchanges: [Exchange],
         _ body: (ScriptedServer, Int) async throws -> Void
     ) async throws {
         let server = ScriptedServer()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Speaker(server, greeting, turns))
+                    try channel.pipeline.syncOperations.addHandler(Responder(server, greeting, exchanges))
                 }
             }
             .bind(host: "127.0.0.1", port: 0)
@@ -43,22 +43,22 @@ final class ScriptedServer: Sendable {
         try await channel.close()
     }
 
-    fileprivate func hear(_ line: String) { state.withLock { $0.append(line) } }
+    fileprivate func record(_ line: String) { state.withLock { $0.append(line) } }
 }
 
-private final class Speaker: ChannelInboundHandler {
+private final class Responder: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let server: ScriptedServer
     private let greeting: String
-    private var turns: [ScriptedServer.Turn]
+    private var exchanges: [ScriptedServer.Exchange]
     private var text = ""
 
-    init(_ server: ScriptedServer, _ greeting: String, _ turns: [ScriptedServer.Turn]) {
+    init(_ server: ScriptedServer, _ greeting: String, _ exchanges: [ScriptedServer.Exchange]) {
         self.server = server
         self.greeting = greeting
-        self.turns = turns
+        self.exchanges = exchanges
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -71,9 +71,9 @@ private final class Speaker: ChannelInboundHandler {
         while let end = text.firstIndex(of: "\r\n") {
             let line = String(text[..<end])
             text = String(text[text.index(after: end)...])
-            server.hear(line)
-            guard let turn = turns.first, line.hasPrefix(turn.line) else { continue }
-            turns.removeFirst()
+            server.record(line)
+            guard let turn = exchanges.first, line.hasPrefix(turn.line) else { continue }
+            exchanges.removeFirst()
             guard !turn.answer.isEmpty else { return context.close(promise: nil) }
             context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(string: turn.answer)), promise: nil)
         }

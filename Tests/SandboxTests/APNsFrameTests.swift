@@ -7,19 +7,19 @@ import Testing
 /// What shows only in the frames of a connection, or in the hands of other clients: nghttp, h2load, curl.
 @Suite(.timeLimit(.minutes(5))) struct APNsFrameTests {
     /// Sends a notification by nghttp, and answers all frames that it saw.
-    private func frames(_ scene: SandboxScene) async throws -> String {
+    private func frames(_ fixture: SandboxFixture) async throws -> String {
         try await withFolder { folder in
             let payload = "\(folder)/payload.json"
-            try SandboxScene.alert.write(toFile: payload, atomically: true, encoding: .utf8)
-            let headers = try scene.goodHeaders().flatMap { ["-H", "\($0.name): \($0.value)"] }
-            let url = "\(scene.sandbox.apnsURL)/3/device/\(SandboxScene.device)"
+            try SandboxFixture.alert.write(toFile: payload, atomically: true, encoding: .utf8)
+            let headers = try fixture.validHeaders().flatMap { ["-H", "\($0.name): \($0.value)"] }
+            let url = "\(fixture.sandbox.apnsURL)/3/device/\(SandboxFixture.device)"
             return try await Program.run("nghttp", ["-nv", "-d", payload] + headers + [url]).output
         }
     }
 
-    @Test func oneStreamIsAllowedUntilATokenWasGood() async throws {
-        try await withSandbox { scene in
-            let output = try await frames(scene)
+    @Test func streamLimit() async throws {
+        try await withSandbox { fixture in
+            let output = try await frames(fixture)
 
             let limits = output.matches(of: /SETTINGS_MAX_CONCURRENT_STREAMS\(0x03\):(\d+)/).map { String($0.1) }
             // Between the two stands the client's own.
@@ -29,12 +29,12 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatEndsSaysWhyInJSON() async throws {
-        try await withSandbox { scene in
+    @Test func goAwayReason() async throws {
+        try await withSandbox { fixture in
             let rule = ScriptRule(service: .apns, behaviour: .goaway, reason: "IdleTimeout", times: 1)
-            try scene.sandbox.script.add(rule)
+            try fixture.sandbox.script.add(rule)
 
-            let output = try await frames(scene)
+            let output = try await frames(fixture)
 
             #expect(output.contains("recv GOAWAY frame"), "\(output)")
             // nghttp begins with a stream of its own choice; what came before that one was looked at.
@@ -42,15 +42,15 @@ import Testing
             let last = max(0, try #require(Int(sent)) - 2)
             #expect(output.contains("last_stream_id=\(last), error_code=NO_ERROR"), "\(output)")
             #expect(output.contains(#"{"reason":"IdleTimeout","timestamp":"#), "\(output)")
-            #expect(scene.sandbox.seen.counts.accepted == 0)
+            #expect(fixture.sandbox.received.counts.accepted == 0)
         }
     }
 
-    @Test func aStreamIsResetWithoutAnAnswer() async throws {
-        try await withSandbox { scene in
-            try scene.sandbox.script.add(ScriptRule(service: .apns, behaviour: .reset, times: 1))
+    @Test func streamReset() async throws {
+        try await withSandbox { fixture in
+            try fixture.sandbox.script.add(ScriptRule(service: .apns, behaviour: .reset, times: 1))
 
-            let output = try await frames(scene)
+            let output = try await frames(fixture)
 
             #expect(output.contains("recv RST_STREAM frame"), "\(output)")
             #expect(output.contains("error_code=INTERNAL_ERROR"), "\(output)")
@@ -58,13 +58,13 @@ import Testing
         }
     }
 
-    @Test func aThousandAtATimeAreAllAnswered() async throws {
-        try await withSandbox { scene in
+    @Test func thousandStreams() async throws {
+        try await withSandbox { fixture in
             try await withFolder { folder in
                 let payload = "\(folder)/payload.json"
-                try SandboxScene.alert.write(toFile: payload, atomically: true, encoding: .utf8)
-                let headers = try scene.goodHeaders().flatMap { ["-H", "\($0.name): \($0.value)"] }
-                let url = "\(scene.sandbox.apnsURL)/3/device/\(SandboxScene.device)"
+                try SandboxFixture.alert.write(toFile: payload, atomically: true, encoding: .utf8)
+                let headers = try fixture.validHeaders().flatMap { ["-H", "\($0.name): \($0.value)"] }
+                let url = "\(fixture.sandbox.apnsURL)/3/device/\(SandboxFixture.device)"
                 let load = ["-n", "5000", "-c", "2", "-m", "1000", "-d", payload]
 
                 let (status, output) = try await Program.run("h2load", load + headers + [url], within: .seconds(200))
@@ -72,19 +72,19 @@ import Testing
                 #expect(status.isSuccess)
                 #expect(output.contains("5000 succeeded, 0 failed, 0 errored"), "\(output)")
                 #expect(output.contains("status codes: 5000 2xx"), "\(output)")
-                #expect(scene.sandbox.seen.counts.accepted == 5_000)
+                #expect(fixture.sandbox.received.counts.accepted == 5_000)
             }
         }
     }
 
-    @Test func curlTrustsTheAuthority() async throws {
-        try await withSandbox { scene in
+    @Test func curl() async throws {
+        try await withSandbox { fixture in
             try await withFolder { folder in
                 let authority = "\(folder)/ca.pem"
-                try scene.sandbox.authorityPEM.write(toFile: authority, atomically: true, encoding: .utf8)
-                let headers = try scene.goodHeaders().flatMap { ["-H", "\($0.name): \($0.value)"] }
-                let url = "\(scene.sandbox.apnsURL)/3/device/\(SandboxScene.device)"
-                let arguments = ["-s", "-i", "--http2", "--cacert", authority, "-d", SandboxScene.alert]
+                try fixture.sandbox.authorityPEM.write(toFile: authority, atomically: true, encoding: .utf8)
+                let headers = try fixture.validHeaders().flatMap { ["-H", "\($0.name): \($0.value)"] }
+                let url = "\(fixture.sandbox.apnsURL)/3/device/\(SandboxFixture.device)"
+                let arguments = ["-s", "-i", "--http2", "--cacert", authority, "-d", SandboxFixture.alert]
 
                 let trusting = try await Program.run("curl", arguments + headers + [url])
                 let distrusting = try await Program.run("curl", ["-s", "--http2", "-d", "{}", url])
@@ -96,13 +96,13 @@ import Testing
         }
     }
 
-    @Test func aBodyThatIsFarTooLargeIsReadAndRefused() async throws {
-        try await withSandbox { scene in
+    @Test func rejectsLargeBody() async throws {
+        try await withSandbox { fixture in
             try await withFolder { folder in
                 let body = "\(folder)/body"
                 try Data(count: 1 << 20).write(to: URL(filePath: body))
-                let headers = try scene.goodHeaders().flatMap { ["-H", "\($0.name): \($0.value)"] }
-                let url = "\(scene.sandbox.apnsURL)/3/device/\(SandboxScene.device)"
+                let headers = try fixture.validHeaders().flatMap { ["-H", "\($0.name): \($0.value)"] }
+                let url = "\(fixture.sandbox.apnsURL)/3/device/\(SandboxFixture.device)"
                 let arguments = ["-s", "-k", "--http2", "-w", "%{http_code}", "--data-binary", "@\(body)"]
 
                 let output = try await Program.run("curl", arguments + headers + [url]).output
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func othersClientsPushToAllOfIt() async throws {
+    @Test func pushClients() async throws {
         try await Sandbox.run { sandbox in
             let made = try await Program.run(
                 "scripts/python-environment",
@@ -124,7 +124,7 @@ import Testing
             let (status, output) = try await Program.run(python, ["scripts/push-clients.py", sandbox.url])
 
             #expect(status.isSuccess, "\(output)")
-            #expect(sandbox.seen.counts.accepted == 4)
+            #expect(sandbox.received.counts.accepted == 4)
         }
     }
 }

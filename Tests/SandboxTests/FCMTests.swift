@@ -6,16 +6,16 @@ import Testing
 import Wire
 
 /// How a server talks to FCM.
-extension SandboxScene {
+extension SandboxFixture {
     /// A form as Google's libraries post it.
     func assertion(claims: [String: JSONValue] = [:], forged: Bool = false) throws -> String {
         let jwt = try Tokens.google(credentials.fcm.serviceAccount, at: clock.seconds, claims: claims, forged: forged)
         return "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(jwt)"
     }
 
-    func requestToken(_ form: String, within limit: TimeAmount = .seconds(20)) async throws -> Reply {
+    func requestToken(_ form: String, within limit: TimeAmount = .seconds(20)) async throws -> SandboxResponse {
         let type = "application/x-www-form-urlencoded"
-        return try await ask(
+        return try await send(
             .POST,
             sandbox.fcmTokenURL,
             headers: ["content-type": type],
@@ -28,8 +28,9 @@ extension SandboxScene {
         try #require(try await requestToken(assertion()).json()["access_token"]?.text)
     }
 
-    func send(_ message: String, with token: String, project: String = "roost-sandbox") async throws -> Reply {
-        try await ask(
+    func send(_ message: String, with token: String, project: String = "roost-sandbox") async throws -> SandboxResponse
+    {
+        try await send(
             .POST,
             "\(sandbox.fcmURL)/v1/projects/\(project)/messages:send",
             headers: ["authorization": "Bearer \(token)", "content-type": "application/json"],
@@ -39,69 +40,70 @@ extension SandboxScene {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct FCMTests {
-    private static let good = #"{"message":{"token":"a:b_c-1","notification":{"title":"Live"},"data":{"id":"n-1"}}}"#
+    private static let validMessage =
+        #"{"message":{"token":"a:b_c-1","notification":{"title":"Live"},"data":{"id":"n-1"}}}"#
 
-    @Test func aMessageIsTakenWithATokenForASignedAssertion() async throws {
-        try await withSandbox { scene in
-            let granted = try await scene.requestToken(scene.assertion()).json()
+    @Test func acceptsMessage() async throws {
+        try await withSandbox { fixture in
+            let granted = try await fixture.requestToken(fixture.assertion()).json()
             let token = try #require(granted["access_token"]?.text)
 
-            let reply = try await scene.send(Self.good, with: token)
+            let reply = try await fixture.send(Self.validMessage, with: token)
 
             #expect(granted["token_type"]?.text == "Bearer")
             #expect(granted["expires_in"]?.whole == 3_599)
             #expect(reply.status == 200)
             #expect(try reply.json()["name"]?.text?.hasPrefix("projects/roost-sandbox/messages/") == true)
-            let seen = try #require(scene.sandbox.seen.all().first)
-            #expect((seen.service, seen.device, seen.id) == (.fcm, "a:b_c-1", "n-1"))
-            #expect(NotificationView(seen).title == "Live")
+            let received = try #require(fixture.sandbox.received.all().first)
+            #expect((received.service, received.device, received.id) == (.fcm, "a:b_c-1", "n-1"))
+            #expect(NotificationView(received).title == "Live")
         }
     }
 
-    @Test func anAssertionIsLookedAtAsGoogleDoes() async throws {
-        try await withSandbox { scene in
-            let now = Int64(scene.clock.seconds)
+    @Test func checksAssertion() async throws {
+        try await withSandbox { fixture in
+            let now = Int64(fixture.clock.seconds)
             let wrong: [(form: String, error: String)] = [
-                (try scene.assertion(forged: true), "invalid_grant"),
-                (try scene.assertion(claims: ["iss": .string("nobody@example.org")]), "invalid_grant"),
-                (try scene.assertion(claims: ["aud": .string("https://example.org/token")]), "invalid_grant"),
-                (try scene.assertion(claims: ["exp": .integer(now + 7_200)]), "invalid_grant"),
+                (try fixture.assertion(forged: true), "invalid_grant"),
+                (try fixture.assertion(claims: ["iss": .string("nobody@example.org")]), "invalid_grant"),
+                (try fixture.assertion(claims: ["aud": .string("https://example.org/token")]), "invalid_grant"),
+                (try fixture.assertion(claims: ["exp": .integer(now + 7_200)]), "invalid_grant"),
                 (
-                    try scene.assertion(claims: ["iat": .integer(now - 9000), "exp": .integer(now - 5400)]),
+                    try fixture.assertion(claims: ["iat": .integer(now - 9000), "exp": .integer(now - 5400)]),
                     "invalid_grant"
                 ),
-                (try scene.assertion(claims: ["scope": .string("https://example.org/mail")]), "invalid_scope"),
+                (try fixture.assertion(claims: ["scope": .string("https://example.org/mail")]), "invalid_scope"),
                 ("grant_type=password", "unsupported_grant_type"),
                 ("grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer&assertion=a.b.c", "invalid_grant"),
             ]
 
             for (form, error) in wrong {
-                let reply = try await scene.requestToken(form)
+                let reply = try await fixture.requestToken(form)
                 #expect(reply.status == 400)
                 #expect(try reply.json()["error"]?.text == error)
                 #expect(try reply.json()["error_description"]?.text?.isEmpty == false)
             }
-            let googles = try scene.assertion(claims: ["aud": .string("https://oauth2.googleapis.com/token")])
-            #expect(try await scene.requestToken(googles).status == 200)
+            let googles = try fixture.assertion(claims: ["aud": .string("https://oauth2.googleapis.com/token")])
+            #expect(try await fixture.requestToken(googles).status == 200)
         }
     }
 
-    @Test func anAccessTokenIsGoodForAnHourAndOneProject() async throws {
-        try await withSandbox { scene in
-            let token = try await scene.accessToken()
-            let acme = try scene.sandbox.credentials(of: "acme").fcm.serviceAccount.projectId
+    @Test func accessTokenScope() async throws {
+        try await withSandbox { fixture in
+            let token = try await fixture.accessToken()
+            let acme = try fixture.sandbox.credentials(of: "acme").fcm.serviceAccount.projectId
 
-            let nobodys = try await scene.send(Self.good, with: "ya29.nothing")
-            let others = try await scene.send(Self.good, with: token, project: acme)
-            let none = try await scene.send(Self.good, with: token, project: "nothing")
-            scene.clock.advance(minutes: 61)
-            let late = try await scene.send(Self.good, with: token)
+            let unknown = try await fixture.send(Self.validMessage, with: "ya29.nothing")
+            let others = try await fixture.send(Self.validMessage, with: token, project: acme)
+            let none = try await fixture.send(Self.validMessage, with: token, project: "nothing")
+            fixture.clock.advance(minutes: 61)
+            let late = try await fixture.send(Self.validMessage, with: token)
 
-            let statuses = [nobodys.status, others.status, none.status, late.status]
+            let statuses = [unknown.status, others.status, none.status, late.status]
             #expect(statuses == [401, 403, 404, 401])
-            #expect(try nobodys.json()["error"]?["status"]?.text == "UNAUTHENTICATED")
+            #expect(try unknown.json()["error"]?["status"]?.text == "UNAUTHENTICATED")
             #expect(try none.json()["error"]?["details"] == nil)
-            #expect(scene.sandbox.seen.counts.accepted == 0)
+            #expect(fixture.sandbox.received.counts.accepted == 0)
         }
     }
 
@@ -126,9 +128,9 @@ extension SandboxScene {
         (#"{"message":{"token":"a","webpush":{"data":{"a":1}}}}"#, "message.webpush.data[a]"),
         (#"{"token":"a"}"#, ""), (#"{"message":"#, ""),
     ])
-    func aMessageThatIsNoneIsRefusedByItsField(message: String, field: String) async throws {
-        try await withSandbox { scene in
-            let reply = try await scene.send(message, with: scene.accessToken())
+    func rejectsInvalidMessage(message: String, field: String) async throws {
+        try await withSandbox { fixture in
+            let reply = try await fixture.send(message, with: fixture.accessToken())
 
             #expect(reply.status == 400)
             let error = try reply.json()["error"]
@@ -142,12 +144,12 @@ extension SandboxScene {
         }
     }
 
-    @Test func aMessageHasFourThousandBytes() async throws {
-        try await withSandbox { scene in
-            let token = try await scene.accessToken()
-            func send(_ size: Int) async throws -> Reply {
+    @Test func messageSize() async throws {
+        try await withSandbox { fixture in
+            let token = try await fixture.accessToken()
+            func send(_ size: Int) async throws -> SandboxResponse {
                 let text = String(repeating: "x", count: size - 4)
-                return try await scene.send(#"{"message":{"token":"a","data":{"text":"\#(text)"}}}"#, with: token)
+                return try await fixture.send(#"{"message":{"token":"a","data":{"text":"\#(text)"}}}"#, with: token)
             }
 
             #expect(try await send(4_096).status == 200)
@@ -155,14 +157,14 @@ extension SandboxScene {
         }
     }
 
-    @Test func whatIsOnlyValidatedReachesNobody() async throws {
-        try await withSandbox { scene in
+    @Test func validateOnly() async throws {
+        try await withSandbox { fixture in
             let message = #"{"validate_only":true,"message":{"token":"a","android":{"priority":"high","ttl":"3.5s"}}}"#
 
-            let reply = try await scene.send(message, with: scene.accessToken())
+            let reply = try await fixture.send(message, with: fixture.accessToken())
 
             #expect(reply.status == 200)
-            #expect(scene.sandbox.seen.counts.accepted == 0)
+            #expect(fixture.sandbox.received.counts.accepted == 0)
         }
     }
 
@@ -172,12 +174,12 @@ extension SandboxScene {
         ("UNAVAILABLE", 503, "UNAVAILABLE"), ("INTERNAL", 500, "INTERNAL"),
         ("THIRD_PARTY_AUTH_ERROR", 401, "UNAUTHENTICATED"),
     ])
-    func eachOfItsErrorsHasItsDetail(code: String, status: Int, name: String) async throws {
-        try await withSandbox { scene in
-            let token = try await scene.accessToken()
-            try scene.sandbox.script.add(ScriptRule(service: .fcm, token: "a:b_c-1", reason: code, retryAfter: 9))
+    func errorDetails(code: String, status: Int, name: String) async throws {
+        try await withSandbox { fixture in
+            let token = try await fixture.accessToken()
+            try fixture.sandbox.script.add(ScriptRule(service: .fcm, token: "a:b_c-1", reason: code, retryAfter: 9))
 
-            let reply = try await scene.send(Self.good, with: token)
+            let reply = try await fixture.send(Self.validMessage, with: token)
 
             let error = try reply.json()["error"]
             #expect(reply.status == status)
@@ -190,12 +192,12 @@ extension SandboxScene {
     }
 
     @Test(arguments: [(404, "NOT_FOUND"), (401, "UNAUTHENTICATED")])
-    func anErrorOfGooglesOwnHasNoDetailOfFCMs(status: Int, reason: String) async throws {
-        try await withSandbox { scene in
-            let token = try await scene.accessToken()
-            try scene.sandbox.script.add(ScriptRule(service: .fcm, reason: reason))
+    func googleErrors(status: Int, reason: String) async throws {
+        try await withSandbox { fixture in
+            let token = try await fixture.accessToken()
+            try fixture.sandbox.script.add(ScriptRule(service: .fcm, reason: reason))
 
-            let reply = try await scene.send(Self.good, with: token)
+            let reply = try await fixture.send(Self.validMessage, with: token)
 
             #expect(reply.status == status)
             #expect(try reply.json()["error"]?["status"]?.text == reason)

@@ -8,7 +8,7 @@ import Wire
 
 /// The sandbox as a process: its keys, its page, its ports.
 @Suite(.timeLimit(.minutes(1))) struct SandboxTests {
-    @Test func keysAndSubscriptionsSurviveARestartWhereThereIsAFolder() async throws {
+    @Test func keysSurviveRestart() async throws {
         try await withFolder { folder in
             var configuration = SandboxConfiguration()
             configuration.folder = "\(folder)/kept"
@@ -36,13 +36,13 @@ import Wire
         }
     }
 
-    @Test func itsCertificateIsGoodForItsNames() async throws {
+    @Test func certificateNames() async throws {
         try await withSandbox {
             $0.names = ["push.example.org"]
-        } test: { scene in
+        } test: { fixture in
             try await withFolder { folder in
-                try scene.sandbox.authorityPEM.write(toFile: "\(folder)/ca.pem", atomically: true, encoding: .utf8)
-                let port = try #require(scene.sandbox.apnsURL.split(separator: ":").last)
+                try fixture.sandbox.authorityPEM.write(toFile: "\(folder)/ca.pem", atomically: true, encoding: .utf8)
+                let port = try #require(fixture.sandbox.apnsURL.split(separator: ":").last)
                 for host in ["localhost", "sandbox", "push.example.org", "127.0.0.1"] {
                     let resolve = host == "127.0.0.1" ? [] : ["--resolve", "\(host):\(port):127.0.0.1"]
                     let url = "https://\(host):\(port)/ready"
@@ -61,19 +61,19 @@ import Wire
         }
     }
 
-    @Test func aPortThatIsTakenIsSaid() async throws {
-        try await withSandbox { scene in
+    @Test func portInUse() async throws {
+        try await withSandbox { fixture in
             var configuration = SandboxConfiguration()
-            configuration.port = Int(scene.sandbox.url.split(separator: ":").last ?? "") ?? 0
+            configuration.port = Int(fixture.sandbox.url.split(separator: ":").last ?? "") ?? 0
 
             await #expect(throws: (any Error).self) { try await Sandbox.run(configuration) { _ in } }
         }
     }
 
     @Test(arguments: ["/", "/page.css", "/page.js"])
-    func thePageIsItsOwnAndRunsNothingElse(path: String) async throws {
-        try await withSandbox { scene in
-            let page = try await scene.ask(.GET, scene.sandbox.url + path)
+    func contentSecurityPolicy(path: String) async throws {
+        try await withSandbox { fixture in
+            let page = try await fixture.send(.GET, fixture.sandbox.url + path)
 
             #expect(page.status == 200)
             let policy = page.headers["content-security-policy"].first ?? ""
@@ -83,40 +83,40 @@ import Wire
             let addresses = page.text.matches(of: /(?:src|href)="([^"]*)"/).map { String($0.1) }
             #expect(addresses.allSatisfy { $0.hasPrefix("/") || $0.hasPrefix("data:") })
             #expect(!page.text.contains("innerHTML") && !page.text.contains("insertAdjacentHTML"))
-            #expect(try await scene.tell(path, "{}").status == 405)
+            #expect(try await fixture.control(path, "{}").status == 405)
         }
     }
 
-    @Test func whatIsNotThereIsSaid() async throws {
-        try await withSandbox { scene in
-            let url = scene.sandbox.url
+    @Test func notFound() async throws {
+        try await withSandbox { fixture in
+            let url = fixture.sandbox.url
             for path in ["/nothing", "/sandbox", "/sandbox/nothing", "/webpush", "/fcm/nothing"] {
-                let nowhere = try await scene.ask(.GET, url + path)
+                let nowhere = try await fixture.send(.GET, url + path)
                 #expect(nowhere.status == 404)
             }
-            let put = try await scene.ask(.PUT, url + "/sandbox/script")
-            let large = try await scene.ask(.POST, url + "/fcm/token", body: Data(count: 300_000))
-            let ready = try await scene.ask(.GET, url + "/ready")
-            let authority = try await scene.ask(.GET, url + "/ca.pem")
+            let put = try await fixture.send(.PUT, url + "/sandbox/script")
+            let large = try await fixture.send(.POST, url + "/fcm/token", body: Data(count: 300_000))
+            let ready = try await fixture.send(.GET, url + "/ready")
+            let authority = try await fixture.send(.GET, url + "/ca.pem")
 
             #expect((put.status, large.status) == (405, 413))
             #expect(ready.text == #"{"status":"ready"}"#)
-            #expect(authority.text == scene.sandbox.authorityPEM)
+            #expect(authority.text == fixture.sandbox.authorityPEM)
         }
     }
 
-    @Test func credentialsNameWhereTheyWereAskedFor() async throws {
-        try await withSandbox { scene in
-            let local = scene.sandbox.url.replacing("127.0.0.1", with: "localhost")
+    @Test func credentialsUseRequestHost() async throws {
+        try await withSandbox { fixture in
+            let local = fixture.sandbox.url.replacing("127.0.0.1", with: "localhost")
 
-            let reply = try await scene.ask(.GET, local + "/sandbox/credentials?account=acme")
+            let reply = try await fixture.send(.GET, local + "/sandbox/credentials?account=acme")
             let credentials = try reply.decode(SandboxCredentials.self)
 
             #expect(credentials.account == "acme")
             #expect(credentials.fcm.url == "\(local)/fcm")
             #expect(credentials.fcm.serviceAccount.tokenUri == "\(local)/fcm/token")
-            #expect(credentials.apns.url == scene.sandbox.apnsURL.replacing("127.0.0.1", with: "localhost"))
-            #expect(try await scene.ask(.GET, local + "/sandbox/credentials?account=A").status == 400)
+            #expect(credentials.apns.url == fixture.sandbox.apnsURL.replacing("127.0.0.1", with: "localhost"))
+            #expect(try await fixture.send(.GET, local + "/sandbox/credentials?account=A").status == 400)
         }
     }
 }

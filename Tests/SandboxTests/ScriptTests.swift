@@ -11,21 +11,21 @@ import Wire
 
     private static func push(
         to device: String,
-        in scene: SandboxScene
+        in fixture: SandboxFixture
     ) async throws -> (status: Int, answered: ContinuousClock.Instant) {
-        (try await scene.push(to: device, within: .seconds(50)).status, .now)
+        (try await fixture.push(to: device, within: .seconds(50)).status, .now)
     }
 
-    @Test func aDeviceFailsAsOftenAsIsSaid() async throws {
-        try await withSandbox { scene in
-            let device = #""token":"\#(SandboxScene.device)""#
+    @Test func failureCount() async throws {
+        try await withSandbox { fixture in
+            let device = #""token":"\#(SandboxFixture.device)""#
             let rule = #"{"service":"apns",\#(device),"reason":"TooManyRequests","times":2,"retryAfter":7}"#
-            #expect(try await scene.tell("/sandbox/script", rule).status == 201)
+            #expect(try await fixture.control("/sandbox/script", rule).status == 201)
 
-            let first = try await scene.push()
-            let elsewhere = try await scene.push(to: Self.other)
-            let second = try await scene.push()
-            let third = try await scene.push()
+            let first = try await fixture.push()
+            let elsewhere = try await fixture.push(to: Self.other)
+            let second = try await fixture.push()
+            let third = try await fixture.push()
 
             #expect((first.status, try first.reason) == (429, "TooManyRequests"))
             #expect(first.headers["retry-after"] == ["7"])
@@ -34,70 +34,74 @@ import Wire
         }
     }
 
-    @Test func aTokenThatIsGoneSaysSinceWhenInMilliseconds() async throws {
-        try await withSandbox { scene in
-            try scene.sandbox.script.add(ScriptRule(service: .apns, status: 410, times: 1))
-            try scene.sandbox.script.add(
+    @Test func unregisteredTimestamp() async throws {
+        try await withSandbox { fixture in
+            try fixture.sandbox.script.add(ScriptRule(service: .apns, status: 410, times: 1))
+            try fixture.sandbox.script.add(
                 ScriptRule(service: .apns, reason: "ExpiredToken", timestamp: 1_700_000_000_123, times: 1)
             )
 
-            let first = try await scene.push()
-            let second = try await scene.push()
+            let first = try await fixture.push()
+            let second = try await fixture.push()
 
             #expect((first.status, try first.reason) == (410, "Unregistered"))
-            let now = Int64(scene.clock.now.timeIntervalSince1970 * 1_000)
+            let now = Int64(fixture.clock.now.timeIntervalSince1970 * 1_000)
             #expect(try first.json()["timestamp"]?.whole == now)
             #expect((second.status, try second.reason) == (410, "ExpiredToken"))
             #expect(try second.json()["timestamp"]?.whole == 1_700_000_000_123)
-            #expect(scene.sandbox.seen.counts.refused == ["apns 410 Unregistered": 1, "apns 410 ExpiredToken": 1])
+            #expect(
+                fixture.sandbox.received.counts.refused == ["apns 410 Unregistered": 1, "apns 410 ExpiredToken": 1]
+            )
         }
     }
 
-    @Test func aRuleForADeviceComesBeforeOneForAllUntilAllAreGone() async throws {
-        try await withSandbox { scene in
-            try scene.sandbox.script.add(ScriptRule(service: .apns, reason: "ServiceUnavailable"))
-            try scene.sandbox.script.add(ScriptRule(service: .apns, token: SandboxScene.device, status: 500))
+    @Test func rulePrecedence() async throws {
+        try await withSandbox { fixture in
+            try fixture.sandbox.script.add(ScriptRule(service: .apns, reason: "ServiceUnavailable"))
+            try fixture.sandbox.script.add(ScriptRule(service: .apns, token: SandboxFixture.device, status: 500))
 
-            let one = try await scene.push()
-            let other = try await scene.push(to: Self.other)
-            let listed = try await scene.ask(.GET, scene.sandbox.url + "/sandbox/script").json()
-            let cleared = try await scene.tell("/sandbox/script", "", .DELETE)
+            let one = try await fixture.push()
+            let other = try await fixture.push(to: Self.other)
+            let listed = try await fixture.send(.GET, fixture.sandbox.url + "/sandbox/script").json()
+            let cleared = try await fixture.control("/sandbox/script", "", .DELETE)
 
             #expect((one.status, try one.reason) == (500, "InternalServerError"))
             #expect((other.status, try other.reason) == (503, "ServiceUnavailable"))
             #expect(listed["rules"]?[1] != nil)
             #expect(cleared.status == 204)
-            #expect(try await scene.push().status == 200)
+            #expect(try await fixture.push().status == 200)
         }
     }
 
-    @Test func silenceIsNoAnswerButMayBeAnArrival() async throws {
-        try await withSandbox { scene in
-            _ = try await scene.push()
-            try scene.sandbox.script.add(ScriptRule(service: .apns, behaviour: .silence, times: 1, accepts: true))
+    @Test func silence() async throws {
+        try await withSandbox { fixture in
+            _ = try await fixture.push()
+            try fixture.sandbox.script.add(ScriptRule(service: .apns, behaviour: .silence, times: 1, accepts: true))
 
-            let unanswered = Task { try await scene.push(within: .seconds(60)) }
+            let unanswered = Task { try await fixture.push(within: .seconds(60)) }
             // It has arrived, so that what follows waits for nothing but an answer.
-            try await scene.sandbox.seen.wait(forTotal: 2)
+            try await fixture.sandbox.received.wait(forTotal: 2)
             try await Task.sleep(for: .seconds(1))
             unanswered.cancel()
             await #expect(throws: (any Error).self) { try await unanswered.value }
 
-            #expect(scene.sandbox.seen.counts.accepted == 2)
-            #expect(try await scene.push().status == 200)
+            #expect(fixture.sandbox.received.counts.accepted == 2)
+            #expect(try await fixture.push().status == 200)
         }
     }
 
-    @Test func aDelayHoldsOneAnswerAndNoOther() async throws {
-        try await withSandbox { scene in
+    @Test func delay() async throws {
+        try await withSandbox { fixture in
             // One goes ahead, so that the connection allows more than one stream.
-            _ = try await scene.push()
-            try scene.sandbox.script.add(ScriptRule(service: .apns, token: SandboxScene.device, times: 1, delay: 15))
+            _ = try await fixture.push()
+            try fixture.sandbox.script.add(
+                ScriptRule(service: .apns, token: SandboxFixture.device, times: 1, delay: 15)
+            )
 
-            async let slow = Self.push(to: SandboxScene.device, in: scene)
+            async let slow = Self.push(to: SandboxFixture.device, in: fixture)
             // It has arrived before the quick one is sent.
-            try await scene.sandbox.seen.wait(forTotal: 2)
-            let quick = try await Self.push(to: Self.other, in: scene)
+            try await fixture.sandbox.received.wait(forTotal: 2)
+            let quick = try await Self.push(to: Self.other, in: fixture)
 
             #expect(quick.status == 200)
             #expect(try await slow.status == 200)
@@ -105,22 +109,22 @@ import Wire
         }
     }
 
-    @Test func anHTTP1ConnectionMayBeSilentOrCut() async throws {
-        try await withSandbox { scene in
-            let form = try scene.assertion()
-            #expect(try await scene.requestToken(form).status == 200)
-            try scene.sandbox.script.add(ScriptRule(service: .fcmToken, behaviour: .silence, times: 1))
-            let unanswered = Task { try await scene.requestToken(form, within: .seconds(60)) }
+    @Test func http1Faults() async throws {
+        try await withSandbox { fixture in
+            let form = try fixture.assertion()
+            #expect(try await fixture.requestToken(form).status == 200)
+            try fixture.sandbox.script.add(ScriptRule(service: .fcmToken, behaviour: .silence, times: 1))
+            let unanswered = Task { try await fixture.requestToken(form, within: .seconds(60)) }
             // It has arrived, so that what follows waits for nothing but an answer.
-            while !scene.sandbox.script.rules.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+            while !fixture.sandbox.script.rules.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
             try await Task.sleep(for: .seconds(1))
             unanswered.cancel()
             await #expect(throws: (any Error).self) { try await unanswered.value }
 
-            try scene.sandbox.script.add(ScriptRule(service: .fcmToken, behaviour: .reset, times: 1))
-            await #expect(throws: (any Error).self) { try await scene.requestToken(form) }
+            try fixture.sandbox.script.add(ScriptRule(service: .fcmToken, behaviour: .reset, times: 1))
+            await #expect(throws: (any Error).self) { try await fixture.requestToken(form) }
 
-            #expect(try await scene.requestToken(form).status == 200)
+            #expect(try await fixture.requestToken(form).status == 200)
         }
     }
 
@@ -129,13 +133,13 @@ import Wire
         (#"{"service":"apns","times":0}"#, "times"), (#"{"service":"apns","delay":-1}"#, "delay"),
         (#"{"service":"fcm","behaviour":"goaway"}"#, "behaviour"), (#"{"status":500}"#, "service"),
     ])
-    func aRuleThatNobodyCouldFollowIsRefused(json: String, field: String) async throws {
-        try await withSandbox { scene in
-            let reply = try await scene.tell("/sandbox/script", json)
+    func rejectsInvalidRule(json: String, field: String) async throws {
+        try await withSandbox { fixture in
+            let reply = try await fixture.control("/sandbox/script", json)
 
             #expect(reply.status == 400)
             #expect(try reply.json()["field"]?.text == field)
-            #expect(scene.sandbox.script.rules.isEmpty)
+            #expect(fixture.sandbox.script.rules.isEmpty)
         }
     }
 }

@@ -12,57 +12,61 @@ import Wire
     private func send(
         _ text: String,
         to subscription: WebSubscription,
-        in scene: SandboxScene,
+        in fixture: SandboxFixture,
         as other: P256.Signing.PrivateKey? = nil,
         headers change: [String: String?] = [:]
-    ) async throws -> Reply {
-        let token = try Tokens.vapid(other ?? key, audience: scene.sandbox.url, expiry: scene.clock.seconds + 43_200)
+    ) async throws -> SandboxResponse {
+        let token = try Tokens.vapid(
+            other ?? key,
+            audience: fixture.sandbox.url,
+            expiry: fixture.clock.seconds + 43_200
+        )
         var headers: HTTPHeaders = ["authorization": token, "ttl": "60", "content-encoding": "aes128gcm"]
         for (name, value) in change {
             headers.remove(name: name)
             if let value { headers.add(name: name, value: value) }
         }
-        let body = try Encryption.sealed(Data(text.utf8), for: subscription)
-        return try await scene.ask(.POST, subscription.endpoint, headers: headers, body: body)
+        let body = try Encryption.encrypted(Data(text.utf8), for: subscription)
+        return try await fixture.send(.POST, subscription.endpoint, headers: headers, body: body)
     }
 
-    @Test func theBrowserReadsWhatWasSent() async throws {
-        try await withSandbox { scene in
-            let subscription = try scene.sandbox.subscribe()
+    @Test func decryptsPush() async throws {
+        try await withSandbox { fixture in
+            let subscription = try fixture.sandbox.subscribe()
             let content = #"{"id":"n-1","title":"Live","body":"ü 🎹","data":{"url":"/x"}}"#
 
             let reply = try await send(
                 content,
                 to: subscription,
-                in: scene,
+                in: fixture,
                 headers: ["urgency": "high", "topic": "broadcast"]
             )
 
             #expect(reply.status == 201)
-            #expect(reply.headers["location"].first?.hasPrefix(scene.sandbox.url) == true)
-            let seen = try #require(scene.sandbox.seen.all().first)
-            #expect(String(decoding: seen.payload, as: UTF8.self) == content)
-            let view = NotificationView(seen)
+            #expect(reply.headers["location"].first?.hasPrefix(fixture.sandbox.url) == true)
+            let received = try #require(fixture.sandbox.received.all().first)
+            #expect(String(decoding: received.payload, as: UTF8.self) == content)
+            let view = NotificationView(received)
             #expect((view.title, view.body, view.url, view.id) == ("Live", "ü 🎹", "/x", "n-1"))
             #expect(view.headers == ["ttl": "60", "urgency": "high", "topic": "broadcast"])
         }
     }
 
-    @Test func aPushWithoutFieldsOrTextIsTakenToo() async throws {
-        try await withSandbox { scene in
-            let subscription = try scene.sandbox.subscribe()
-            let token = try Tokens.vapid(key, audience: scene.sandbox.url, expiry: scene.clock.seconds + 60)
+    @Test func emptyPush() async throws {
+        try await withSandbox { fixture in
+            let subscription = try fixture.sandbox.subscribe()
+            let token = try Tokens.vapid(key, audience: fixture.sandbox.url, expiry: fixture.clock.seconds + 60)
 
-            let empty = try await scene.ask(
+            let empty = try await fixture.send(
                 .POST,
                 subscription.endpoint,
                 headers: ["authorization": token, "ttl": "0"]
             )
-            let text = try await send("just text", to: subscription, in: scene)
+            let text = try await send("just text", to: subscription, in: fixture)
 
             let statuses = [empty.status, text.status]
             #expect(statuses == [201, 201])
-            #expect(NotificationView(try #require(scene.sandbox.seen.all().last)).body == "just text")
+            #expect(NotificationView(try #require(fixture.sandbox.received.all().last)).body == "just text")
         }
     }
 
@@ -75,22 +79,22 @@ import Wire
             ("authorization", "vapid t=a.b.c", 401, "MalformedVapid"),
         ] as [(String, String?, Int, String)]
     )
-    func eachFieldIsLookedAt(name: String, value: String?, status: Int, reason: String) async throws {
-        try await withSandbox { scene in
-            let reply = try await send("{}", to: scene.sandbox.subscribe(), in: scene, headers: [name: value])
+    func checksHeaders(name: String, value: String?, status: Int, reason: String) async throws {
+        try await withSandbox { fixture in
+            let reply = try await send("{}", to: fixture.sandbox.subscribe(), in: fixture, headers: [name: value])
 
             #expect(reply.status == status)
             #expect(try reply.json()["error"]?.text == reason)
-            #expect(scene.sandbox.seen.counts.refused == ["webpush \(status) \(reason)": 1])
+            #expect(fixture.sandbox.received.counts.refused == ["webpush \(status) \(reason)": 1])
         }
     }
 
-    @Test func aServerThatIsNotWhoItSaysIsRefused() async throws {
-        try await withSandbox { scene in
-            let subscription = try scene.sandbox.subscribe()
-            let now = scene.clock.seconds
+    @Test func rejectsInvalidVapid() async throws {
+        try await withSandbox { fixture in
+            let subscription = try fixture.sandbox.subscribe()
+            let now = fixture.clock.seconds
             let other = P256.Signing.PrivateKey()
-            let origin = scene.sandbox.url
+            let origin = fixture.sandbox.url
             let wrong: [(token: String, reason: String)] = [
                 (try Tokens.vapid(key, audience: "https://push.example.org", expiry: now + 60), "BadAudience"),
                 (try Tokens.vapid(key, audience: origin, expiry: now - 1), "ExpiredVapid"),
@@ -100,87 +104,89 @@ import Wire
             ]
 
             for (token, reason) in wrong {
-                let reply = try await send("{}", to: subscription, in: scene, headers: ["authorization": token])
+                let reply = try await send("{}", to: subscription, in: fixture, headers: ["authorization": token])
                 #expect(reply.status == 403)
                 #expect(try reply.json()["error"]?.text == reason)
             }
         }
     }
 
-    @Test func aSubscriptionMayBeOneServersAlone() async throws {
-        try await withSandbox { scene in
+    @Test func restrictedSubscription() async throws {
+        try await withSandbox { fixture in
             let own = Base64URL.encode(key.publicKey.x963Representation)
-            let made = try await scene.tell("/sandbox/subscriptions", #"{"applicationServerKey":"\#(own)"}"#)
+            let made = try await fixture.control("/sandbox/subscriptions", #"{"applicationServerKey":"\#(own)"}"#)
             let subscription = try made.decode(WebSubscription.self)
 
-            let others = try await send("{}", to: subscription, in: scene, as: P256.Signing.PrivateKey())
-            let owners = try await send("{}", to: subscription, in: scene)
+            let others = try await send("{}", to: subscription, in: fixture, as: P256.Signing.PrivateKey())
+            let owners = try await send("{}", to: subscription, in: fixture)
 
             #expect(made.status == 201)
             #expect(made.text.contains(#""expirationTime":null"#))
             #expect((others.status, try others.json()["error"]?.text) == (403, "VapidKeyMismatch"))
             #expect(owners.status == 201)
-            #expect(try await scene.tell("/sandbox/subscriptions", #"{"applicationServerKey":"AAAA"}"#).status == 400)
+            #expect(
+                try await fixture.control("/sandbox/subscriptions", #"{"applicationServerKey":"AAAA"}"#).status == 400
+            )
         }
     }
 
-    @Test func onlySubscriptionsThatAreThereAreReached() async throws {
-        try await withSandbox { scene in
-            let subscription = try scene.sandbox.subscribe()
+    @Test func unknownSubscription() async throws {
+        try await withSandbox { fixture in
+            let subscription = try fixture.sandbox.subscribe()
             let id = try #require(subscription.endpoint.split(separator: "/").last)
             var invented = subscription
-            invented.endpoint = "\(scene.sandbox.url)/webpush/\(Base64URL.random(bytes: 32))"
+            invented.endpoint = "\(fixture.sandbox.url)/webpush/\(Base64URL.random(bytes: 32))"
 
-            let unknown = try await send("{}", to: invented, in: scene)
-            let ended = try await scene.tell("/sandbox/subscriptions/\(id)", "", .DELETE)
-            let gone = try await send("{}", to: subscription, in: scene)
+            let unknown = try await send("{}", to: invented, in: fixture)
+            let ended = try await fixture.control("/sandbox/subscriptions/\(id)", "", .DELETE)
+            let gone = try await send("{}", to: subscription, in: fixture)
 
             let statuses = [unknown.status, ended.status, gone.status]
             #expect(statuses == [404, 204, 410])
         }
     }
 
-    @Test func whatCannotBeDecryptedOrIsTooLongIsRefused() async throws {
-        try await withSandbox { scene in
-            let subscription = try scene.sandbox.subscribe()
-            var other = try scene.sandbox.subscribe()
+    @Test func rejectsUndecryptable() async throws {
+        try await withSandbox { fixture in
+            let subscription = try fixture.sandbox.subscribe()
+            var other = try fixture.sandbox.subscribe()
             other.endpoint = subscription.endpoint
 
-            let foreign = try await send("{}", to: other, in: scene)
-            let largest = try await send(String(repeating: "x", count: 3_993), to: subscription, in: scene)
-            let larger = try await send(String(repeating: "x", count: 3_994), to: subscription, in: scene)
+            let mismatched = try await send("{}", to: other, in: fixture)
+            let largest = try await send(String(repeating: "x", count: 3_993), to: subscription, in: fixture)
+            let larger = try await send(String(repeating: "x", count: 3_994), to: subscription, in: fixture)
 
-            #expect((foreign.status, try foreign.json()["error"]?.text) == (400, "CannotDecrypt"))
+            #expect((mismatched.status, try mismatched.json()["error"]?.text) == (400, "CannotDecrypt"))
             #expect(largest.status == 201)
             #expect((larger.status, try larger.json()["error"]?.text) == (413, "PayloadTooLarge"))
         }
     }
 
-    @Test func itFailsWhenItIsTold() async throws {
-        try await withSandbox { scene in
-            let subscription = try scene.sandbox.subscribe()
+    @Test func scriptedFailures() async throws {
+        try await withSandbox { fixture in
+            let subscription = try fixture.sandbox.subscribe()
             for status in [404, 410, 413, 429, 500] {
-                try scene.sandbox.script.add(ScriptRule(service: .webPush, status: status, retryAfter: 3, times: 1))
+                try fixture.sandbox.script.add(ScriptRule(service: .webPush, status: status, retryAfter: 3, times: 1))
 
-                let reply = try await send("{}", to: subscription, in: scene)
+                let reply = try await send("{}", to: subscription, in: fixture)
 
                 #expect(reply.status == status)
                 #expect(reply.headers["retry-after"] == ["3"])
             }
-            #expect(try await send("{}", to: subscription, in: scene).status == 201)
+            #expect(try await send("{}", to: subscription, in: fixture).status == 201)
         }
     }
 
-    @Test func itIsThereOverTLSToo() async throws {
-        try await withSandbox { scene in
-            var subscription = try scene.sandbox.subscribe()
-            let host = scene.sandbox.apnsURL
-            subscription.endpoint = subscription.endpoint.replacing(scene.sandbox.url, with: host)
-            let token = try Tokens.vapid(key, audience: host, expiry: scene.clock.seconds + 60)
-            let body = try Encryption.sealed(Data("{}".utf8), for: subscription)
+    @Test func overTLS() async throws {
+        try await withSandbox { fixture in
+            var subscription = try fixture.sandbox.subscribe()
+            let host = fixture.sandbox.apnsURL
+            subscription.endpoint = subscription.endpoint.replacing(fixture.sandbox.url, with: host)
+            let token = try Tokens.vapid(key, audience: host, expiry: fixture.clock.seconds + 60)
+            let body = try Encryption.encrypted(Data("{}".utf8), for: subscription)
 
             try await withFolder { folder in
-                try scene.sandbox.authorityPEM.write(toFile: "\(folder)/ca.pem", atomically: true, encoding: .utf8)
+                try fixture.sandbox.authorityPEM.write(toFile: "\(folder)/ca.pem", atomically: true, encoding: .utf8)
                 try body.write(to: URL(filePath: "\(folder)/body"))
                 let fields = ["authorization: \(token)", "ttl: 60", "content-encoding: aes128gcm"].flatMap {
                     ["-H", $0]
@@ -199,7 +205,7 @@ import Wire
 
 /// Encrypts for a browser as RFC 8291 says: what a push server does.
 private enum Encryption {
-    static func sealed(_ plain: Data, for subscription: WebSubscription) throws -> Data {
+    static func encrypted(_ plain: Data, for subscription: WebSubscription) throws -> Data {
         let browser = try #require(Base64URL.decode(subscription.keys.p256dh))
         let auth = try #require(Base64URL.decode(subscription.keys.auth))
         let own = P256.KeyAgreement.PrivateKey()

@@ -108,7 +108,7 @@ import Testing
         ]
     )
     func spelling(_ url: String) {
-        #expect(OutsideURL(url).map { AddressGuard().mayAsk($0.origin) } != true)
+        #expect(OutboundURL(url).map { AddressGuard().mayConnect($0.origin) } != true)
     }
 
     @Test(
@@ -118,9 +118,9 @@ import Testing
     )
     func port(_ port: Int, isAllowed: Bool) {
         for host in ["example.org", "1.1.1.1", "[2606:4700::1111]"] {
-            let url = OutsideURL("https://\(host):\(port)/")
-            #expect((url.map { AddressGuard().mayAsk($0.origin) } ?? false) == isAllowed)
-            #expect(AddressGuard().mayAsk(host: host, port: port, isSecure: true) == isAllowed)
+            let url = OutboundURL("https://\(host):\(port)/")
+            #expect((url.map { AddressGuard().mayConnect($0.origin) } ?? false) == isAllowed)
+            #expect(AddressGuard().mayConnect(host: host, port: port, isSecure: true) == isAllowed)
         }
     }
 
@@ -135,9 +135,9 @@ import Testing
         ]
     )
     func rebuilt(_ url: String, _ text: String) throws {
-        let rebuilt = try #require(OutsideURL(url))
+        let rebuilt = try #require(OutboundURL(url))
         #expect(rebuilt.text == text)
-        #expect(AddressGuard().mayAsk(rebuilt.origin))
+        #expect(AddressGuard().mayConnect(rebuilt.origin))
     }
 
     @Test("The operator's exceptions are allowed by host and port")
@@ -148,16 +148,16 @@ import Testing
         )
         let loopback = try SocketAddress(ipAddress: "127.0.0.1", port: 80)
 
-        #expect(addresses.mayAsk(host: "10.0.0.7", port: 8_443, isSecure: false))
-        #expect(addresses.mayAsk(host: "PUSH.internal", port: 80, isSecure: false))
-        #expect(addresses.mayAsk(host: "[fd00::1]", port: 443, isSecure: true))
-        #expect(addresses.mayAsk(host: "fd00::1", port: 443, isSecure: true))
+        #expect(addresses.mayConnect(host: "10.0.0.7", port: 8_443, isSecure: false))
+        #expect(addresses.mayConnect(host: "PUSH.internal", port: 80, isSecure: false))
+        #expect(addresses.mayConnect(host: "[fd00::1]", port: 443, isSecure: true))
+        #expect(addresses.mayConnect(host: "fd00::1", port: 443, isSecure: true))
         #expect(addresses.permits(loopback, for: "push.internal", port: 80))
         #expect(!addresses.permits(loopback, for: "push.internal", port: 81))
-        #expect(!addresses.mayAsk(host: "10.0.0.7", port: 443, isSecure: true))
-        #expect(!addresses.mayAsk(host: "push.internal", port: 443, isSecure: true))
-        #expect(addresses.mayAsk(host: "example.org", port: 443, isSecure: true))
-        #expect(!addresses.mayAsk(host: "example.org", port: 443, isSecure: false))
+        #expect(!addresses.mayConnect(host: "10.0.0.7", port: 443, isSecure: true))
+        #expect(!addresses.mayConnect(host: "push.internal", port: 443, isSecure: true))
+        #expect(addresses.mayConnect(host: "example.org", port: 443, isSecure: true))
+        #expect(!addresses.mayConnect(host: "example.org", port: 443, isSecure: false))
     }
 
     // MARK: Look-ups
@@ -182,10 +182,10 @@ import Testing
 
     @Test("A domain whose name server does not answer delays no other domain", .timeLimit(.minutes(1)))
     func slowDomain() async throws {
-        let server = SilentNameServer()
+        let server = StalledNameServer()
         let addresses = AddressGuard(
             resolve: { server.resolve($0, $1) },
-            lookUps: LookUps(maximum: 4, share: 2, maximumWaiting: 8, patience: .milliseconds(100))
+            lookupQueue: DNSLookupQueue(maximum: 4, share: 2, maximumWaiting: 8, queueTimeout: .milliseconds(100))
         )
         try await withThrowingTaskGroup(of: Bool.self) { tasks in
             defer { server.answer(40) }
@@ -193,7 +193,7 @@ import Testing
                 tasks.addTask {
                     do {
                         return try await addresses.addresses(of: "a\(number).slow.example", port: 443).isEmpty
-                    } catch AddressGuardError.busy {
+                    } catch AddressGuardError.tooManyLookups {
                         return true
                     }
                 }
@@ -221,17 +221,17 @@ import Testing
 
     @Test("A look-up that finds no thread in time is refused", .timeLimit(.minutes(1)))
     func noThread() async throws {
-        let server = SilentNameServer()
+        let server = StalledNameServer()
         let addresses = AddressGuard(
             resolve: { server.resolve($0, $1) },
-            lookUps: LookUps(maximum: 1, patience: .milliseconds(20))
+            lookupQueue: DNSLookupQueue(maximum: 1, queueTimeout: .milliseconds(20))
         )
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             defer { server.answer(1) }
             tasks.addTask { _ = try await addresses.addresses(of: "a.slow.example", port: 443) }
             try await eventually { server.blocked == 1 }
 
-            await #expect(throws: AddressGuardError.busy) {
+            await #expect(throws: AddressGuardError.tooManyLookups) {
                 try await addresses.addresses(of: "fast.example", port: 443)
             }
         }
@@ -241,7 +241,7 @@ import Testing
     private static func isFound(_ host: String, _ addresses: AddressGuard) async throws -> Bool {
         do {
             return try await addresses.addresses(of: host, port: 443).count == 1
-        } catch AddressGuardError.busy {
+        } catch AddressGuardError.tooManyLookups {
             return false
         }
     }
@@ -254,12 +254,12 @@ import Testing
         ]
     )
     func registeredDomain(_ host: String, _ domain: String) {
-        #expect(LookUps.registeredDomain(of: host) == domain)
+        #expect(DNSLookupQueue.registeredDomain(of: host) == domain)
     }
 }
 
 /// A resolver that answers names of slow.example only when the test lets it.
-private final class SilentNameServer: Sendable {
+private final class StalledNameServer: Sendable {
     private let gate = DispatchSemaphore(value: 0)
     private let count = Mutex(0)
 

@@ -158,7 +158,7 @@ import Wire
         await expectRefusal(token, "signed by another key of the same name", by: verifier)
     }
 
-    @Test func aHitStillLooksAtTheClock() async throws {
+    @Test func cachedTokenExpires() async throws {
         let offset = Mutex(0.0)
         let verifier = try await loaded { Date().addingTimeInterval(offset.withLock { $0 }) }
         let token = try await keys.token(for: alice, lifetime: 60)
@@ -170,7 +170,7 @@ import Wire
         await expectRefusal(token, "expired after it was cached", by: verifier, code: "token_expired")
     }
 
-    @Test func theEndOfASessionIsFelt() async throws {
+    @Test func revokedSession() async throws {
         let verifier = try await loaded()
         let token = try await keys.token(for: alice, session: "ending")
         _ = try await verifier.verify(token)
@@ -221,7 +221,7 @@ import Wire
         let marks = String(repeating: "\u{301}\u{316}", count: 15_000)
         func spent() -> Double {
             let start = CostTest.spentByThread()
-            #expect(verifier.cached(marks, orServer: true) == nil)
+            #expect(verifier.cached(marks, allowingServer: true) == nil)
             return CostTest.spentByThread() - start
         }
 

@@ -76,7 +76,7 @@ struct EchoService: SuiteService {
             return Word(word: String(repeating: "\(token)", count: 1_000))
         }
         routes.user.post("words/read") { _, _ -> Word in
-            IdempotentRequest.changesNothing()
+            IdempotentRequest.markReadOnly()
             return Word(word: "read")
         }
         routes.user.post("words/named") { _, _ -> Word in

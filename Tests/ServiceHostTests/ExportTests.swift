@@ -14,7 +14,7 @@ import Wire
 /// A service's part of an export, from the one that keeps it to the one that asks, over HTTP.
 @Suite struct ExportTests {
     @Test func everythingComesOverAsItWasWritten() async throws {
-        try await withKeeper { client in
+        try await withExporter { client in
             let parts = try await client.parts(of: "Wilhelmina")
             #expect(parts.names == ["profile.json", "none.json", "many.json", "pictures/1.jpg", "empty"])
             #expect(parts.packed == ["pictures/1.jpg", "empty"])
@@ -22,37 +22,37 @@ import Wire
             #expect(parts.text("none.json") == "[]\n")
             let many = try JSONDecoder().decode([Int].self, from: try #require(parts.contents["many.json"]))
             #expect(many == Array(0..<1_234))
-            #expect(parts.contents["pictures/1.jpg"] == KeeperService.picture)
+            #expect(parts.contents["pictures/1.jpg"] == ExportingService.picture)
             #expect(parts.contents["empty"] == Data())
         }
     }
 
     /// One value that is more than goes into one frame, by itself and in a list.
     @Test func aLongTextComesOverWhole() async throws {
-        try await withKeeper { client in
+        try await withExporter { client in
             let parts = try await client.parts(of: "talker")
-            #expect(parts.text("profile.json") == #"{"name":"talker","story":"\#(KeeperService.story)"}"#)
+            #expect(parts.text("profile.json") == #"{"name":"talker","story":"\#(ExportingService.story)"}"#)
             let stories = try JSONDecoder().decode([String].self, from: try #require(parts.contents["stories.json"]))
-            #expect(stories == [KeeperService.story, "short"])
+            #expect(stories == [ExportingService.story, "short"])
         }
     }
 
     /// It is not enough that the connection ends well.
     @Test func onePartThatBreaksOffIsNotTakenForWhole() async throws {
-        try await withKeeper { client in
+        try await withExporter { client in
             await #expect(throws: APIError.self) { try await client.parts(of: "broken") }
         }
     }
 
-    @Test func nobodyButAuthAsks() async throws {
-        try await TestService.with(KeeperService.self, neighbours: .with(["auth": Self.auth])) { service in
-            let photos = try service.neighbour("photos", callee: "keeper")
+    @Test func onlyAuthExports() async throws {
+        try await TestService.with(ExportingService.self, peers: .with(["auth": Self.auth])) { service in
+            let photos = try service.peerClient("photos", callee: "keeper")
             await #expect {
                 try await photos.parts(of: "Wilhelmina")
             } throws: { error in
                 (error as? APIError)?.code == "caller_not_allowed"
             }
-            let auth = try service.neighbour("auth", callee: "keeper")
+            let auth = try service.peerClient("auth", callee: "keeper")
             for query in ["applicationId=roost", "userId=Wilhelmina"] {
                 let path = "/internal/export?\(query)"
                 await #expect(throws: APIError.self) { try await auth.send(.get, path) }
@@ -64,19 +64,19 @@ import Wire
         arguments: [[0, 0, 0, 0, 0], [9, 0, 0, 0, 0], [3, 0, 0, 0, 0], [1, 255, 0, 0, 0], [1, 0, 0, 0, 1, 0xFF]]
             as [[UInt8]]
     )
-    func whatIsNoExportIsRefused(bytes: [UInt8]) throws {
+    func malformedExport(bytes: [UInt8]) throws {
         var reader = ExportReader()
         #expect(throws: APIError.self) { try reader.take(ByteBuffer(bytes: bytes)) }
     }
 
-    @Test func whatComesBehindTheEndIsRefused() throws {
+    @Test func trailingBytes() throws {
         var reader = ExportReader()
         #expect(try reader.take(ByteBuffer(bytes: [4, 0, 0, 0, 0])).isEmpty && reader.isWhole)
         #expect(throws: APIError.self) { try reader.take(ByteBuffer(bytes: [4])) }
     }
 
     /// However the bytes are cut on their way.
-    @Test func whatComesByteForByteIsTheSame() throws {
+    @Test func oneByteAtATime() throws {
         let bytes: [UInt8] = [1, 0, 0, 0, 1, 97, 3, 0, 0, 0, 2, 104, 105, 4, 0, 0, 0, 0]
         var reader = ExportReader()
         var parts = ExportedFiles()
@@ -89,8 +89,8 @@ import Wire
 
     private static let auth = ServiceClient(callee: "auth", transport: AuthTransport(TestKeys()))
 
-    private func withKeeper(_ body: @escaping @Sendable (ServiceClient) async throws -> Void) async throws {
-        try await TestService.with(KeeperService.self, neighbours: .with(["auth": Self.auth])) { service in
+    private func withExporter(_ body: @escaping @Sendable (ServiceClient) async throws -> Void) async throws {
+        try await TestService.with(ExportingService.self, peers: .with(["auth": Self.auth])) { service in
             try await service.served { port in
                 let tokens = try ServiceTokens(secret: TestService.secret, name: "auth")
                 let transport = HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"])
@@ -105,7 +105,7 @@ import Wire
 }
 
 /// A service that has something of everybody.
-private struct KeeperService: SuiteService {
+private struct ExportingService: SuiteService {
     static let name = "keeper"
     static let defaultPort = 0
     static let migrations: [Migration] = []
@@ -115,7 +115,7 @@ private struct KeeperService: SuiteService {
     /// The same, as text.
     static let story = String(repeating: "Once upon a time. ", count: 150_000)
 
-    private struct BreakDown: Error {}
+    private struct ExportFailure: Error {}
 
     init(resources: ServiceResources, configuration: ConfigReader) async throws {}
 
@@ -125,7 +125,7 @@ private struct KeeperService: SuiteService {
             let profile = isTalker ? ["name": user.user, "story": Self.story] : ["name": user.user]
             try await export.json("profile.json", profile)
             if isTalker { try await export.list("stories.json") { (_: Int?) in ([Self.story, "short"], nil) } }
-            if user.user == "broken" { throw BreakDown() }
+            if user.user == "broken" { throw ExportFailure() }
             try await export.list("none.json") { (_: Int?) in ([], nil) }
             try await export.list("many.json") { (after: Int?) in
                 let start = after ?? 0

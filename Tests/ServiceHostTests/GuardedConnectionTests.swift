@@ -15,11 +15,11 @@ import Testing
     @Test("A connection goes to the address that was judged, also for a host in upper case")
     func pinned() async throws {
         try await Listener.pair { outside, inside in
-            let lookUps = Mutex(0)
+            let lookupQueue = Mutex(0)
             // The answer changes after the first look-up: DNS rebinding.
             let addresses = AddressGuard(
                 resolve: { host, port in
-                    let number = lookUps.withLock { count in
+                    let number = lookupQueue.withLock { count in
                         count += 1
                         return count
                     }
@@ -36,11 +36,11 @@ import Testing
                 #expect(outside.connections == 1)
             }
             try await withConnections { connections in
-                await #expect(throws: OutsideUnreachable.self) {
+                await #expect(throws: OutboundConnectionError.self) {
                     try await connections.get("https://evil.example:\(outside.port)/", addresses)
                 }
             }
-            #expect(lookUps.withLock { $0 } == 2)
+            #expect(lookupQueue.withLock { $0 } == 2)
             #expect(outside.connections == 1)
             #expect(inside.connections == 0)
         }
@@ -89,7 +89,7 @@ import Testing
             let addresses = AddressGuard(resolve: { _, _ in [] }, isPublic: Self.isPublic)
             try await withConnections { connections in
                 for port in [outside.port, 70_000] {
-                    await #expect(throws: OutsideUnreachable.self) {
+                    await #expect(throws: OutboundConnectionError.self) {
                         try await connections.get("\(url):\(port)/", addresses)
                     }
                 }
@@ -98,8 +98,8 @@ import Testing
         }
     }
 
-    private func withConnections(_ body: (OutsideConnections) async throws -> Void) async throws {
-        let connections = try OutsideConnections(trustedCA: nil)
+    private func withConnections(_ body: (OutboundConnections) async throws -> Void) async throws {
+        let connections = try OutboundConnections(trustedCA: nil)
         do {
             try await body(connections)
         } catch {
@@ -110,7 +110,7 @@ import Testing
     }
 }
 
-extension OutsideConnections {
+extension OutboundConnections {
     fileprivate func get(_ url: String, _ addresses: AddressGuard) async throws -> HTTPClientResponse {
         try await execute(HTTPClientRequest(url: url), guardedBy: addresses, deadline: .now() + .seconds(60))
     }

@@ -9,12 +9,12 @@ import Testing
 /// Calls to a neighbour of which not every instance is there.
 @Suite struct HTTPTransportTests {
     @Test func anInstanceThatIsAwayIsPassedOver() async throws {
-        try await EventScene().withListener { listener in
+        try await EventFixture().withSubscriber { listener in
             try await listener.served { port in
-                let nobody = try LoopbackPort.free().number
+                let unusedPort = try LoopbackPort.free().number
                 let client = ServiceClient(
                     callee: "listener",
-                    transport: HTTPTransport(baseURLs: ["http://127.0.0.1:\(nobody)", "http://127.0.0.1:\(port)"]),
+                    transport: HTTPTransport(baseURLs: ["http://127.0.0.1:\(unusedPort)", "http://127.0.0.1:\(port)"]),
                     retry: .never
                 )
                 for _ in 0..<20 {
@@ -25,8 +25,8 @@ import Testing
         }
     }
 
-    @Test func aNeighbourThatComesBackIsFoundAtOnce() async throws {
-        try await EventScene().withListener { listener in
+    @Test func recoveredInstance() async throws {
+        try await EventFixture().withSubscriber { listener in
             let port = try LoopbackPort.free().number
             let transport = HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"])
             let client = ServiceClient(callee: "listener", transport: transport, retry: .never)

@@ -20,7 +20,7 @@ import Wire
         _ body: @Sendable (TestService) async throws -> Void
     ) async throws {
         let auth = ServiceClient(callee: "auth", transport: AuthTransport(keys))
-        try await TestService.with(EchoService.self, neighbours: .with(["auth": auth]), now: now, body)
+        try await TestService.with(EchoService.self, peers: .with(["auth": auth]), now: now, body)
     }
 
     private func post(
@@ -29,7 +29,7 @@ import Wire
         as user: User.ID,
         to echo: TestService,
         at path: String = "/words"
-    ) async throws -> TestAnswer {
+    ) async throws -> TestHTTPResponse {
         let headers: HTTPFields = [.idempotencyKey: key]
         let token = try await keys.token(for: user)
         return try await echo.send(.post, path, token: token, body: #"{"word":"\#(word)"}"#, headers: headers)
@@ -65,7 +65,7 @@ import Wire
         }
     }
 
-    @Test func whatWasMadeIsNotMadeAgainThoughTheAnswerWasLost() async throws {
+    @Test func lostResponse() async throws {
         try await withEcho { echo in
             for path in ["/words/kept", "/words/named"] {
                 #expect(try await post("one", key: path, as: alice, to: echo, at: path).status == 500)
@@ -88,7 +88,7 @@ import Wire
         }
     }
 
-    @Test func whoTakesTooLongMakesNothing() async throws {
+    @Test func slowRequest() async throws {
         let offset = Mutex(0.0)
         try await withEcho(now: { Date().addingTimeInterval(offset.withLock { $0 }) }) { echo in
             let held = try await echo.database.pool.transaction { db in
@@ -203,7 +203,7 @@ import Wire
                 """
             )
             var statuses: [Int] = []
-            var last: TestAnswer?
+            var last: TestHTTPResponse?
             for number in 0..<20 {
                 last = try await post("w\(number)", key: "new \(number)", as: alice, to: echo)
                 statuses.append(last?.status ?? 0)

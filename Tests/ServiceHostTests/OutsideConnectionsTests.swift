@@ -7,11 +7,11 @@ import Testing
 
 /// The connections to the world outside.
 @Suite struct OutsideConnectionsTests {
-    @Test func whoSaysNothingMoreIsGivenUp() async throws {
+    @Test func readTimeout() async throws {
         let auth = ServiceClient(callee: "auth", transport: AuthTransport(TestKeys()))
-        try await TestService.with(EchoService.self, neighbours: .with(["auth": auth])) { service in
+        try await TestService.with(EchoService.self, peers: .with(["auth": auth])) { service in
             try await service.served { port in
-                let connections = try OutsideConnections(trustedCA: nil, silence: .milliseconds(500))
+                let connections = try OutboundConnections(trustedCA: nil, readTimeout: .milliseconds(500))
                 let transport = HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"], client: connections.open)
                 let known = ServiceRequest(method: .get, path: "/open", timeout: .seconds(60))
                 let endless = ServiceRequest(method: .get, path: "/endless", timeout: .seconds(60))

@@ -28,7 +28,7 @@ import Testing
         let migrations = [Migration(name: "V9000_secrets", sql: Array(table.utf8))]
         return try await TestDatabase.with(migrations: migrations) { database in
             for row in rows {
-                let sealed = try Sealer(keys: row.key).seal(Data("secret".utf8), for: row.owner)
+                let sealed = try TokenEncryptor(keys: row.key).seal(Data("secret".utf8), for: row.owner)
                 try await database.pool.run(
                     "INSERT INTO secrets (name, value, key_id) VALUES (\(row.name), \(sealed.box), \(sealed.keyID))"
                 )
@@ -36,13 +36,16 @@ import Testing
             let report = try await Reencryption(
                 [Self.column],
                 database: database.pool,
-                sealer: try Sealer(keys: "\(Self.new),\(Self.old)"),
+                encryptor: try TokenEncryptor(keys: "\(Self.new),\(Self.old)"),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             ).run()
-            let onlyNew = try Sealer(keys: Self.new)
+            let onlyNew = try TokenEncryptor(keys: Self.new)
             let decrypted = try await database.pool.all("SELECT name, value, key_id FROM secrets ORDER BY name") {
                 row in
-                let sealed = Sealer.Sealed(box: try row.decode("value"), keyID: try row.string("key_id"))
+                let sealed = TokenEncryptor.EncryptedValue(
+                    box: try row.decode("value"),
+                    keyID: try row.string("key_id")
+                )
                 let name = try row.string("name")
                 return (try? onlyNew.open(sealed, for: name)) == Data("secret".utf8) ? name : nil
             }

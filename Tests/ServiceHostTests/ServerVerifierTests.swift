@@ -25,9 +25,9 @@ import Wire
         return verifier
     }
 
-    private func isTaken(_ token: String, by verifier: CredentialVerifier, orServer: Bool = true) async -> Bool {
+    private func isTaken(_ token: String, by verifier: CredentialVerifier, allowingServer: Bool = true) async -> Bool {
         do {
-            _ = try await verifier.identify(token, orServer: orServer)
+            _ = try await verifier.identify(token, allowingServer: allowingServer)
             return true
         } catch {
             #expect((error as? APIError)?.kind == .forbidden)
@@ -35,20 +35,20 @@ import Wire
         }
     }
 
-    @Test func aServerSpeaksForItsApplicationAndForNobodyInIt() async throws {
+    @Test func serverIdentity() async throws {
         let verifier = try await loaded()
         let acme = try ApplicationServer(of: "acme", at: auth)
         let token = try acme.token()
-        #expect(verifier.cached(token, orServer: true) == nil)
+        #expect(verifier.cached(token, allowingServer: true) == nil)
 
-        let identity = try await verifier.identify(token, orServer: true)
+        let identity = try await verifier.identify(token, allowingServer: true)
 
         #expect(identity.isServer && !identity.isAdmin && identity.user.application == "acme")
-        #expect(verifier.cached(token, orServer: true) == identity)
+        #expect(verifier.cached(token, allowingServer: true) == identity)
         // Asked once for both, and where only people may come it is nobody.
         #expect(await isTaken(try acme.token(lifetime: 299), by: verifier))
-        #expect(auth.askedKeys == [["acme/k1"]])
-        #expect(await !isTaken(token, by: verifier, orServer: false))
+        #expect(auth.requestedKeys == [["acme/k1"]])
+        #expect(await !isTaken(token, by: verifier, allowingServer: false))
         #expect(verifier.cached(token) == nil)
     }
 
@@ -63,7 +63,7 @@ import Wire
         #expect(await isTaken(try acme.token(now: now + 50), by: verifier))
     }
 
-    @Test func whatDoesNotFitIsRefused() async throws {
+    @Test func invalidTokens() async throws {
         let verifier = try await loaded()
         let acme = try ApplicationServer(of: "acme", at: auth)
         let globex = try ApplicationServer(of: "globex", at: auth)
@@ -87,7 +87,7 @@ import Wire
             ("a signature cut short", String(try acme.token().dropLast())),
         ]
         for (name, token) in tokens { #expect(await !isTaken(token, by: verifier), "\(name)") }
-        #expect(!auth.askedKeys.joined().contains { $0.contains("..") })
+        #expect(!auth.requestedKeys.joined().contains { $0.contains("..") })
     }
 
     @Test("A genuine token of a server that has expired is called expired")
@@ -96,7 +96,7 @@ import Wire
         let acme = try ApplicationServer(of: "acme", at: auth)
         let token = try acme.token(now: Date() - 400)
 
-        await #expect(throws: APIError.tokenExpired) { try await verifier.identify(token, orServer: true) }
+        await #expect(throws: APIError.tokenExpired) { try await verifier.identify(token, allowingServer: true) }
     }
 
     @Test func aFloodOfTokensByAnUnknownKeyAsksOnce() async throws {
@@ -107,7 +107,7 @@ import Wire
         for seconds in 1...20 {
             #expect(await !isTaken(try acme.token(lifetime: Double(seconds)), by: verifier))
         }
-        #expect(auth.askedKeys.count == 1)
+        #expect(auth.requestedKeys.count == 1)
 
         auth.setKey(acme.key, publicKey: acme.privateKey.publicKey.derRepresentation)
         time.withLock { $0 += 11 }
@@ -140,7 +140,7 @@ import Wire
         #expect(await isTaken(try acme.token(), by: verifier))
         time.withLock { $0 += 61 }
         #expect(await isTaken(try acme.token(), by: verifier))
-        #expect(auth.askedKeys.count == 2)
+        #expect(auth.requestedKeys.count == 2)
     }
 
     @Test func keysOfTwoApplicationsEndApart() throws {
@@ -153,8 +153,8 @@ import Wire
     }
 
     @Test func aServerGetsToItsOwnRoutesAlone() async throws {
-        let neighbour = ServiceClient(callee: "auth", transport: AuthTransport(auth))
-        try await TestService.with(EchoService.self, neighbours: .with(["auth": neighbour])) { echo in
+        let peerClient = ServiceClient(callee: "auth", transport: AuthTransport(auth))
+        try await TestService.with(EchoService.self, peers: .with(["auth": peerClient])) { echo in
             let token = try ApplicationServer(of: "acme", at: auth).token()
             let (root, ada) = (RoostApplication.user("root"), RoostApplication.user("ada"))
             let admin = try await auth.token(for: root, scope: "admin")
@@ -175,8 +175,8 @@ import Wire
     }
 
     @Test func aServerAsksOnceByOneIdempotencyKey() async throws {
-        let neighbour = ServiceClient(callee: "auth", transport: AuthTransport(auth))
-        try await TestService.with(EchoService.self, neighbours: .with(["auth": neighbour])) { echo in
+        let peerClient = ServiceClient(callee: "auth", transport: AuthTransport(auth))
+        try await TestService.with(EchoService.self, peers: .with(["auth": peerClient])) { echo in
             let acme = try ApplicationServer(of: "acme", at: auth)
             let headers: HTTPFields = [.idempotencyKey: "k"]
             let first = try await echo.send(.post, "/orders", token: try acme.token(), body: "{}", headers: headers)

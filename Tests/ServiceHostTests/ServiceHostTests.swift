@@ -19,10 +19,10 @@ import Wire
 
     private func withEcho(_ body: @Sendable (TestService) async throws -> Void) async throws {
         let auth = ServiceClient(callee: "auth", transport: AuthTransport(keys))
-        try await TestService.with(EchoService.self, neighbours: .with(["auth": auth]), body)
+        try await TestService.with(EchoService.self, peers: .with(["auth": auth]), body)
     }
 
-    @Test func nobodyIsForbiddenAndUnknownPathsComeFirst() async throws {
+    @Test func anonymousRequests() async throws {
         try await withEcho { echo in
             let answers = [
                 (try await echo.send(.get, "/words/x"), 403, "authentication_required"),
@@ -56,7 +56,7 @@ import Wire
         }
     }
 
-    @Test func whoIsToldToStopSaysSoAndServesOn() async throws {
+    @Test func draining() async throws {
         try await withEcho { echo in
             #expect(try await echo.send(.get, "/ready").status == 200)
             #expect(try await echo.send(.get, "/open").headers[.connection] == nil)
@@ -123,7 +123,7 @@ import Wire
         }
     }
 
-    @Test func whatNobodyPlannedForTellsNothing() async throws {
+    @Test func internalErrors() async throws {
         try await withEcho { echo in
             let token = try await keys.token(for: alice)
             _ = try await echo.send(.post, "/words", token: token, body: #"{"word":"once"}"#)
@@ -155,17 +155,17 @@ import Wire
     func callerNotAllowed(caller: String) async throws {
         try await withEcho { echo in
             let error = await #expect(throws: APIError.self) {
-                try await echo.neighbour(caller, callee: "echo").get("/internal/caller", as: EchoService.Word.self)
+                try await echo.peerClient(caller, callee: "echo").get("/internal/caller", as: EchoService.Word.self)
             }
             #expect(error?.code == "caller_not_allowed")
             #expect(error?.kind == .forbidden)
         }
     }
 
-    @Test func onlyNeighboursComeIn() async throws {
+    @Test func internalRouteAccess() async throws {
         try await withEcho { echo in
             let userToken = try await keys.token(for: alice)
-            let word = try await echo.neighbour("push", callee: "echo").get(
+            let word = try await echo.peerClient("push", callee: "echo").get(
                 "/internal/caller",
                 as: EchoService.Word.self
             )
@@ -174,7 +174,7 @@ import Wire
             #expect(try await echo.send(.get, "/internal/caller").status == 403)
             #expect(try await echo.send(.get, "/internal/caller", token: userToken).status == 403)
             await #expect(throws: APIError.self) {
-                try await echo.neighbour("push", callee: "auth").get("/internal/caller", as: EchoService.Word.self)
+                try await echo.peerClient("push", callee: "auth").get("/internal/caller", as: EchoService.Word.self)
             }
         }
     }
@@ -182,7 +182,7 @@ import Wire
     @Test func bodiesAreHeldToTypeAndSize() async throws {
         try await withEcho { echo in
             let token = try await keys.token(for: alice)
-            func post(_ body: String, _ type: String) async throws -> TestAnswer {
+            func post(_ body: String, _ type: String) async throws -> TestHTTPResponse {
                 try await echo.send(.post, "/words", token: token, body: body, headers: [.contentType: type])
             }
 

@@ -69,7 +69,7 @@ import Wire
         #expect(!identity.isAdmin && identity.expires > Date())
         #expect(verifier.cached(token) == identity)
         #expect(try await verifier.identify(token) == identity)
-        #expect(auth.keys.askedSessions.count == 1)
+        #expect(auth.keys.requestedSessions.count == 1)
     }
 
     @Test func oneEntryTakesEitherKind() async throws {
@@ -79,7 +79,7 @@ import Wire
         let identity = try await verifier.identify(jwt)
 
         #expect(identity.user.user == "bo" && identity.session == "s2" && identity.device == nil)
-        #expect(auth.keys.askedSessions.isEmpty)
+        #expect(auth.keys.requestedSessions.isEmpty)
         let rubbish = [
             "", "x", ".", "a.b.c", String(repeating: "a", count: 42), String(repeating: "a", count: 44),
             String(repeating: "ä", count: 43), String(repeating: "=", count: 43), "\(jwt)x",
@@ -87,11 +87,11 @@ import Wire
         for text in rubbish {
             #expect(await kind(text, by: verifier) == .forbidden, "\(text)")
         }
-        #expect(auth.keys.askedSessions.isEmpty)
+        #expect(auth.keys.requestedSessions.isEmpty)
     }
 
     /// A customer may call a person as one of Roost's administrators is called.
-    @Test func nobodyOfAnApplicationAdministersTheSuite() async throws {
+    @Test func applicationUsersAreNotAdministrators() async throws {
         let verifier = try await loaded()
         let token = auth.keys.openSession(of: ada)
         #expect(try await !verifier.identify(token).isAdmin)
@@ -103,7 +103,7 @@ import Wire
         let verifier = try await loaded()
         let token = auth.keys.openSession(of: ada)
         _ = try await verifier.identify(token)
-        #expect(auth.keys.askedSessions == [[Base64URL.encode(SessionToken.hash(token))]])
+        #expect(auth.keys.requestedSessions == [[Base64URL.encode(SessionToken.hash(token))]])
     }
 
     @Test func anAnswerCountsForAMinute() async throws {
@@ -120,7 +120,7 @@ import Wire
         offset.withLock { $0 = 60 }
         #expect(verifier.cached(token) == nil)
         #expect(await kind(token, by: verifier) == .forbidden)
-        #expect(auth.keys.askedSessions.count == 2)
+        #expect(auth.keys.requestedSessions.count == 2)
     }
 
     @Test func aSessionEndsWhenItsTimeIsOver() async throws {
@@ -135,7 +135,7 @@ import Wire
         #expect(await kind(token, by: verifier) == .forbidden)
     }
 
-    @Test func anEndIsFeltAtTheNextUse() async throws {
+    @Test func revokedSession() async throws {
         let verifier = try await loaded()
         let token = auth.keys.openSession(of: ada, session: "s1")
         _ = try await verifier.identify(token)
@@ -144,7 +144,7 @@ import Wire
 
         #expect(verifier.cached(token) == nil)
         #expect(await code(token, by: verifier) == "session_ended")
-        #expect(auth.keys.askedSessions.count == 1)
+        #expect(auth.keys.requestedSessions.count == 1)
     }
 
     @Test("The token of an ended session is recognised by a verifier that knows only the revocation feed")
@@ -156,7 +156,7 @@ import Wire
 
         #expect(await code(token, by: verifier) == "session_ended")
         #expect(await code(SessionToken.random(), by: verifier) == "invalid_token")
-        #expect(auth.keys.askedSessions.count == 1)
+        #expect(auth.keys.requestedSessions.count == 1)
     }
 
     @Test("A session whose lifetime was over before its first use here has ended")
@@ -166,7 +166,7 @@ import Wire
 
         #expect(await code(token, by: verifier) == "session_ended")
         #expect(await code(token, by: verifier) == "session_ended")
-        #expect(auth.keys.askedSessions.count == 1)
+        #expect(auth.keys.requestedSessions.count == 1)
     }
 
     /// The answer says the session lives, since it did when auth looked; it ended while the answer was on its way.
@@ -212,12 +212,12 @@ import Wire
         let token = auth.keys.openSession(of: ada)
         try await askAtOnce(Array(repeating: token, count: 200))
         // Who has looked at the clock runs on to his question; no more than there are threads can be held up between.
-        #expect(auth.keys.askedSessions.count <= 1 + ProcessInfo.processInfo.activeProcessorCount)
+        #expect(auth.keys.requestedSessions.count <= 1 + ProcessInfo.processInfo.activeProcessorCount)
     }
 
-    @Test func whatIsWantedMeanwhileIsAskedTogether() async throws {
+    @Test func batching() async throws {
         try await askAtOnce((0..<500).map { _ in auth.keys.openSession(of: ada) })
-        let questions = auth.keys.askedSessions
+        let questions = auth.keys.requestedSessions
         #expect(questions.flatMap { $0 }.count == 500)
         #expect(questions.allSatisfy { $0.count <= KnownSessions.maximum })
         #expect(questions.count < 100, "\(questions.count)")
@@ -229,10 +229,10 @@ import Wire
         let verifier = try await loaded { Date().addingTimeInterval(offset.withLock { $0 }) }
         let token = SessionToken.random()
         for _ in 0..<10 { #expect(await kind(token, by: verifier) == .forbidden) }
-        #expect(auth.keys.askedSessions.count == 1)
+        #expect(auth.keys.requestedSessions.count == 1)
         offset.withLock { $0 = 11 }
         #expect(await kind(token, by: verifier) == .forbidden)
-        #expect(auth.keys.askedSessions.count == 2)
+        #expect(auth.keys.requestedSessions.count == 2)
     }
 }
 

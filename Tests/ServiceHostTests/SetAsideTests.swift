@@ -8,7 +8,7 @@ import TestSupport
 import Wire
 
 /// A value that tasks of a test share.
-private final class Shared<Value: Sendable>: Sendable {
+private final class SharedValue<Value: Sendable>: Sendable {
     private let state: Mutex<Value>
 
     init(_ value: Value) { state = Mutex(value) }
@@ -23,17 +23,18 @@ private final class Shared<Value: Sendable>: Sendable {
 
     /// Jobs from 1 to 3, of which `failing` fails.
     private func withJobs(
-        _ body: (TestDatabase, SetAside, Shared<Date>, (_ failing: Int64?) async throws -> [Int64]) async throws -> Void
+        _ body: (TestDatabase, SetAside, SharedValue<Date>, (_ failing: Int64?) async throws -> [Int64]) async throws ->
+            Void
     ) async throws {
         let jobs = "CREATE TABLE jobs (job_id bigint PRIMARY KEY); INSERT INTO jobs VALUES (1), (2), (3)"
         let migrations =
-            ServiceHost.migrations(of: TellerService.self)
+            ServiceHost.migrations(of: PublisherService.self)
             + [Migration(name: "V9000_jobs", sql: Array(jobs.utf8))]
         try await TestDatabase.with(migrations: migrations) { database in
-            let clock = Shared(Date())
+            let clock = SharedValue(Date())
             let setAside = database.setAside([Self.job], now: { clock.value })
             try await body(database, setAside, clock) { failing in
-                let done = Shared<[Int64]>([])
+                let done = SharedValue<[Int64]>([])
                 try await setAside.drain(
                     Self.job,
                     key: { ["\($0)"] },
@@ -61,7 +62,7 @@ private final class Shared<Value: Sendable>: Sendable {
         try await withJobs { _, setAside, clock, run in
             #expect(try await run(1) == [2, 3])
             for pause in [1.0, 2, 4, 8] {
-                let entry = try #require(try await setAside.list(before: nil, limit: 10).things.first)
+                let entry = try #require(try await setAside.list(before: nil, limit: 10).items.first)
                 #expect(entry.retryAt.map { abs($0.timeIntervalSince(clock.value) - pause) < 0.001 } == true)
                 clock.change { $0 += pause - 0.5 }
                 #expect(try await run(nil).isEmpty)
@@ -78,7 +79,7 @@ private final class Shared<Value: Sendable>: Sendable {
                 _ = try await run(2)
                 clock.change { $0 += 301 }
             }
-            let entry = try #require(try await setAside.list(before: nil, limit: 10).things.first)
+            let entry = try #require(try await setAside.list(before: nil, limit: 10).items.first)
             #expect(entry.attempts == 300 && entry.retryAt == nil)
             #expect(entry.reason == "failing" && entry.detail == "job_failed" && entry.key == ["2"])
             #expect(try await run(nil).isEmpty)
@@ -91,7 +92,7 @@ private final class Shared<Value: Sendable>: Sendable {
     func twoWorkers() async throws {
         try await withJobs { _, setAside, _, _ in
             for _ in 0..<2 { try await setAside.failed([FailedRow(["1"], .failing, detail: "")], of: Self.job) }
-            #expect(try await setAside.list(before: nil, limit: 10).things.map(\.attempts) == [1])
+            #expect(try await setAside.list(before: nil, limit: 10).items.map(\.attempts) == [1])
         }
     }
 
@@ -105,10 +106,10 @@ private final class Shared<Value: Sendable>: Sendable {
 
     @Test("Only the operator lists, shows, retries and drops rows")
     func routes() async throws {
-        let auth = EventScene()
-        try await auth.withTeller(at: 9) { teller in
-            let setAside = teller.database.setAside([.event])
-            try await teller.database.pool.run(
+        let auth = EventFixture()
+        try await auth.withPublisher(at: 9) { publisher in
+            let setAside = publisher.database.setAside([.event])
+            try await publisher.database.pool.run(
                 """
                 INSERT INTO event_outbox (event_id, subscriber, type, key, content, written_at, due_at)
                 SELECT gen_random_uuid(), 'listener', 'word.said', 'ann', '{}', now(), now() + interval '1 hour'
@@ -120,13 +121,13 @@ private final class Shared<Value: Sendable>: Sendable {
                 of: .event
             )
             let path = "/internal/set-aside"
-            let anyone = try teller.neighbour("push", callee: "teller")
+            let anyone = try publisher.peerClient("push", callee: "teller")
             await #expect(throws: APIError.self) { try await anyone.get(path, as: Page<SetAsideRow>.self) }
-            let roost = try teller.neighbour("roost", callee: "teller")
-            let rows = try await roost.get(path, query: [("limit", "2")], as: Page<SetAsideRow>.self).things
+            let roost = try publisher.peerClient("roost", callee: "teller")
+            let rows = try await roost.get(path, query: [("limit", "2")], as: Page<SetAsideRow>.self).items
             #expect(rows.count == 2 && rows[0].id > rows[1].id && rows[0].detail == "no kind")
             let rest = try await roost.get(path, query: [("before", "\(rows[1].id)")], as: Page<SetAsideRow>.self)
-            #expect(rest.things.count == 1)
+            #expect(rest.items.count == 1)
             #expect(try await roost.get("\(path)/\(rows[0].id)", as: SetAsideRow.self).key == rows[0].key)
             await #expect(throws: APIError.self) { try await roost.get("\(path)/0", as: SetAsideRow.self) }
             await #expect(throws: APIError.self) {
@@ -137,23 +138,23 @@ private final class Shared<Value: Sendable>: Sendable {
             #expect(try await roost.post("\(path)/retry", all, as: SetAsideChange.self).count == 0)
             let named = SetAsideSelection(ids: rows.map(\.id))
             #expect(try await roost.post("\(path)/retry", named, as: SetAsideChange.self).count == 2)
-            let last = SetAsideSelection(ids: rest.things.map(\.id))
+            let last = SetAsideSelection(ids: rest.items.map(\.id))
             #expect(try await roost.post("\(path)/drop", last, as: SetAsideChange.self).count == 1)
-            #expect(try await roost.get(path, as: Page<SetAsideRow>.self).things.isEmpty)
+            #expect(try await roost.get(path, as: Page<SetAsideRow>.self).items.isEmpty)
         }
     }
 
     @Test("An event that cannot be read delays no event of another key")
     func poisonedEvent() async throws {
         // A listener with a database of its own would hold a second place of those that tests have.
-        let listener = EventRecorder(callee: "listener")
+        let subscriber = EventRecorder(callee: "listener")
         let auth = ServiceClient(callee: "auth", transport: AuthTransport(TestKeys()))
         try await TestService.with(
-            TellerService.self,
-            settings: EventScene.settings,
-            neighbours: .with(["auth": auth, "listener": listener.client])
-        ) { teller in
-            try await teller.database.pool.run(
+            PublisherService.self,
+            settings: EventFixture.settings,
+            peers: .with(["auth": auth, "listener": subscriber.client])
+        ) { publisher in
+            try await publisher.database.pool.run(
                 """
                 INSERT INTO event_outbox (event_id, subscriber, type, key, content, written_at, due_at)
                 SELECT gen_random_uuid(), 'listener', 'word.said', speaker, content, now(), now()
@@ -162,11 +163,11 @@ private final class Shared<Value: Sendable>: Sendable {
                 ORDER BY place
                 """
             )
-            let speakers = try await listener.events(2).map { event in
+            let speakers = try await subscriber.events(2).map { event in
                 if case .object(let fields) = event.content { fields["speaker"] ?? .null } else { JSONValue.null }
             }
             #expect(Set(speakers) == [.string("ann"), .string("cat")])
-            try await PoisonTest(.event, in: teller.database).check()
+            try await PoisonTest(.event, in: publisher.database).check()
         }
     }
 }

@@ -10,7 +10,7 @@ import Testing
 
 /// What is answered without the routes, and that it never gets before or between what the routes answer.
 @Suite struct ShortcutTests {
-    @Test func whatIsKnownIsAnsweredAndTheRestGoesThrough() throws {
+    @Test func shortcutAndPassThrough() throws {
         try withConnection { connection in
             try connection.ask("/known")
             #expect(try connection.answers() == ["200", "all of it", "end"])
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func whoGoesAwayLeavesNoFileOpen() throws {
+    @Test func disconnectClosesFile() throws {
         try withConnection { connection in
             connection.link.isHolding = true
             try connection.ask("/known")
@@ -106,8 +106,8 @@ private final class Connection {
     init(path: String, size: Int) throws {
         files = Files(path: path, size: Int64(size))
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let notes = RequestNotes(service: "test", drain: Drain(longest: .zero, logger: logger))
-        try channel.pipeline.syncOperations.addHandlers(link, ShortcutHandler(files, notes, logger), routes)
+        let recorder = RequestRecorder(service: "test", drain: Drain(longest: .zero, logger: logger))
+        try channel.pipeline.syncOperations.addHandlers(link, ShortcutHandler(files, recorder, logger), routes)
         try channel.connect(to: SocketAddress(unixDomainSocketPath: "/x")).wait()
     }
 
@@ -152,10 +152,10 @@ private final class Files: Shortcut, @unchecked Sendable {
         self.size = size
     }
 
-    func answer(to request: HTTPRequestHead) -> ShortAnswer? {
+    func answer(to request: HTTPRequestHead) -> ShortcutResponse? {
         guard request.uri == "/known" else { return nil }
         opened.append(open(path, O_RDONLY))
-        return ShortAnswer(.ok, ["Content-Length": "\(size)"], body: (opened[opened.count - 1], 0..<size))
+        return ShortcutResponse(.ok, ["Content-Length": "\(size)"], body: (opened[opened.count - 1], 0..<size))
     }
 }
 

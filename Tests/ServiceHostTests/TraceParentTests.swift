@@ -23,7 +23,7 @@ import Testing
         "00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
         "00-4bf92f3577b34da6a3ce929d0e0e473g-00f067aa0ba902b7-01",
     ])
-    func whatCannotCountIsReplaced(given: String?) {
+    func malformedTraceparent(given: String?) {
         let made = TraceParent(given)
 
         #expect(made.text != given)

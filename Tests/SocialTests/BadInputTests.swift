@@ -148,52 +148,52 @@ import Wire
         BadRequest(.post, "/broadcasts/import", nil, 404, nil),
     ]
 
-    @Test func isRefusedByNameAndChangesNothing() async throws {
-        try await withSocial { scene in
-            try await scene.link(.twitter)
-            let asked = scene.networks.all.map(\.asked.value.count)
-            let before = try await scene.tables()
+    @Test func rejected() async throws {
+        try await withSocial { fixture in
+            try await fixture.link(.twitter)
+            let asked = fixture.networks.all.map(\.asked.value.count)
+            let before = try await fixture.tables()
 
             for bad in Self.linking + Self.reading + Self.posting + Self.others {
-                let answer = try await scene.ann.ask(bad.method, bad.path, bad.body)
+                let answer = try await fixture.ann.ask(bad.method, bad.path, bad.body)
 
                 #expect(answer.status == bad.status, "\(bad.testDescription) \(answer.text)")
                 #expect(answer.problem?.field == bad.field, "\(bad.testDescription) \(answer.text)")
                 #expect(answer.headers[.contentType] == "application/problem+json", "\(bad.testDescription)")
             }
 
-            #expect(try await scene.tables() == before)
-            #expect(scene.networks.all.map(\.asked.value.count) == asked)
+            #expect(try await fixture.tables() == before)
+            #expect(fixture.networks.all.map(\.asked.value.count) == asked)
         }
     }
 
     @Test(arguments: ["x", "-1-0", "1", "1-1", "9223372036854775808-0", "1-0-0", "%00"])
-    func anEventThatNoStreamHasSaidIsRefused(id: String) async throws {
-        try await withSocial { scene in
+    func lastEventID(id: String) async throws {
+        try await withSocial { fixture in
             guard let name = HTTPField.Name("Last-Event-ID") else { return }
 
-            let answer = try await scene.ann.ask(.get, "/stream", headers: [name: id])
+            let answer = try await fixture.ann.ask(.get, "/stream", headers: [name: id])
 
             #expect(answer.status == 400 && answer.problem?.field == "Last-Event-ID", "\(answer.text)")
         }
     }
 
-    @Test func theDeepestAndTheLargestAreRefusedToo() async throws {
-        try await withSocial { scene in
+    @Test func limits() async throws {
+        try await withSocial { fixture in
             let deep = String(repeating: #"{"a":"#, count: 70) + "1" + String(repeating: "}", count: 70)
 
-            let nested = try await scene.ann.ask(.post, "/feed", #"{"data": \#(deep)}"#)
-            let large = try await scene.ann.ask(.post, "/feed", #"{"cursor": "\#(Self.long(1_100_000))"}"#)
+            let nested = try await fixture.ann.ask(.post, "/feed", #"{"data": \#(deep)}"#)
+            let large = try await fixture.ann.ask(.post, "/feed", #"{"cursor": "\#(Self.long(1_100_000))"}"#)
 
             #expect(nested.status == 400 && large.status == 413)
         }
     }
 }
 
-extension Scene {
+extension Fixture {
     /// What is in the tables that people's requests write to.
     fileprivate func tables() async throws -> [String] {
-        let counted = ["accounts", "authorizations", "posts", "post_media", "deliveries", "changes", "watches"]
+        let counted = ["accounts", "authorizations", "posts", "post_media", "deliveries", "changes", "polled_lists"]
             .map { "SELECT '\($0) ' || count(*) AS row FROM \($0)" }
         return try await rows(counted.joined(separator: " UNION ALL "))
     }

@@ -14,9 +14,9 @@ import Testing
             "webhooks",
             "broadcasts"
         )
-        try await withSocial { scene in
+        try await withSocial { fixture in
             try await CostTest.check(described) { route, body in
-                try await scene.ann.ask(route.method, route.path, body).status
+                try await fixture.ann.ask(route.method, route.path, body).status
             }
         }
     }

@@ -18,11 +18,11 @@ import Testing
 
     @Test("The slow forms that one user sends are bounded by number and by bytes on every route")
     func slowForms() async throws {
-        try await withSocial { scene in
+        try await withSocial { fixture in
             let fields = [
-                "authorization": "Bearer \(scene.ann.token)", "content-type": "multipart/form-data; boundary=xyz",
+                "authorization": "Bearer \(fixture.ann.token)", "content-type": "multipart/form-data; boundary=xyz",
             ]
-            try await scene.service.served { port in
+            try await fixture.service.served { port in
                 for route in Self.routes {
                     for length in [24_000_000, nil] {
                         let (start, most) = route.takesFiles ? (Self.file, 2) : (Self.field, 4)
@@ -41,17 +41,17 @@ import Testing
                 }
             }
             // What was held is given back.
-            try await eventually("free again") { try await scene.ann.ask(.post, "/feed", "{}").status == 200 }
+            try await eventually("free again") { try await fixture.ann.ask(.post, "/feed", "{}").status == 200 }
         }
     }
 
     @Test("A file is refused before its bytes where nothing is posted")
     func unwantedFiles() async throws {
-        try await withSocial { scene in
+        try await withSocial { fixture in
             let fields = [
-                "authorization": "Bearer \(scene.ann.token)", "content-type": "multipart/form-data; boundary=xyz",
+                "authorization": "Bearer \(fixture.ann.token)", "content-type": "multipart/form-data; boundary=xyz",
             ]
-            try await scene.service.served { port in
+            try await fixture.service.served { port in
                 for route in Self.routes where !route.takesFiles {
                     let uploads = try await SlowUploads.open(
                         route.method,

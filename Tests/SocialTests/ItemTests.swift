@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 @Suite struct ItemTests {
-    @Test func anItemIsWrittenWithItsNulls() throws {
+    @Test func nulls() throws {
         let id = ItemID(.bluesky, "at://did:plc:me/app.bsky.feed.post/3k")
         let item = Item(id: id, kind: .post, createdAt: .distantPast)
 
@@ -20,7 +20,7 @@ import Wire
         #expect(fields["raw"] == nil)
     }
 
-    @Test func aNetworkIsKnownByTheSeedsOtherNameToo() {
+    @Test func vimeo() {
         #expect(ItemID("vimeo:7") == ItemID(.vine, "7"))
         #expect(ItemID("vine:") == nil && ItemID("orkut:7") == nil && ItemID("vine") == nil)
     }

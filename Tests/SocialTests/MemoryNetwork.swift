@@ -37,44 +37,44 @@ struct MemoryNetwork: Connector {
         case inclusive
     }
 
-    struct Mood: Sendable {
+    struct Behavior: Sendable {
         var paging = Paging.after
         /// The most that a page has.
         var pageSize = 20
         /// So many in a hundred pages are empty and have a next.
         var emptyPages = 0
         /// So many in a hundred that are not the newest are empty and lead to themselves.
-        var voids = 0
+        var repeatedEmptyPages = 0
         /// What is thrown instead of an answer, by chance or until told otherwise.
         var failure: (@Sendable () -> (any Error)?)?
         /// Waited for before an answer.
         var gate: (@Sendable () async throws -> Void)?
-        var able = Set(Capability.allCases)
+        var supported = Set(Capability.allCases)
         var budget: Budget?
         var limits = PostLimits()
         var reasons: [Capability: String] = [:]
         /// What becomes of what is sent.
-        var publishing = Publishing.takes
-        var repeatsSafely = false
+        var publishing = Publishing.accepts
+        var isIdempotent = false
         /// Whether it takes subscriptions of webhooks.
-        var tells = true
+        var acceptsSubscriptions = true
         /// Fetches a post's photo from its address while the post is prepared; nil for a network that takes bytes.
         var fetch: (@Sendable (String) async throws -> Void)?
         /// Whether an account is used as a client describes it.
-        var takesAsGiven = true
+        var acceptsProvidedID = true
     }
 
     enum Publishing: Sendable {
-        case takes
+        case accepts
         /// Takes it, and does not say so.
-        case takesInSilence
+        case acceptsWithoutResponse
         /// Takes nothing, and does not say that either.
-        case losesInSilence
-        case refuses(NetworkError)
+        case losesWithoutResponse
+        case rejects(NetworkError)
     }
 
     /// Something that people see.
-    struct Seen: Sendable {
+    struct VisiblePost: Sendable {
         var key: UUID
         var text: String
         var photo: String?
@@ -84,12 +84,12 @@ struct MemoryNetwork: Connector {
     }
 
     let network: Network
-    let mood = Shared(Mood())
+    let behavior = Shared(Behavior())
     /// By token, the newest first.
     let lists = Shared<[String: [NetworkItem]]>([:])
     /// What was asked, as `feed ann`.
     let asked = Shared<[String]>([])
-    let seen = Shared<[Seen]>([])
+    let seen = Shared<[VisiblePost]>([])
     /// Threads whose messages the network does not give.
     let unreadable = Shared<Set<String>>([])
     /// The keys of what it did not take.
@@ -109,25 +109,29 @@ struct MemoryNetwork: Connector {
 
     let clock: @Sendable () -> Date
     /// Lines that are open, by token.
-    let lines = Shared<[String: AsyncThrowingStream<NetworkEvent, any Error>.Continuation]>([:])
+    let openStreams = Shared<[String: AsyncThrowingStream<NetworkEvent, any Error>.Continuation]>([:])
 
     init(_ network: Network, clock: @escaping @Sendable () -> Date) {
         self.network = network
         self.clock = clock
     }
 
-    func abilities(of account: NetworkAccount) -> Abilities {
-        Abilities(able: mood.value.able, limits: mood.value.limits, reasons: mood.value.reasons)
+    func accountCapabilities(of account: NetworkAccount) -> AccountCapabilities {
+        AccountCapabilities(
+            supported: behavior.value.supported,
+            limits: behavior.value.limits,
+            reasons: behavior.value.reasons
+        )
     }
 
-    var repeatsSafely: Bool { mood.value.repeatsSafely }
+    var isIdempotent: Bool { behavior.value.isIdempotent }
 
-    var fetchesMedia: Bool { mood.value.fetch != nil }
+    var fetchesMedia: Bool { behavior.value.fetch != nil }
 
-    func takesAsGiven(_ account: NetworkAccount) -> Bool { account.id != nil && mood.value.takesAsGiven }
+    func acceptsProvidedID(_ account: NetworkAccount) -> Bool { account.id != nil && behavior.value.acceptsProvidedID }
 
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
-        try await meet("identify", account)
+        try await simulate("identify", account)
         return NetworkIdentity(
             id: "id of \(account.tokens.access)",
             username: account.tokens.access,
@@ -136,22 +140,22 @@ struct MemoryNetwork: Connector {
     }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        try await meet("feed", account)
+        try await simulate("feed", account)
         return try self.page(page, of: account.tokens.access)
     }
 
     func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        try await meet("notifications", account)
+        try await simulate("notifications", account)
         return try self.page(page, of: account.tokens.access + "/notifications")
     }
 
     func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        try await meet("threads", account)
+        try await simulate("threads", account)
         return try self.page(page, of: account.tokens.access + "/threads")
     }
 
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        try await meet("messages", account)
+        try await simulate("messages", account)
         if unreadable.value.contains(thread) { throw NetworkError(.notFound, "there is no such thread") }
         return try self.page(page, of: account.tokens.access + "/threads/" + thread)
     }
@@ -167,16 +171,16 @@ struct MemoryNetwork: Connector {
         return NetworkTokens(access: base + "+", refresh: "", expiresAt: clock().addingTimeInterval(3_600))
     }
 
-    func revoke(_ account: NetworkAccount) async throws { try await meet("revoke", account) }
+    func revoke(_ account: NetworkAccount) async throws { try await simulate("revoke", account) }
 
-    func meet(_ what: String, _ account: NetworkAccount) async throws {
+    func simulate(_ what: String, _ account: NetworkAccount) async throws {
         asked.change { $0.append("\(what) \(account.tokens.access)") }
-        let mood = mood.value
-        try await mood.gate?()
-        if let failure = mood.failure?() { throw failure }
+        let behavior = behavior.value
+        try await behavior.gate?()
+        if let failure = behavior.failure?() { throw failure }
     }
 
-    private struct Place: Codable {
+    private struct Cursor: Codable {
         var id: String?
         var offset: Int?
         /// Tells one empty page from the next.
@@ -184,28 +188,31 @@ struct MemoryNetwork: Connector {
     }
 
     private func page(_ request: PageRequest, of list: String) throws -> NetworkPage {
-        let mood = mood.value
+        let behavior = behavior.value
         let items = lists.value[list] ?? []
-        var place = try request.cursor?.read(as: Place.self) ?? Place()
-        if mood.emptyPages > Int.random(in: 0..<100), place.empties ?? 0 < 3 {
-            place.empties = (place.empties ?? 0) + 1
-            return NetworkPage([], next: try NetworkCursor(place), budget: mood.budget)
+        var cursor = try request.cursor?.read(as: Cursor.self) ?? Cursor()
+        if behavior.emptyPages > Int.random(in: 0..<100), cursor.empties ?? 0 < 3 {
+            cursor.empties = (cursor.empties ?? 0) + 1
+            return NetworkPage([], next: try NetworkCursor(cursor), budget: behavior.budget)
         }
-        if mood.voids > Int.random(in: 0..<100), let cursor = request.cursor {
-            return NetworkPage([], next: cursor, budget: mood.budget)
+        if behavior.repeatedEmptyPages > Int.random(in: 0..<100), let cursor = request.cursor {
+            return NetworkPage([], next: cursor, budget: behavior.budget)
         }
-        let start = start(of: place, in: items)
-        let end = min(start + max(min(mood.pageSize, request.limit), mood.paging == .inclusive ? 2 : 1), items.count)
+        let start = start(of: cursor, in: items)
+        let end = min(
+            start + max(min(behavior.pageSize, request.limit), behavior.paging == .inclusive ? 2 : 1),
+            items.count
+        )
         let given = Array(items[start..<end])
-        guard end < items.count else { return NetworkPage(given, budget: mood.budget) }
-        let next = Place(id: given.last?.item.id.native, offset: end)
-        return NetworkPage(given, next: try NetworkCursor(next), budget: mood.budget)
+        guard end < items.count else { return NetworkPage(given, budget: behavior.budget) }
+        let next = Cursor(id: given.last?.item.id.native, offset: end)
+        return NetworkPage(given, next: try NetworkCursor(next), budget: behavior.budget)
     }
 
-    private func start(of place: Place, in items: [NetworkItem]) -> Int {
-        if mood.value.paging == .offset { return min(place.offset ?? 0, items.count) }
-        guard let id = place.id, let index = items.firstIndex(where: { $0.item.id.native == id }) else { return 0 }
-        return mood.value.paging == .inclusive ? index : index + 1
+    private func start(of cursor: Cursor, in items: [NetworkItem]) -> Int {
+        if behavior.value.paging == .offset { return min(cursor.offset ?? 0, items.count) }
+        guard let id = cursor.id, let index = items.firstIndex(where: { $0.item.id.native == id }) else { return 0 }
+        return behavior.value.paging == .inclusive ? index : index + 1
     }
 }
 

@@ -18,18 +18,18 @@ import Testing
         .filter { $0.template != "/notifications/log" }
     }
 
-    @Test func everyRouteIsDescribedAndEveryDescriptionIsServed() async throws {
+    @Test func openAPI() async throws {
         let described = try Self.described()
-        try await withSocial { scene in
-            #expect(scene.service.publicRoutes.sorted() == described.map(\.description).sorted())
+        try await withSocial { fixture in
+            #expect(fixture.service.publicRoutes.sorted() == described.map(\.description).sorted())
         }
     }
 
-    @Test func whoIsNotSignedInGetsNowhere() async throws {
+    @Test func authentication() async throws {
         let described = try Self.described().filter { !$0.isOpen }
-        try await withSocial { scene in
+        try await withSocial { fixture in
             for route in described {
-                let status = try await scene.service.send(route.method, route.path).status
+                let status = try await fixture.service.send(route.method, route.path).status
                 #expect(status == 403, "\(route): \(status)")
             }
         }
@@ -38,8 +38,8 @@ import Testing
     @Test("The slow bodies that one user sends are bounded on every route")
     func slowBodies() async throws {
         let described = try Self.described()
-        try await withSocial { scene in
-            try await scene.service.sendSlowBodies(to: described, token: scene.ann.token)
+        try await withSocial { fixture in
+            try await fixture.service.sendSlowBodies(to: described, token: fixture.ann.token)
         }
     }
 }

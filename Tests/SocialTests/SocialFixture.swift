@@ -13,17 +13,17 @@ import Wire
 @testable import SocialServer
 
 /// The service over networks of the test's own, and people signed in.
-struct Scene: Sendable {
+struct Fixture: Sendable {
     let service: TestService
     let keys: TestKeys
     let networks: MemoryNetworks
     var clock: TestClock { networks.clock }
-    let ann: Person
-    let bob: Person
+    let ann: TestUser
+    let bob: TestUser
 
     /// Somebody signed in, of the application that the scene plays in unless told otherwise.
-    func person(_ name: String, application: String = Scene.application) async throws -> Person {
-        try await Person(User.ID(application: application, user: name), at: service, keys)
+    func person(_ name: String, application: String = Fixture.application) async throws -> TestUser {
+        try await TestUser(User.ID(application: application, user: name), at: service, keys)
     }
 
     /// What a query answers in its column `row`.
@@ -34,12 +34,12 @@ struct Scene: Sendable {
     /// Another instance of the service, over the same database and networks.
     func another(settings: [String: String] = [:], _ body: (TestService) async throws -> Void) async throws {
         let auth = ServiceClient(callee: "auth", transport: AuthTransport(keys), retry: .never)
-        try await ScriptedSocial.$networks.withValue(networks) {
+        try await SocialWithMemoryNetworks.$networks.withValue(networks) {
             try await TestService.with(
-                ScriptedSocial.self,
+                SocialWithMemoryNetworks.self,
                 over: service.database,
                 settings: Self.settings.merging(settings) { $1 },
-                neighbours: .with(["auth": auth]),
+                peers: .with(["auth": auth]),
                 now: clock.read,
                 body
             )
@@ -50,17 +50,17 @@ struct Scene: Sendable {
     /// Nobody looks at networks by himself, and none is too slow on a busy machine, unless a test is about that.
     static let settings = [
         "TOKEN_ENCRYPTION_KEY": Data(repeating: 7, count: 32).base64EncodedString(),
-        "SOCIAL_POLLS_PER_HOUR": looks(0), "SOCIAL_DEADLINE_MS": "30000",
+        "SOCIAL_POLLS_PER_HOUR": pollsPerHour(0), "SOCIAL_DEADLINE_MS": "30000",
     ]
 
     /// So many looks an hour at each network.
-    static func looks(_ count: Int) -> String {
+    static func pollsPerHour(_ count: Int) -> String {
         Network.allCases.map { "\($0.rawValue)=\(count)" }.joined(separator: ",")
     }
 }
 
 /// Somebody signed in.
-struct Person: SignedIn {
+struct TestUser: SignedInUser {
     let id: User.ID
     let session: String
     let token: String
@@ -86,7 +86,7 @@ struct Person: SignedIn {
         limit: Int = 20,
         meta: [Network: String] = [:],
         _ fields: [String: JSONValue] = [:]
-    ) async throws -> SocialAnswer {
+    ) async throws -> SocialResponse {
         var body = fields
         let given = meta.map { network, name in
             // Any public host: nobody goes there.
@@ -106,7 +106,7 @@ struct Person: SignedIn {
 }
 
 /// The service as it is, but for its networks.
-private struct ScriptedSocial: SuiteService {
+private struct SocialWithMemoryNetworks: SuiteService {
     static let name = SocialService.name
     static let defaultPort = SocialService.defaultPort
     static let migrations = SocialService.migrations
@@ -128,22 +128,22 @@ private struct ScriptedSocial: SuiteService {
 func withSocial(
     _ networks: MemoryNetworks = MemoryNetworks(),
     settings: [String: String] = [:],
-    neighbours: [String: ServiceClient] = [:],
-    _ body: (Scene) async throws -> Void
+    peers: [String: ServiceClient] = [:],
+    _ body: (Fixture) async throws -> Void
 ) async throws {
     let keys = TestKeys()
     let auth = ServiceClient(callee: "auth", transport: AuthTransport(keys), retry: .never)
-    try await ScriptedSocial.$networks.withValue(networks) {
+    try await SocialWithMemoryNetworks.$networks.withValue(networks) {
         try await TestService.with(
-            ScriptedSocial.self,
-            settings: Scene.settings.merging(settings) { $1 },
-            neighbours: .with(["auth": auth].merging(neighbours) { $1 }),
+            SocialWithMemoryNetworks.self,
+            settings: Fixture.settings.merging(settings) { $1 },
+            peers: .with(["auth": auth].merging(peers) { $1 }),
             now: networks.clock.read
         ) { service in
-            let ann = try await Person(User.ID(application: Scene.application, user: "ann"), at: service, keys)
-            let bob = try await Person(User.ID(application: Scene.application, user: "bob"), at: service, keys)
-            let scene = Scene(service: service, keys: keys, networks: networks, ann: ann, bob: bob)
-            try await body(scene)
+            let ann = try await TestUser(User.ID(application: Fixture.application, user: "ann"), at: service, keys)
+            let bob = try await TestUser(User.ID(application: Fixture.application, user: "bob"), at: service, keys)
+            let fixture = Fixture(service: service, keys: keys, networks: networks, ann: ann, bob: bob)
+            try await body(fixture)
         }
     }
 }

@@ -13,9 +13,9 @@ import Testing
         }
     }
 
-    @Test func whatIsSaidIsAnsweredAndHeard() async throws {
-        try await withServer(namespace: Self.echo) { scene in
-            let connection = try await scene.connect()
+    @Test func emitAndAcknowledge() async throws {
+        try await withServer(namespace: Self.echo) { fixture in
+            let connection = try await fixture.connect()
             #expect(!connection.id.isEmpty)
             let said = [#"{"a":[1,"],\"",{"b":null}]}"#, "\"😀 ☃\"", "-1.5e3"]
             let answer = try await connection.request("say", json(said[0]), json(said[1]), json(said[2]))
@@ -30,15 +30,15 @@ import Testing
     }
 
     @Test func answersFindTheirQuestionsInAnyOrder() async throws {
-        let first = Held()
+        let first = HeldAcknowledgement()
         try await withServer { namespace in
             namespace.on("slow") { _, event in first.hold(event.acknowledgement) }
             namespace.on("fast") { _, event in
                 event.acknowledgement?(json: "\"fast\"")
                 first.release("\"slow\"")
             }
-        } _: { scene in
-            let connection = try await scene.connect()
+        } _: { fixture in
+            let connection = try await fixture.connect()
             async let slow = connection.request("slow")
             try await first.held()
             #expect(texts(try await connection.request("fast")) == ["\"fast\""])
@@ -48,8 +48,8 @@ import Testing
     }
 
     @Test func aQuestionWithoutAnAnswerEnds() async throws {
-        try await withServer(namespace: { $0.on("silent") { _, _ in } }) { scene in
-            let connection = try await scene.connect()
+        try await withServer(namespace: { $0.on("silent") { _, _ in } }) { fixture in
+            let connection = try await fixture.connect()
             await #expect(throws: SocketIOClientError.timedOut) {
                 try await connection.request("silent", timeout: .milliseconds(50))
             }
@@ -77,8 +77,8 @@ import Testing
                     }
                 }
             }
-        } _: { scene in
-            let connection = try await scene.connect()
+        } _: { fixture in
+            let connection = try await fixture.connect()
             try await connection.emit("ask")
             var events = connection.events.makeAsyncIterator()
             let question = try #require(try await events.next())
@@ -97,25 +97,25 @@ import Testing
                     ? .accept
                     : .refuse(ConnectRefusal("who are you?", data: ByteBuffer(string: #"{"code":403}"#)))
             }
-        } _: { scene in
-            await scene.connectedAndClosed(auth: #"{"token":"good"}"#)
+        } _: { fixture in
+            await fixture.connectedAndClosed(auth: #"{"token":"good"}"#)
             let refused = SocketIOClientError.refused(message: "who are you?", data: json(#"{"code":403}"#))
-            await #expect(throws: refused) { try await scene.connect(auth: #"{"token":"bad"}"#) }
+            await #expect(throws: refused) { try await fixture.connect(auth: #"{"token":"bad"}"#) }
         }
     }
 
-    @Test func whereNobodyIsThatIsSaid() async throws {
-        try await withServer({ $0.allowRequest = { _, _ in false } }, namespace: { _ in }) { scene in
-            await #expect(throws: SocketIOClientError.refusedByHTTP(403)) { try await scene.connect() }
-            var elsewhere = scene.endpoint
+    @Test func unreachableServer() async throws {
+        try await withServer({ $0.allowRequest = { _, _ in false } }, namespace: { _ in }) { fixture in
+            await #expect(throws: SocketIOClientError.refusedByHTTP(403)) { try await fixture.connect() }
+            var elsewhere = fixture.endpoint
             elsewhere.path = "/nothing/"
             await #expect(throws: SocketIOClientError.refusedByHTTP(404)) {
                 try await SocketIOConnection.connect(to: elsewhere)
             }
         }
-        let nobody = try await RunningServer.start { _ in }
-        let endpoint = try nobody.endpoint()
-        try await nobody.stop()
+        let unusedServer = try await RunningServer.start { _ in }
+        let endpoint = try unusedServer.endpoint()
+        try await unusedServer.stop()
         await #expect(throws: SocketIOClientError.unreachable("nobody answers at 127.0.0.1:\(endpoint.port)")) {
             try await SocketIOConnection.connect(to: endpoint)
         }
@@ -123,21 +123,21 @@ import Testing
     }
 
     /// The server gives up who does not answer its pings, and the client who does not ping.
-    @Test func pingsKeepItAliveAndTheirLackEndsIt() async throws {
+    @Test func heartbeat() async throws {
         try await withServer {
             $0.pingInterval = .milliseconds(100)
             // Longer than a busy machine leaves a thread, or the whole process, waiting.
             $0.pingTimeout = .seconds(6)
         } namespace: { namespace in
             namespace.on("well?") { _, event in event.acknowledgement?(json: "true") }
-        } _: { scene in
-            let connection = try await scene.connect()
+        } _: { fixture in
+            let connection = try await fixture.connect()
             let end = ContinuousClock.now + .seconds(7)
             while ContinuousClock.now < end { _ = try await connection.request("well?") }
-            #expect(scene.server.connectionCount == 1)
+            #expect(fixture.server.connectionCount == 1)
             await connection.close()
         }
-        let deaf = try await DeafServer.start()
+        let deaf = try await SilentServer.start()
         let connection = try await SocketIOConnection.connect(to: try SocketIOEndpoint("http://127.0.0.1:\(deaf.port)"))
         var events = connection.events.makeAsyncIterator()
         await #expect(throws: SocketIOClientError.closed(.silent)) { try await events.next() }
@@ -145,15 +145,15 @@ import Testing
         try await deaf.stop()
     }
 
-    @Test func whatIsTooLargeIsNotSentAndWhatIsLargeIs() async throws {
+    @Test func messageSize() async throws {
         try await withServer(
             {
                 $0.maxPayload = 8 << 20
                 $0.limits.bufferedBytes = 32 << 20
             },
             namespace: Self.echo
-        ) { scene in
-            let connection = try await scene.connect()
+        ) { fixture in
+            let connection = try await fixture.connect()
             let large = json("\"\(String(repeating: "x", count: 4 << 20))\"")
             #expect(try await connection.request("say", large, timeout: .seconds(120)) == [large])
             let tooLarge = json("\"\(String(repeating: "x", count: 8 << 20))\"")
@@ -162,7 +162,7 @@ import Testing
             await connection.close()
 
             // What the server says may be no larger either.
-            var modest = scene.endpoint
+            var modest = fixture.endpoint
             modest.maximumMessage = 1_024
             let other = try await SocketIOConnection.connect(to: modest)
             try await other.emit("say", json("\"\(String(repeating: "x", count: 1_000))\""))
@@ -172,9 +172,9 @@ import Testing
         }
     }
 
-    @Test func moreThanMayWaitIsRefused() async throws {
-        try await withServer(namespace: Self.echo) { scene in
-            var endpoint = scene.endpoint
+    @Test func queueLimit() async throws {
+        try await withServer(namespace: Self.echo) { fixture in
+            var endpoint = fixture.endpoint
             endpoint.maximumQueue = 10
             let connection = try await SocketIOConnection.connect(to: endpoint)
             await #expect(throws: SocketIOClientError.tooMuchWaiting) {
@@ -185,7 +185,7 @@ import Testing
     }
 
     /// Nobody reads the events: the server's writing stops, and no memory grows; then all come, in order.
-    @Test func whoReadsSlowlyMissesNothing() async throws {
+    @Test func slowReader() async throws {
         let count = 5_000
         try await withServer(
             { $0.limits.bufferedBytes = 64 << 20 },
@@ -194,8 +194,8 @@ import Testing
                     for number in 0..<count { socket.emit("number", SocketArguments(json: "\(number)")) }
                 }
             }
-        ) { scene in
-            let connection = try await scene.connect()
+        ) { fixture in
+            let connection = try await fixture.connect()
             try await connection.emit("burst")
             var next = 0
             for try await event in connection.events {
@@ -209,7 +209,7 @@ import Testing
     }
 }
 
-extension Scene {
+extension Fixture {
     func connectedAndClosed(auth: String) async {
         do {
             try await connect(auth: auth).close()

@@ -14,7 +14,7 @@ import Testing
         ("2/other,[\"a\"]", "a packet for another namespace"),
         ("51-[\"a\",{\"_placeholder\":true,\"num\":0}]", "a packet of a kind that was not asked for"),
     ])
-    func whatMakesNoSenseIsSaidToMakeNone(text: String, what: String) {
+    func malformedPackets(text: String, what: String) {
         #expect(throws: Packet.Nonsense(what: what)) { try Packet(Array(text.utf8)) }
     }
 

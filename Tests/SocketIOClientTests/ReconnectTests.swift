@@ -37,7 +37,7 @@ import Testing
         try await second.stop()
     }
 
-    @Test func whoIsRefusedMayShowSomethingElse() async throws {
+    @Test func retryWithOtherAuth() async throws {
         let running = try await RunningServer.start { namespace in
             namespace.onConnect { _, handshake in
                 String(buffer: handshake.auth) == #"{"token":"new"}"# ? .accept : .refuse("expired")
@@ -53,11 +53,11 @@ import Testing
         try await running.stop()
     }
 
-    @Test func whatAuthThrowsIsTheEndAndSoIsCancelling() async throws {
+    @Test func authErrorAndCancellation() async throws {
         struct Enough: Error {}
-        let nobody = try await RunningServer.start { _ in }
-        let endpoint = try nobody.endpoint()
-        try await nobody.stop()
+        let unusedServer = try await RunningServer.start { _ in }
+        let endpoint = try unusedServer.endpoint()
+        try await unusedServer.stop()
         var ending = SocketIOConnections(to: endpoint, pauses: Self.pauses) { failure in
             if failure != nil { throw Enough() }
             return json("{}")

@@ -4,43 +4,43 @@ import Synchronization
 import Testing
 
 @Suite struct BackpressureTests {
-    @Test func whoDoesNotReadIsCutOffAndOthersMissNothing() async throws {
+    @Test func slowReader() async throws {
         let reasons = AsyncStream<DisconnectReason>.makeStream()
         try await withServer { settings in
             settings.limits.bufferedBytes = 200_000
         } namespaces: { server in
             server.namespace("/").onDisconnect { _, reason in reasons.continuation.yield(reason) }
-        } _: { scene in
+        } _: { fixture in
             var stalled: [WebSocket] = []
             for _ in 0..<5 {
-                let socket = try await scene.joined()
+                let socket = try await fixture.joined()
                 try await socket.send("421[\"join\",\"a\"]")
                 #expect(try await socket.text() == "431[]")
-                try await socket.wire.channel.setOption(.autoRead, value: false).get()
+                try await socket.rawConnection.channel.setOption(.autoRead, value: false).get()
                 stalled.append(socket)
             }
-            let reader = try await scene.joined()
+            let reader = try await fixture.joined()
             try await reader.send("421[\"join\",\"a\"]")
             #expect(try await reader.text() == "431[]")
 
             // More than the kernel's buffers and the limit take.
             let filling = String(repeating: "x", count: 50_000)
-            let chat = scene.server.namespace("/")
+            let chat = fixture.server.namespace("/")
             for number in 0..<400 {
                 chat.to("\"a\"").emit("n", SocketArguments(json: "\(number),\"\(filling)\""))
                 #expect(try await reader.text().hasPrefix("42[\"n\",\(number),"))
             }
             var iterator = reasons.stream.makeAsyncIterator()
             for _ in stalled { #expect(await iterator.next() == .transportError) }
-            #expect(scene.server.connectionCount == 1)
+            #expect(fixture.server.connectionCount == 1)
         }
     }
 
     @Test func oneLargeMessageIsNoReasonToBeCutOff() async throws {
         try await withServer { settings in
             settings.limits.bufferedBytes = 1_000
-        } _: { scene in
-            let socket = try await scene.joined()
+        } _: { fixture in
+            let socket = try await fixture.joined()
             let text = String(repeating: "a", count: 900_000)
             try await socket.send("42[\"message\",\"\(text)\"]")
             #expect(try await socket.text().utf8.count == text.utf8.count + #"42["message-back",""]"#.utf8.count)
@@ -61,22 +61,22 @@ import Testing
                     event.acknowledgement?()
                 }
             }
-        } _: { scene in
+        } _: { fixture in
             let large = ByteBuffer(string: "421[\"work\",\"" + String(repeating: "x", count: 200_000) + "\"]")
-            let slow = try await scene.joined()
+            let slow = try await fixture.joined()
             try await slow.send(opcode: 1, large.getSlice(at: 0, length: 150_000).unwrapped(), isFinal: false)
             try await slow.send(opcode: 9, ByteBuffer(string: "begun"))
             #expect(try await slow.frame() == .pong("begun"))
-            #expect(try await Self.closeCode(of: large, in: scene) == 1013)
+            #expect(try await Self.closeCode(of: large, in: fixture) == 1013)
             // One that is here and not handled counts too.
             let rest = large.getSlice(at: 150_000, length: large.readableBytes - 150_000)
             try await slow.send(opcode: 0, rest.unwrapped())
             #expect(try await slow.text() == #"42["begun"]"#)
-            #expect(try await Self.closeCode(of: large, in: scene) == 1013)
-            let polling = try await scene.polling()
+            #expect(try await Self.closeCode(of: large, in: fixture) == 1013)
+            let polling = try await fixture.polling()
             #expect(try await polling.post("40").status == 200)
             #expect(try await polling.post(String(buffer: large)).status == 503)
-            let small = try await scene.joined()
+            let small = try await fixture.joined()
             try await small.send(#"42["message",1]"#)
             #expect(try await small.text() == #"42["message-back",1]"#)
 
@@ -85,7 +85,7 @@ import Testing
             // The answer may be out a moment before the memory is given back.
             var frame: WebSocket.Frame
             repeat {
-                let next = try await scene.joined()
+                let next = try await fixture.joined()
                 try await next.send(opcode: 1, large)
                 frame = try await next.frame()
             } while frame == .close(1013)
@@ -93,23 +93,23 @@ import Testing
         }
     }
 
-    private static func closeCode(of message: ByteBuffer, in scene: Scene) async throws -> UInt16? {
-        let socket = try await scene.joined()
+    private static func closeCode(of message: ByteBuffer, in fixture: Fixture) async throws -> UInt16? {
+        let socket = try await fixture.joined()
         try await socket.send(opcode: 1, message)
         return try await socket.closeCode()
     }
 
-    @Test func whoPollsTooSeldomIsCutOff() async throws {
+    @Test func slowPoller() async throws {
         let reasons = AsyncStream<DisconnectReason>.makeStream()
         try await withServer { settings in
             settings.limits.bufferedBytes = 10_000
         } namespaces: { server in
             server.namespace("/").onDisconnect { _, reason in reasons.continuation.yield(reason) }
-        } _: { scene in
-            let client = try await scene.polling()
+        } _: { fixture in
+            let client = try await fixture.polling()
             #expect(try await client.post("40").body == "ok")
             let filling = String(repeating: "x", count: 6_000)
-            for _ in 0..<3 { scene.server.namespace("/").emit("n", SocketArguments(json: "\"\(filling)\"")) }
+            for _ in 0..<3 { fixture.server.namespace("/").emit("n", SocketArguments(json: "\"\(filling)\"")) }
             var iterator = reasons.stream.makeAsyncIterator()
             #expect(await iterator.next() == .transportError)
             #expect(try await client.fetch().status == 400)
@@ -130,12 +130,12 @@ import Testing
                     event.acknowledgement?(event.arguments)
                 }
             }
-        } _: { scene in
-            let socket = try await scene.joined()
+        } _: { fixture in
+            let socket = try await fixture.joined()
             let count = 200
             for number in 0..<count { try await socket.send("42\(number)[\"work\",\(number)]") }
             // Another socket is served meanwhile, twice, so that the first one's have been looked at.
-            let other = try await scene.joined()
+            let other = try await fixture.joined()
             for _ in 0..<2 {
                 try await other.send(#"42["message"]"#)
                 #expect(try await other.text() == #"42["message-back"]"#)
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func whatWaitsIsDoneThoughTheSocketIsGone() async throws {
+    @Test func queuedEventsRunAfterDisconnect() async throws {
         let done = AsyncStream<Bool>.makeStream()
         let gone = AsyncStream<Void>.makeStream()
         try await withServer { _ in
@@ -159,8 +159,8 @@ import Testing
                 }
             }
             server.namespace("/").onDisconnect { _, _ in gone.continuation.finish() }
-        } _: { scene in
-            let socket = try await scene.joined()
+        } _: { fixture in
+            let socket = try await fixture.joined()
             try await socket.send(#"42["work"]"#)
             try await socket.send("1")
             var iterator = done.stream.makeAsyncIterator()

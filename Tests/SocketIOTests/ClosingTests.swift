@@ -7,21 +7,21 @@ import TestSupport
 import Testing
 
 @Suite struct ClosingTests {
-    @Test func aServerThatStopsSendsEverybodyAwayAndTakesNobody() async throws {
-        try await withServer(loops: 2) { scene in
-            let socket = try await scene.joined()
-            let client = try await scene.polling()
+    @Test func shutdownDisconnectsClients() async throws {
+        try await withServer(loops: 2) { fixture in
+            let socket = try await fixture.joined()
+            let client = try await fixture.polling()
             try await client.fetching.send("GET", client.path)
             #expect(try await client.post("6").body == "ok")
-            let waiting = try await scene.connect()
+            let waiting = try await fixture.connect()
             #expect(try await waiting.request("GET", "/elsewhere").status == 404)
-            await scene.server.close()
+            await fixture.server.close()
             // No `41` before it: clients are to come back.
             #expect(try await socket.frame() == .close(nil))
             #expect(try await client.fetching.answer().body == "1")
             let answer = try await waiting.request("GET", "/socket.io/?EIO=4&transport=polling")
             #expect(answer.status == 503)
-            try await eventually { scene.server.connectionCount == 0 }
+            try await eventually { fixture.server.connectionCount == 0 }
         }
     }
 
@@ -45,33 +45,36 @@ import Testing
         #expect(try await socket.text().hasPrefix("0{"))
         try await iterator.next().unwrapped().pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         #expect(try await socket.closeCode() == nil)
-        try await socket.wire.readToEnd()
+        try await socket.rawConnection.readToEnd()
 
-        let polling = try await Wire.connect(port: port)
+        let polling = try await RawConnection.connect(port: port)
         let open = try await polling.request("GET", "/socket.io/?EIO=4&transport=polling").body
         let path = "/socket.io/?EIO=4&transport=polling&sid=\(open.split(separator: "\"")[3])"
         try await polling.send("GET", path)
         let channel = try await iterator.next().unwrapped()
         // An answer to what was said later says that the poll is there.
-        #expect(try await Wire.connect(port: port).request("POST", path, body: ByteBuffer(string: "6")).status == 200)
+        #expect(
+            try await RawConnection.connect(port: port).request("POST", path, body: ByteBuffer(string: "6")).status
+                == 200
+        )
         _ = try await iterator.next().unwrapped()
         channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         #expect(try await polling.answer().body == "1")
         try await polling.readToEnd()
 
-        let idle = try await Wire.connect(port: port)
+        let idle = try await RawConnection.connect(port: port)
         try await iterator.next().unwrapped().pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         try await idle.readToEnd()
         try await listener.close()
     }
 
-    @Test func whoIsGoneReachesNobodyAndIsNotReached() async throws {
+    @Test func disconnectedSocket() async throws {
         let sockets = AsyncStream<Socket>.makeStream()
         try await withServer { _ in
         } namespaces: { server in
             server.namespace("/").onDisconnect { socket, _ in sockets.continuation.yield(socket) }
-        } _: { scene in
-            let socket = try await scene.joined()
+        } _: { fixture in
+            let socket = try await fixture.joined()
             try await socket.send("1")
             var iterator = sockets.stream.makeAsyncIterator()
             let gone = try await iterator.next().unwrapped()
@@ -86,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func whatAnApplicationKeepsIsThere() async throws {
+    @Test func socketData() async throws {
         enum Name: SocketDataKey { typealias Value = String }
         enum Age: SocketDataKey { typealias Value = Int }
         try await withServer { _ in
@@ -99,8 +102,8 @@ import Testing
             server.namespace("/").on("who") { socket, event in
                 event.acknowledgement?(json: "\"\(socket[Name.self] ?? "")\",\(socket[Age.self] ?? -1)")
             }
-        } _: { scene in
-            let socket = try await scene.webSocket()
+        } _: { fixture in
+            let socket = try await fixture.webSocket()
             try await socket.send("40")
             _ = try await socket.text()
             try await socket.send(#"421["who"]"#)
@@ -117,8 +120,8 @@ import Testing
                 heard.withLock { $0.append(event.name) }
                 if event.name == "last" { socket.disconnect() }
             }
-        } _: { scene in
-            let client = try await scene.polling()
+        } _: { fixture in
+            let client = try await fixture.polling()
             #expect(try await client.post("40").status == 200)
             _ = try await client.post("42[\"first\"]\u{1e}42[\"last\"]\u{1e}42[\"late\"]")
             #expect(heard.withLock { $0 } == ["first", "last"])

@@ -14,8 +14,8 @@ import Testing
         (#"450-["message"]"#, #"42["message-back"]"#),
     ])
     func eventsAreReadAsTheyAreWritten(packet: String, answer: String?) async throws {
-        try await withServer { scene in
-            let socket = try await scene.joined()
+        try await withServer { fixture in
+            let socket = try await fixture.joined()
             try await socket.send(packet)
             if let answer {
                 #expect(try await socket.text() == answer)
@@ -27,8 +27,8 @@ import Testing
 
     @Test func attachmentsFollowTheirPacket() async throws {
         let both = #"{"_placeholder":true,"num":0},{"_placeholder":true,"num":1}"#
-        try await withServer { scene in
-            let socket = try await scene.joined()
+        try await withServer { fixture in
+            let socket = try await fixture.joined()
             try await socket.send("452-[\"message\",\(both)]")
             try await socket.send(binary: [1, 2, 3])
             try await socket.send(binary: [])
@@ -56,17 +56,17 @@ import Testing
         #"451-["a",{"_placeholder":true,"num":1}]"#, #"451-["a",{"_placeholder":true,"num":-1}]"#,
         #"451-["a",{"_placeholder":true,"num":"0"}]"#, #"451-["a",{"_placeholder":true}]"#,
     ])
-    func whatIsNoPacketClosesTheConnection(packet: String) async throws {
-        try await withServer { scene in
-            let socket = try await scene.joined()
+    func malformedPacket(packet: String) async throws {
+        try await withServer { fixture in
+            let socket = try await fixture.joined()
             try await socket.send(packet)
             #expect(try await socket.closeCode() == nil)
         }
     }
 
     @Test func aHundredAttachmentsAreTooMany() async throws {
-        try await withServer { scene in
-            let socket = try await scene.joined()
+        try await withServer { fixture in
+            let socket = try await fixture.joined()
             try await socket.send(#"45100-["message"]"#)
             #expect(try await socket.closeCode() == nil)
         }
@@ -74,8 +74,8 @@ import Testing
 
     @Test(arguments: [(63, true), (64, false), (100_000, false)])
     func jsonMayNotBeTooDeep(depth: Int, isTaken: Bool) async throws {
-        try await withServer { scene in
-            let socket = try await scene.joined()
+        try await withServer { fixture in
+            let socket = try await fixture.joined()
             let deep = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
             try await socket.send("42[\"message\",{\"a\":\(deep)}]")
             if isTaken {
@@ -87,12 +87,12 @@ import Testing
     }
 
     @Test func theOrderOfPacketAndAttachmentsMatters() async throws {
-        try await withServer { scene in
-            let early = try await scene.joined()
+        try await withServer { fixture in
+            let early = try await fixture.joined()
             try await early.send(binary: [1])
             #expect(try await early.closeCode() == nil)
 
-            let interrupted = try await scene.joined()
+            let interrupted = try await fixture.joined()
             try await interrupted.send(#"451-["message",{"_placeholder":true,"num":0}]"#)
             try await interrupted.send(#"42["message"]"#)
             #expect(try await interrupted.closeCode() == nil)
@@ -114,9 +114,9 @@ import Testing
                     }
                 }
             }
-        } _: { scene in
+        } _: { fixture in
             var iterator = answers.stream.makeAsyncIterator()
-            let socket = try await scene.joined()
+            let socket = try await fixture.joined()
             try await socket.send(#"42["ask",true]"#)
             #expect(try await socket.text() == #"420["question",1]"#)
             // Nobody waits for this one.
@@ -145,8 +145,8 @@ import Testing
                 event.acknowledgement?(json: "1")
                 event.acknowledgement?(json: "2")
             }
-        } _: { scene in
-            let socket = try await scene.joined()
+        } _: { fixture in
+            let socket = try await fixture.joined()
             try await socket.send(#"425["twice"]"#)
             #expect(try await socket.text() == "435[1]")
             try await socket.send(#"42["message"]"#)
@@ -160,8 +160,8 @@ import Testing
             server.namespace("/").onAnyOther { socket, event in
                 socket.emit(event.name, SocketArguments(json: "\(event.arguments.count)"))
             }
-        } _: { scene in
-            let socket = try await scene.joined()
+        } _: { fixture in
+            let socket = try await fixture.joined()
             try await socket.send(#"42["tab\t\"q\" 😀 \ud83d\ude00",1,[2,3],{"a":{}}]"#)
             #expect(try await socket.text() == #"42["tab\u0009\"q\" 😀 😀",3]"#)
             try await socket.send("42[7]")

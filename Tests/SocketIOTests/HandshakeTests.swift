@@ -9,9 +9,9 @@ import Testing
             settings.pingInterval = .milliseconds(300)
             settings.pingTimeout = .milliseconds(200)
             settings.sessionTag = { _ in "abc_12" }
-        } _: { scene in
-            let wire = try await scene.connect()
-            let answer = try await wire.request("GET", "/socket.io/?EIO=4&transport=polling")
+        } _: { fixture in
+            let rawConnection = try await fixture.connect()
+            let answer = try await rawConnection.request("GET", "/socket.io/?EIO=4&transport=polling")
             #expect(answer.status == 200)
             #expect(answer.fields["content-type"] == "text/plain; charset=UTF-8")
             #expect(answer.fields["cache-control"] == "no-store")
@@ -20,7 +20,7 @@ import Testing
             #expect(answer.body.hasSuffix(rest))
             #expect(answer.body.utf8.count == #"0{"sid":""#.utf8.count + 26 + rest.utf8.count)
 
-            let socket = try await WebSocket(scene.connect(), "/socket.io/?EIO=4&transport=websocket")
+            let socket = try await WebSocket(fixture.connect(), "/socket.io/?EIO=4&transport=websocket")
             #expect(try await socket.text().contains(#","upgrades":[],"#))
         }
     }
@@ -41,9 +41,13 @@ import Testing
         try await withServer { settings in
             settings.allowRequest = { head, _ in !head.uri.contains("no=1") }
             settings.origins = .any
-        } _: { scene in
-            let wire = try await scene.connect()
-            let answer = try await wire.request(method, "/socket.io/?\(query)", ["Origin": "https://a.example"])
+        } _: { fixture in
+            let rawConnection = try await fixture.connect()
+            let answer = try await rawConnection.request(
+                method,
+                "/socket.io/?\(query)",
+                ["Origin": "https://a.example"]
+            )
             #expect(answer.status == status)
             #expect(answer.body == body)
             #expect(answer.fields["content-type"] == "application/json")
@@ -58,19 +62,19 @@ import Testing
         ("EIO=4", "Transport unknown"),
     ])
     func arefusedWebSocketIsToldInPlainTextAndClosed(query: String, message: String) async throws {
-        try await withServer { scene in
-            let wire = try await scene.connect()
-            let answer = try await wire.request("GET", "/socket.io/?\(query)", WebSocket.handshake)
+        try await withServer { fixture in
+            let rawConnection = try await fixture.connect()
+            let answer = try await rawConnection.request("GET", "/socket.io/?\(query)", WebSocket.handshake)
             #expect(answer.status == 400)
             #expect(answer.body == message)
-            try await wire.readToEnd()
+            try await rawConnection.readToEnd()
         }
     }
 
     @Test func aWebSocketOfAnotherVersionIsToldWhich() async throws {
-        try await withServer { scene in
+        try await withServer { fixture in
             let fields = WebSocket.handshake.merging(["Sec-WebSocket-Version": "8"]) { $1 }
-            let answer = try await scene.connect()
+            let answer = try await fixture.connect()
                 .request("GET", "/socket.io/?EIO=4&transport=websocket", fields)
             #expect(answer.status == 426)
             #expect(answer.fields["sec-websocket-version"] == "13")
@@ -78,8 +82,8 @@ import Testing
     }
 
     @Test func theAcceptHashIsTheRFCs() async throws {
-        try await withServer { scene in
-            let answer = try await scene.connect()
+        try await withServer { fixture in
+            let answer = try await fixture.connect()
                 .request("GET", "/socket.io/?EIO=4&transport=websocket", WebSocket.handshake)
             #expect(answer.status == 101)
             #expect(answer.fields["sec-websocket-accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
@@ -90,20 +94,20 @@ import Testing
         try await withServer { settings in
             settings.origins = .only(["https://a.example"])
             settings.allowsCredentials = true
-        } _: { scene in
+        } _: { fixture in
             let path = "/socket.io/?EIO=4&transport=polling"
-            let allowed = try await scene.connect().request("GET", path, ["Origin": "https://a.example"])
+            let allowed = try await fixture.connect().request("GET", path, ["Origin": "https://a.example"])
             #expect(allowed.status == 200)
             #expect(allowed.fields["access-control-allow-origin"] == "https://a.example")
             #expect(allowed.fields["access-control-allow-credentials"] == "true")
             #expect(allowed.fields["vary"] == "Origin")
 
-            let refused = try await scene.connect().request("GET", path, ["Origin": "https://b.example"])
+            let refused = try await fixture.connect().request("GET", path, ["Origin": "https://b.example"])
             #expect(refused.status == 403)
             #expect(refused.fields["access-control-allow-origin"] == nil)
 
             let asked = ["Origin": "https://a.example", "Access-Control-Request-Headers": "x-one,x-two"]
-            let preflight = try await scene.connect().request("OPTIONS", path, asked)
+            let preflight = try await fixture.connect().request("OPTIONS", path, asked)
             #expect(preflight.status == 204)
             #expect(preflight.fields["access-control-allow-methods"] == "GET,HEAD,PUT,PATCH,POST,DELETE")
             #expect(preflight.fields["access-control-allow-headers"] == "x-one,x-two")
@@ -112,35 +116,35 @@ import Testing
 
     @Test(arguments: [("https://localhost", true), ("https://other", false)])
     func aPageOfAnotherHostGetsNoWebSocket(origin: String, isLetIn: Bool) async throws {
-        try await withServer { scene in
+        try await withServer { fixture in
             let fields = WebSocket.handshake.merging(["Origin": origin]) { $1 }
-            let answer = try await scene.connect()
+            let answer = try await fixture.connect()
                 .request("GET", "/socket.io/?EIO=4&transport=websocket", fields)
             #expect(answer.status == (isLetIn ? 101 : 403))
         }
     }
 
     @Test func requestsOfOthersGoThroughOnTheSameConnection() async throws {
-        try await withServer { scene in
-            let wire = try await scene.connect()
+        try await withServer { fixture in
+            let rawConnection = try await fixture.connect()
             for path in [
                 "/", "/socket.io/?EIO=4&transport=polling", "/socket.iox", "/socket.io?EIO=4&transport=polling",
             ] {
-                let answer = try await wire.request("GET", path)
+                let answer = try await rawConnection.request("GET", path)
                 #expect(answer.status == (path.contains("polling") ? 200 : 404), "\(path)")
             }
         }
     }
 
     @Test func pipelinedRequestsAreAnsweredInOrder() async throws {
-        try await withServer { scene in
-            let wire = try await scene.connect()
-            try await wire.send(
+        try await withServer { fixture in
+            let rawConnection = try await fixture.connect()
+            try await rawConnection.send(
                 "GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: a\r\n\r\n"
                     + "GET /b HTTP/1.1\r\nHost: a\r\n\r\nGET /socket.io/?EIO=4 HTTP/1.1\r\nHost: a\r\n\r\n"
             )
             var statuses: [Int] = []
-            for _ in 0..<4 { statuses.append(try await wire.answer().status) }
+            for _ in 0..<4 { statuses.append(try await rawConnection.answer().status) }
             #expect(statuses == [404, 200, 404, 400])
         }
     }
@@ -148,36 +152,36 @@ import Testing
     @Test func noMoreConnectionsAreTakenThanThereMayBe() async throws {
         try await withServer { settings in
             settings.limits.connections = 1
-        } _: { scene in
-            let first = try await scene.webSocket()
+        } _: { fixture in
+            let first = try await fixture.webSocket()
             let path = "/socket.io/?EIO=4&transport=polling"
-            #expect(try await scene.connect().request("GET", path).status == 503)
+            #expect(try await fixture.connect().request("GET", path).status == 503)
             try await first.send("1")
             _ = try await first.closeCode()
-            #expect(try await scene.connect().request("GET", path).status == 200)
+            #expect(try await fixture.connect().request("GET", path).status == 200)
         }
     }
 
     @Test("Connections of one client that are not admitted are limited, over polling and over WebSocket")
-    func newcomers() async throws {
+    func unjoinedLimit() async throws {
         try await withServer { settings in
-            settings.limits.newcomersOfKey = 2
-            settings.newcomerKey = { head, _ in head.headers.first(name: "x-address") }
+            settings.limits.unjoinedPerKey = 2
+            settings.unjoinedKey = { head, _ in head.headers.first(name: "x-address") }
         } namespaces: { server in
             server.namespace("/").on("enter") { socket, event in
                 socket.connection.admit()
                 event.acknowledgement?()
             }
-        } _: { scene in
+        } _: { fixture in
             let path = "/socket.io/?EIO=4&transport=polling"
             func open(_ fields: [String: String]) async throws -> Int {
-                try await scene.connect().request("GET", path, fields).status
+                try await fixture.connect().request("GET", path, fields).status
             }
             let (ann, bob) = (["X-Address": "a"], ["X-Address": "b"])
-            let first = try await scene.webSocket(ann)
+            let first = try await fixture.webSocket(ann)
             #expect(try await open(ann) == 200)
             #expect(try await open(ann) == 429)
-            let refused = await #expect(throws: WebSocket.Refused.self) { _ = try await scene.webSocket(ann) }
+            let refused = await #expect(throws: WebSocket.Refused.self) { _ = try await fixture.webSocket(ann) }
             #expect(refused?.answer.status == 429)
             #expect(try await open(bob) == 200)
             for _ in 0..<3 { #expect(try await open([:]) == 200) }
@@ -188,7 +192,7 @@ import Testing
             _ = try await first.text()
             try await first.send(#"420["enter"]"#)
             #expect(try await first.text().hasPrefix("430"))
-            let last = try await scene.webSocket(ann)
+            let last = try await fixture.webSocket(ann)
             #expect(try await open(ann) == 429)
             try await first.send("1")
             _ = try await first.closeCode()
@@ -200,18 +204,18 @@ import Testing
         }
     }
 
-    @Test func whoDoesNotFinishARequestIsCutOff() async throws {
+    @Test func unfinishedRequest() async throws {
         try await withServer { settings in
             settings.limits.requestTimeout = .milliseconds(500)
-        } _: { scene in
-            let silent = try await scene.connect()
+        } _: { fixture in
+            let silent = try await fixture.connect()
             try await silent.readToEnd()
         }
         try await withServer { settings in
             // In which the client has to get a whole request across first.
             settings.limits.requestTimeout = .seconds(5)
-        } _: { scene in
-            let slow = try await scene.connect()
+        } _: { fixture in
+            let slow = try await fixture.connect()
             let open = try await slow.request("GET", "/socket.io/?EIO=4&transport=polling").body
             let id = open.split(separator: "\"")[3]
             try await slow.send(
@@ -222,22 +226,22 @@ import Testing
         }
     }
 
-    @Test func whoSaysNothingBetweenRequestsIsCutOff() async throws {
+    @Test func idleConnection() async throws {
         try await withServer { settings in
             settings.limits.idleTimeout = .milliseconds(500)
-        } _: { scene in
-            let wire = try await scene.connect()
-            #expect(try await wire.request("GET", "/socket.io/").status == 400)
-            try await wire.readToEnd()
+        } _: { fixture in
+            let rawConnection = try await fixture.connect()
+            #expect(try await rawConnection.request("GET", "/socket.io/").status == 400)
+            try await rawConnection.readToEnd()
         }
     }
 
     @Test func garbageIsAnswered400() async throws {
-        try await withServer { scene in
-            let wire = try await scene.connect()
-            try await wire.send("this is not HTTP\r\n\r\n")
-            #expect(try await wire.answer().status == 400)
-            try await wire.readToEnd()
+        try await withServer { fixture in
+            let rawConnection = try await fixture.connect()
+            try await rawConnection.send("this is not HTTP\r\n\r\n")
+            #expect(try await rawConnection.answer().status == 400)
+            try await rawConnection.readToEnd()
         }
     }
 }

@@ -16,15 +16,15 @@ import Testing
     }
 
     @Test func theServerPingsInRevision4() async throws {
-        try await withServer(patient) { scene in
-            let socket = try await scene.webSocket()
+        try await withServer(patient) { fixture in
+            let socket = try await fixture.webSocket()
             for _ in 0..<4 {
                 #expect(try await socket.text() == "2")
                 try await socket.send("3")
             }
         }
-        try await withServer(quick) { scene in
-            let socket = try await scene.webSocket()
+        try await withServer(quick) { fixture in
+            let socket = try await fixture.webSocket()
             // Not answered.
             #expect(try await socket.text() == "2")
             #expect(try await socket.closeCode() == nil)
@@ -32,15 +32,15 @@ import Testing
     }
 
     @Test func overPollingToo() async throws {
-        try await withServer(patient) { scene in
-            let client = try await scene.polling()
+        try await withServer(patient) { fixture in
+            let client = try await fixture.polling()
             for _ in 0..<3 {
                 #expect(try await client.fetch().body == "2")
                 #expect(try await client.post("3").body == "ok")
             }
         }
-        try await withServer(quick) { scene in
-            let client = try await scene.polling()
+        try await withServer(quick) { fixture in
+            let client = try await fixture.polling()
             #expect(try await client.fetch().body == "2")
             #expect(try await client.fetch().body == "1")
             #expect(try await !client.isKnown())
@@ -48,8 +48,8 @@ import Testing
     }
 
     @Test func theClientPingsInRevision3() async throws {
-        try await withServer(patient) { scene in
-            let socket = try await scene.webSocket(revision: 3)
+        try await withServer(patient) { fixture in
+            let socket = try await fixture.webSocket(revision: 3)
             #expect(try await socket.text() == "40")
             #expect(try await socket.text() == #"42["auth",{}]"#)
             for ping in ["2", "2", "2probe"] {
@@ -57,8 +57,8 @@ import Testing
                 #expect(try await socket.text() == "3")
             }
         }
-        try await withServer(quick) { scene in
-            let socket = try await scene.webSocket(revision: 3)
+        try await withServer(quick) { fixture in
+            let socket = try await fixture.webSocket(revision: 3)
             // Silence.
             #expect(try await socket.closeCode() == nil)
         }
@@ -66,8 +66,8 @@ import Testing
 
     @Test(arguments: [(4, "2"), (3, "3")])
     func theWrongDirectionCloses(revision: Int, packet: String) async throws {
-        try await withServer { scene in
-            let socket = try await scene.webSocket(revision: revision)
+        try await withServer { fixture in
+            let socket = try await fixture.webSocket(revision: revision)
             try await socket.send(packet)
             #expect(try await socket.closeCode() == nil)
         }
@@ -77,8 +77,8 @@ import Testing
         let reasons = AsyncStream<DisconnectReason>.makeStream()
         try await withServer(quick) { server in
             server.namespace("/").onDisconnect { _, reason in reasons.continuation.yield(reason) }
-        } _: { scene in
-            let socket = try await scene.webSocket()
+        } _: { fixture in
+            let socket = try await fixture.webSocket()
             try await socket.send("40")
             // A ping may come before what he is told of his joining.
             while try await socket.text() != #"42["auth",{}]"# {}
@@ -94,18 +94,18 @@ import Testing
         }
     }
 
-    @Test func whoJoinsNoNamespaceIsCutOff() async throws {
+    @Test func noNamespaceJoined() async throws {
         try await withServer { settings in
             settings.connectTimeout = .milliseconds(50)
-        } _: { scene in
-            let idle = try await scene.webSocket()
+        } _: { fixture in
+            let idle = try await fixture.webSocket()
             #expect(try await idle.closeCode() == nil)
         }
         try await withServer { settings in
             // In which the client has to say something.
             settings.connectTimeout = .seconds(5)
-        } _: { scene in
-            let refused = try await scene.webSocket()
+        } _: { fixture in
+            let refused = try await fixture.webSocket()
             try await refused.send("40/nowhere")
             #expect(try await refused.text() == #"44/nowhere,{"message":"Invalid namespace"}"#)
             #expect(try await refused.closeCode() == nil)

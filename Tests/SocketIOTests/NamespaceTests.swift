@@ -5,8 +5,8 @@ import Testing
 
 @Suite struct NamespaceTests {
     @Test func aSocketHasAnIDOfItsOwn() async throws {
-        try await withServer { scene in
-            let client = try await scene.polling()
+        try await withServer { fixture in
+            let client = try await fixture.polling()
             #expect(try await client.post("40{\"token\":\"123\"}").body == "ok")
             let answer = try await client.fetch(until: "auth")
             #expect(answer.hasPrefix(#"40{"sid":""#))
@@ -17,8 +17,8 @@ import Testing
 
     @Test(arguments: ["40/custom,", "40/custom", #"40/custom,{"a":1}"#])
     func anotherNamespaceHasItsOwnSocket(packet: String) async throws {
-        try await withServer { scene in
-            let socket = try await scene.joined()
+        try await withServer { fixture in
+            let socket = try await fixture.joined()
             try await socket.send(packet)
             #expect(try await socket.text().hasPrefix(#"40/custom,{"sid":""#))
             #expect(try await socket.text() == "42/custom,[\"auth\",\(packet.contains("{") ? "{\"a\":1}" : "{}")]")
@@ -40,9 +40,9 @@ import Testing
             server.namespace("/data").onConnect { _, _ in
                 .refuse(ConnectRefusal("no", data: ByteBuffer(string: #"{"code":401}"#)))
             }
-        } _: { scene in
-            let new = try await scene.webSocket()
-            let old = try await scene.webSocket(revision: 3)
+        } _: { fixture in
+            let new = try await fixture.webSocket()
+            let old = try await fixture.webSocket(revision: 3)
             #expect(try await old.text() == "40")
             #expect(try await old.text() == #"42["auth",{}]"#)
             for (name, four, three) in [
@@ -64,8 +64,8 @@ import Testing
             server.namespace("/admin").onConnect { _, handshake in
                 handshake.query["token"] == "a b" ? .accept : .refuse("no")
             }
-        } _: { scene in
-            let socket = try await scene.webSocket(revision: 3)
+        } _: { fixture in
+            let socket = try await fixture.webSocket(revision: 3)
             _ = try await socket.text()
             _ = try await socket.text()
             try await socket.send("40/admin?token=1,")
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func whatTheOpeningRequestSaidIsThereToDecideBy() async throws {
+    @Test func handshakeDetails() async throws {
         try await withServer { settings in
             settings.handshakeRetention = .always
         } namespaces: { server in
@@ -85,8 +85,8 @@ import Testing
                     return isKnown && handshake.remoteAddress?.ipAddress == "127.0.0.1" ? .accept : .refuse("unknown")
                 }
             }
-        } _: { scene in
-            let socket = try await scene.webSocket(query: "&room=%C3%A9", ["X-Key": "7"])
+        } _: { fixture in
+            let socket = try await fixture.webSocket(query: "&room=%C3%A9", ["X-Key": "7"])
             try await socket.send("40")
             #expect(try await socket.text().hasPrefix("40{"))
             try await socket.send("40/later")
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func whoIsDecidedAboutLaterWaits() async throws {
+    @Test func asynchronousDecision() async throws {
         let decision = AsyncStream<Bool>.makeStream()
         try await withServer { _ in
         } namespaces: { server in
@@ -109,15 +109,15 @@ import Testing
                     return await decisions.next() == true ? .accept : .refuse("no")
                 }
             }
-        } _: { scene in
-            let socket = try await scene.joined()
+        } _: { fixture in
+            let socket = try await fixture.joined()
             try await socket.send("40/slow")
             try await socket.send(#"42["message","before"]"#)
             #expect(try await socket.text() == #"42["message-back","before"]"#)
             decision.continuation.yield(true)
             #expect(try await socket.text().hasPrefix("40/slow,{"))
 
-            let early = try await scene.joined()
+            let early = try await fixture.joined()
             try await early.send("40/slow")
             try await early.send(#"42/slow,["message"]"#)
             #expect(try await early.closeCode() == nil)
@@ -126,17 +126,17 @@ import Testing
     }
 
     @Test(arguments: ["40", "42/custom,[\"message\"]", "41/custom,", "43/custom,1[]", "430[", "44{}"])
-    func whatIsAgainstTheRulesClosesEverything(packet: String) async throws {
-        try await withServer { scene in
-            let socket = try await scene.joined()
+    func protocolViolationCloses(packet: String) async throws {
+        try await withServer { fixture in
+            let socket = try await fixture.joined()
             try await socket.send(packet)
             #expect(try await socket.closeCode() == nil)
         }
     }
 
     @Test func nothingIsThereBeforeItIsConnectedTo() async throws {
-        try await withServer { scene in
-            let socket = try await scene.webSocket()
+        try await withServer { fixture in
+            let socket = try await fixture.webSocket()
             try await socket.send(#"42["message"]"#)
             #expect(try await socket.closeCode() == nil)
         }
@@ -146,8 +146,8 @@ import Testing
     func refusals() async throws {
         try await withServer { settings in
             settings.limits.refusals = 3
-        } _: { scene in
-            let socket = try await scene.joined()
+        } _: { fixture in
+            let socket = try await fixture.joined()
             for _ in 0..<3 {
                 try await socket.send("40/nope")
                 #expect(try await socket.text().hasPrefix("44/nope,"))
@@ -159,8 +159,8 @@ import Testing
     @Test func oneConnectionMayNotBeInTooManyNamespaces() async throws {
         try await withServer { settings in
             settings.limits.namespaces = 1
-        } _: { scene in
-            let socket = try await scene.joined()
+        } _: { fixture in
+            let socket = try await fixture.joined()
             try await socket.send("40/custom")
             #expect(try await socket.text() == #"44/custom,{"message":"Too many namespaces"}"#)
         }
@@ -173,20 +173,20 @@ import Testing
             server.namespace("/").onDisconnect { _, reason in reasons.continuation.yield(reason) }
             server.namespace("/").on("leave") { socket, _ in socket.disconnect() }
             server.namespace("/").on("cut") { socket, _ in socket.connection.close() }
-        } _: { scene in
+        } _: { fixture in
             var iterator = reasons.stream.makeAsyncIterator()
             for (packet, reason) in [
                 ("41", DisconnectReason.clientNamespaceDisconnect), ("42[\"leave\"]", .serverNamespaceDisconnect),
                 ("42[\"cut\"]", .forcedClose), ("1", .transportClose), ("2", .transportError), ("4x", .parseError),
                 ("40", .forcedServerClose),
             ] {
-                let socket = try await scene.joined()
+                let socket = try await fixture.joined()
                 try await socket.send(packet)
                 #expect(await iterator.next() == reason)
                 if packet.contains("leave") { #expect(try await socket.text() == "41") }
             }
-            let last = try await scene.joined()
-            await scene.server.close()
+            let last = try await fixture.joined()
+            await fixture.server.close()
             #expect(await iterator.next() == .serverShuttingDown)
             #expect(try await last.closeCode() == nil)
         }

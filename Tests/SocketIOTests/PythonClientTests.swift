@@ -19,10 +19,10 @@ import Testing
                     if case .success(let arguments) = answer { event.acknowledgement?(arguments) }
                 }
             }
-        } _: { scene in
+        } _: { fixture in
             let result = try await ProcessCommand(
                 try await PythonPrograms.path("\(version)"),
-                ["\(PythonPrograms.scripts)/socketio-client.py", "http://127.0.0.1:\(scene.port)", transport],
+                ["\(PythonPrograms.scripts)/socketio-client.py", "http://127.0.0.1:\(fixture.port)", transport],
                 environment: ProcessInfo.processInfo.environment
             ).run(within: .seconds(200))
             #expect(result.status.isSuccess, "\(result.output)")

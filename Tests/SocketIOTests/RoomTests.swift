@@ -12,11 +12,11 @@ import Testing
     private func room(_ name: String) -> SocketRoom { SocketRoom("\"\(name)\"") }
 
     @Test(arguments: [1, 3])
-    func whatIsSaidToARoomReachesItsMembersOnce(loops: Int) async throws {
-        try await withServer(loops: loops) { scene in
-            let chat = scene.server.namespace("/")
+    func roomBroadcast(loops: Int) async throws {
+        try await withServer(loops: loops) { fixture in
+            let chat = fixture.server.namespace("/")
             var sockets: [WebSocket] = []
-            for _ in 0..<4 { sockets.append(try await scene.joined()) }
+            for _ in 0..<4 { sockets.append(try await fixture.joined()) }
             for socket in sockets.prefix(3) { try await join(socket, "a") }
             for socket in sockets.suffix(2) { try await join(socket, "b") }
 
@@ -42,9 +42,9 @@ import Testing
                 socket.emit("done")
                 socket.to("\"a\"").emit("said", event.arguments)
             }
-        } _: { scene in
-            let ana = try await scene.joined()
-            let bo = try await scene.joined()
+        } _: { fixture in
+            let ana = try await fixture.joined()
+            let bo = try await fixture.joined()
             for socket in [ana, bo] { try await join(socket, "a") }
             for number in 1...3 { try await ana.send("42[\"say\",\(number)]") }
             try await ana.send(#"42["publish","a",0]"#)
@@ -80,9 +80,9 @@ import Testing
                 }
                 chat.emit("end")
             }
-        } _: { scene in
-            let mover = try await scene.joined()
-            let stayer = try await scene.joined()
+        } _: { fixture in
+            let mover = try await fixture.joined()
+            let stayer = try await fixture.joined()
             for socket in [mover, stayer] {
                 try await join(socket, "a")
                 try await join(socket, "b")
@@ -102,14 +102,14 @@ import Testing
         }
     }
 
-    @Test func whoPollsIsAMemberLikeOthers() async throws {
-        try await withServer { scene in
-            let socket = try await scene.joined()
+    @Test func pollingMember() async throws {
+        try await withServer { fixture in
+            let socket = try await fixture.joined()
             try await join(socket, "a")
-            let client = try await scene.polling()
+            let client = try await fixture.polling()
             #expect(try await client.post("40\u{1e}421[\"join\",\"a\"]").body == "ok")
             _ = try await client.fetch(until: "auth")
-            let old = try await scene.polling(revision: 3)
+            let old = try await fixture.polling(revision: 3)
             #expect(try await old.post(#"15:421["join","a"]"#).body == "ok")
             _ = try await old.fetch(until: "auth")
 
@@ -121,15 +121,15 @@ import Testing
     }
 
     @Test func binaryIsSaidToRoomsToo() async throws {
-        try await withServer { scene in
-            let new = try await scene.joined()
-            let old = try await scene.webSocket(revision: 3)
+        try await withServer { fixture in
+            let new = try await fixture.joined()
+            let old = try await fixture.webSocket(revision: 3)
             _ = try await old.text()
             _ = try await old.text()
             for socket in [new, old] { try await join(socket, "a") }
             let placeholder = #"{"_placeholder":true,"num":0}"#
             let arguments = SocketArguments(json: placeholder, attachments: [ByteBuffer(bytes: [1, 2])])
-            scene.server.namespace("/").to(room("a")).emit("bytes", arguments)
+            fixture.server.namespace("/").to(room("a")).emit("bytes", arguments)
             for socket in [new, old] { #expect(try await socket.text() == "451-[\"bytes\",\(placeholder)]") }
             #expect(try await new.frame() == .binary([1, 2]))
             #expect(try await old.frame() == .binary([4, 1, 2]))
@@ -137,10 +137,10 @@ import Testing
     }
 
     @Test func manyComeAndGo() async throws {
-        try await withServer { scene in
+        try await withServer { fixture in
             var sockets: [WebSocket] = []
             for _ in 0..<20 {
-                sockets.append(try await scene.joined())
+                sockets.append(try await fixture.joined())
                 try await join(try sockets.last.unwrapped(), "a")
             }
             // Every third goes, from the middle of the list too.
@@ -149,7 +149,7 @@ import Testing
                 _ = try await sockets[place].closeCode()
             }
             for (place, socket) in sockets.enumerated() where place % 3 != 0 {
-                scene.server.namespace("/").to(room("a")).emit("n")
+                fixture.server.namespace("/").to(room("a")).emit("n")
                 for other in sockets.indices where other % 3 != 0 {
                     #expect(try await sockets[other].text() == #"42["n"]"#)
                 }
@@ -159,12 +159,12 @@ import Testing
         }
     }
 
-    @Test func whoWasChosenMayBeSentAway() async throws {
-        try await withServer { scene in
-            let ana = try await scene.joined()
-            let bo = try await scene.joined()
+    @Test func disconnectRoom() async throws {
+        try await withServer { fixture in
+            let ana = try await fixture.joined()
+            let bo = try await fixture.joined()
             try await join(ana, "a")
-            let chat = scene.server.namespace("/")
+            let chat = fixture.server.namespace("/")
             chat.to(room("a")).join("b")
             chat.to("b").emit("moved")
             #expect(try await ana.text() == #"42["moved"]"#)

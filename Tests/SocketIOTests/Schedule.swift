@@ -135,7 +135,7 @@ extension Schedule {
         if let (channel, loop) = member.channel {
             receive([text], on: channel, loop)
         } else if let loop = member.connection.eventLoop as? ScheduledLoop {
-            let exchange = EngineExchange(eventLoop: loop, gate: gate)
+            let exchange = PendingRequest(eventLoop: loop, gate: gate)
             let body = ByteBuffer(string: text == "40" ? text : "\(text)\u{1e}42[\"more\"]")
             let connection = member.connection
             loop.execute { connection.post(exchange, body, nil, isBinary: false) }
@@ -287,7 +287,9 @@ extension Schedule {
     private func checkEnd() {
         for loop in loops {
             let here = server.core.loop(for: loop).state(of: server.namespace("/"))
-            if !here.rooms.isEmpty || !here.everyone.isEmpty { problems.append("a closed server has members in rooms") }
+            if !here.rooms.isEmpty || !here.allSockets.isEmpty {
+                problems.append("a closed server has members in rooms")
+            }
         }
         let count = server.connectionCount
         if count > 0 { problems.append("\(count) closed connections are still known") }

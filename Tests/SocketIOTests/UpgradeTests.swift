@@ -5,13 +5,13 @@ import Testing
 @Suite struct UpgradeTests {
     private func probing(_ client: Polling) async throws -> WebSocket {
         let path = "/socket.io/?EIO=4&transport=websocket&sid=\(client.id)"
-        return try await WebSocket(client.scene.connect(), path)
+        return try await WebSocket(client.fixture.connect(), path)
     }
 
     @Test(arguments: [1, 4])
-    func whatWasSaidByPollingGoesOnOverTheWebSocket(loops: Int) async throws {
-        try await withServer(loops: loops) { scene in
-            let client = try await scene.polling()
+    func upgradeKeepsMessages(loops: Int) async throws {
+        try await withServer(loops: loops) { fixture in
+            let client = try await fixture.polling()
             #expect(try await client.post("40").body == "ok")
             #expect(try await client.fetch(until: "auth").hasPrefix("40{"))
             #expect(try await client.post(#"42["join","a"]"#).body == "ok")
@@ -39,22 +39,22 @@ import Testing
 
     @Test(arguments: [1, 4])
     func aClientNeedNotWaitForAnswers(loops: Int) async throws {
-        try await withServer(loops: loops) { scene in
-            let client = try await scene.polling()
+        try await withServer(loops: loops) { fixture in
+            let client = try await fixture.polling()
             let socket = try await probing(client)
             var all = ByteBuffer()
             for text in ["2probe", "5", "40"] {
                 all.writeImmutableBuffer(WebSocket.frame(1, ByteBuffer(string: text)))
             }
-            try await socket.wire.send(all)
+            try await socket.rawConnection.send(all)
             #expect(try await socket.text() == "3probe")
             #expect(try await socket.text().hasPrefix("40{"))
         }
     }
 
     @Test func everyPollIsEndedWhileTheUpgradeLasts() async throws {
-        try await withServer { scene in
-            let client = try await scene.polling()
+        try await withServer { fixture in
+            let client = try await fixture.polling()
             let socket = try await probing(client)
             try await socket.send("2probe")
             #expect(try await socket.text() == "3probe")
@@ -66,8 +66,8 @@ import Testing
 
     @Test(arguments: ["2", "4hello", "x", "3probe"])
     func awrongProbeLeavesTheSessionPolling(text: String) async throws {
-        try await withServer { scene in
-            let client = try await scene.polling()
+        try await withServer { fixture in
+            let client = try await fixture.polling()
             let socket = try await probing(client)
             try await socket.send(text)
             #expect(try await socket.closeCode() == nil)
@@ -76,15 +76,15 @@ import Testing
         }
     }
 
-    @Test func aProbeThatDiesOrDawdlesLeavesTheSessionPolling() async throws {
+    @Test func failedProbe() async throws {
         try await withServer { settings in
             settings.upgradeTimeout = .seconds(5)
-        } _: { scene in
-            let client = try await scene.polling()
+        } _: { fixture in
+            let client = try await fixture.polling()
             let dying = try await probing(client)
             try await dying.send("2probe")
             #expect(try await dying.text() == "3probe")
-            try await dying.wire.close()
+            try await dying.rawConnection.close()
             var dawdling = try await probing(client)
             try await dawdling.send("2probe")
             // The server may not have heard of the first one's end.
@@ -101,10 +101,10 @@ import Testing
     @Test func noUpgradeIsOfferedWhereThereIsNone() async throws {
         try await withServer { settings in
             settings.allowsUpgrades = false
-        } _: { scene in
-            let open = try await scene.connect().request("GET", "/socket.io/?EIO=4&transport=polling").body
+        } _: { fixture in
+            let open = try await fixture.connect().request("GET", "/socket.io/?EIO=4&transport=polling").body
             #expect(open.contains(#""upgrades":[]"#))
-            let client = try await scene.polling()
+            let client = try await fixture.polling()
             let socket = try await probing(client)
             #expect(try await socket.closeCode() == nil)
         }

@@ -5,8 +5,8 @@ import Testing
 
 @Suite struct WebSocketTests {
     @Test func aMessageMayComeInFramesWithAPingBetween() async throws {
-        try await withServer { scene in
-            let socket = try await scene.joined()
+        try await withServer { fixture in
+            let socket = try await fixture.joined()
             try await socket.send(opcode: 1, ByteBuffer(string: #"42["message",""#), isFinal: false)
             try await socket.send(opcode: 0, ByteBuffer(bytes: [0xe2, 0x82]), isFinal: false)
             try await socket.send(opcode: 9, ByteBuffer(string: "are you there"))
@@ -17,11 +17,11 @@ import Testing
     }
 
     @Test func bytesMayComeOneByOne() async throws {
-        try await withServer { scene in
-            let socket = try await scene.joined()
+        try await withServer { fixture in
+            let socket = try await fixture.joined()
             var frames = WebSocket.frame(1, ByteBuffer(string: #"42["message",1]"#))
             frames.writeImmutableBuffer(WebSocket.frame(1, ByteBuffer(string: #"42["message",2]"#)))
-            for byte in frames.readableBytesView { try await socket.wire.send(ByteBuffer(bytes: [byte])) }
+            for byte in frames.readableBytesView { try await socket.rawConnection.send(ByteBuffer(bytes: [byte])) }
             #expect(try await socket.text() == #"42["message-back",1]"#)
             #expect(try await socket.text() == #"42["message-back",2]"#)
         }
@@ -29,8 +29,8 @@ import Testing
 
     @Test(arguments: [124, 125, 126, 65_535, 65_536, 300_000])
     func lengthsOfAllThreeFormsComeBack(length: Int) async throws {
-        try await withServer { scene in
-            let socket = try await scene.joined()
+        try await withServer { fixture in
+            let socket = try await fixture.joined()
             let text = String(repeating: "\u{20ac}", count: length / 3)
             try await socket.send("42[\"message\",\"\(text)\"]")
             #expect(try await socket.text() == "42[\"message-back\",\"\(text)\"]")
@@ -80,12 +80,12 @@ import Testing
     func wrongFramesEndTheirOwnSocketAlone(_ wrong: Wrong) async throws {
         try await withServer { settings in
             settings.maxPayload = 1_000
-        } _: { scene in
-            let other = try await scene.joined()
-            let socket = try await scene.joined()
-            try await socket.wire.send(wrong.bytes)
+        } _: { fixture in
+            let other = try await fixture.joined()
+            let socket = try await fixture.joined()
+            try await socket.rawConnection.send(wrong.bytes)
             #expect(try await socket.closeCode() == wrong.code)
-            try await socket.wire.readToEnd()
+            try await socket.rawConnection.readToEnd()
             try await other.send(#"42["message"]"#)
             #expect(try await other.text() == #"42["message-back"]"#)
         }
@@ -94,8 +94,8 @@ import Testing
     @Test func fragmentsTogetherMayNotBeTooLarge() async throws {
         try await withServer { settings in
             settings.maxPayload = 1_000
-        } _: { scene in
-            let socket = try await scene.joined()
+        } _: { fixture in
+            let socket = try await fixture.joined()
             let half = ByteBuffer(repeating: 0x34, count: 600)
             try await socket.send(opcode: 1, half, isFinal: false)
             try await socket.send(opcode: 0, half)
@@ -111,51 +111,51 @@ import Testing
                 socket.connection.setMaxPayload(10_000)
                 event.acknowledgement?()
             }
-        } _: { scene in
-            let socket = try await scene.joined()
+        } _: { fixture in
+            let socket = try await fixture.joined()
             try await socket.send(#"420["raise"]"#)
             #expect(try await socket.text() == "430[]")
             let text = String(repeating: "a", count: 5_000)
             try await socket.send("42[\"message\",\"\(text)\"]")
             #expect(try await socket.text() == "42[\"message-back\",\"\(text)\"]")
 
-            let other = try await scene.joined()
+            let other = try await fixture.joined()
             try await other.send("42[\"message\",\"\(text)\"]")
             #expect(try await other.closeCode() == 1009)
         }
     }
 
     @Test func aCloseIsAnsweredAndEndsTheConnection() async throws {
-        try await withServer { scene in
-            let socket = try await scene.webSocket()
+        try await withServer { fixture in
+            let socket = try await fixture.webSocket()
             try await socket.send(opcode: 8, ByteBuffer(integer: UInt16(1001)))
             #expect(try await socket.frame() == .close(1001))
-            try await socket.wire.readToEnd()
-            try await eventually { scene.server.connectionCount == 0 }
+            try await socket.rawConnection.readToEnd()
+            try await eventually { fixture.server.connectionCount == 0 }
         }
     }
 
     @Test func aPacketThatClosesEndsTheConnectionAtOnce() async throws {
-        try await withServer { scene in
-            let socket = try await scene.webSocket()
+        try await withServer { fixture in
+            let socket = try await fixture.webSocket()
             try await socket.send("1")
             #expect(try await socket.frame() == .close(nil))
-            try await socket.wire.readToEnd()
+            try await socket.rawConnection.readToEnd()
         }
     }
 
     @Test(arguments: ["x", "", "abc", "b=", "0"])
-    func whatIsNoPacketClosesTheConnection(text: String) async throws {
-        try await withServer { scene in
-            let socket = try await scene.webSocket()
+    func malformedPacket(text: String) async throws {
+        try await withServer { fixture in
+            let socket = try await fixture.webSocket()
             try await socket.send(text)
             #expect(try await socket.closeCode() == nil)
         }
     }
 
     @Test func binaryHasItsTypeBeforeItInRevision3() async throws {
-        try await withServer { scene in
-            let socket = try await scene.webSocket(revision: 3)
+        try await withServer { fixture in
+            let socket = try await fixture.webSocket(revision: 3)
             #expect(try await socket.text() == "40")
             #expect(try await socket.text() == #"42["auth",{}]"#)
             try await socket.send(#"451-["message",{"_placeholder":true,"num":0}]"#)
@@ -169,8 +169,8 @@ import Testing
 
     @Test(arguments: [(4, "b"), (3, "b4")])
     func binaryMayBeBase64(revision: Int, mark: String) async throws {
-        try await withServer { scene in
-            let socket = try await scene.webSocket(revision: revision, query: "&b64=1")
+        try await withServer { fixture in
+            let socket = try await fixture.webSocket(revision: revision, query: "&b64=1")
             if revision == 4 { try await socket.send("40") }
             _ = try await socket.text()
             _ = try await socket.text()
@@ -182,12 +182,12 @@ import Testing
     }
 
     @Test func halfAConnectionIsNone() async throws {
-        try await withServer { scene in
-            let socket = try await scene.joined()
-            try await socket.wire.channel.close(mode: .output)
-            try await socket.wire.readToEnd()
+        try await withServer { fixture in
+            let socket = try await fixture.joined()
+            try await socket.rawConnection.channel.close(mode: .output)
+            try await socket.rawConnection.readToEnd()
             // Its end is seen here a moment before the server has counted it.
-            try await eventually { scene.server.connectionCount == 0 }
+            try await eventually { fixture.server.connectionCount == 0 }
         }
     }
 }

@@ -12,14 +12,14 @@ extension SuiteTests {
     @Suite struct BackupTests {
         private static let unlimited = ["RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0"]
 
-        @Test func aBackupTakenUnderLoadHoldsWhatWasAcknowledged() async throws {
+        @Test func backupUnderLoad() async throws {
             try await RunningSuite.with(settings: Self.unlimited) { suite in
                 let people = [try await suite.person("ana"), try await suite.person("bo")]
                 let made = try await people[0].conversations.create(ConversationDraft(label: "load"))
                 try await people[1].conversations.join(made.token)
-                let load = Load(token: made.token, people: people, senders: 16)
+                let load = MessageLoad(token: made.token, people: people, senders: 16)
                 let sending = Task { try await load.run(messages: SuiteTests.isSoak ? 500 : 60) }
-                try await eventually(within: .seconds(60), "under way") { load.acknowledgedInRun >= 100 }
+                try await eventually(within: .seconds(60), "under way") { load.acknowledgedInLastRun >= 100 }
                 let before = load.acknowledged
 
                 let path = "\(suite.directory)/backup"
@@ -37,7 +37,7 @@ extension SuiteTests {
         private static func restoreElsewhere(
             _ path: String,
             of suite: RunningSuite,
-            _ load: Load,
+            _ load: MessageLoad,
             atLeast before: [String: Int64]
         ) async throws {
             try await RunningSuite.with(settings: Self.unlimited, isStarted: false) { other in
@@ -45,13 +45,13 @@ extension SuiteTests {
                 #expect(without.status == .code(1))
                 #expect(without.output.contains("TOKEN_ENCRYPTION_KEY is not set"))
 
-                try other.takeSecrets(of: suite)
+                try other.copySecrets(of: suite)
                 let restored = try await other.roost("restore", path).run(within: .seconds(120))
                 #expect(restored.status.isSuccess, "\(restored.output)")
                 try await other.start()
 
                 // His password is known, and nothing that he has seen is gone; what he says next comes after it.
-                let ana = try await other.returning("ana")
+                let ana = try await other.signInAgain("ana")
                 try await load.check(by: ana, atLeast: before)
                 let history = try await ana.conversations.messages(load.token, query: [("count", "1")])
                 let next = try await ana.conversations.send(MessageDraft(data: "back again"), to: load.token)
@@ -63,7 +63,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func aBackupIsItsOwnersAloneAndOverwritesNothing() async throws {
+        @Test func backupPermissions() async throws {
             try await Self.withDatabase { suite in
                 let path = "\(suite.directory)/backup"
 
@@ -94,7 +94,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func uploadsComeAlongAndComeBack() async throws {
+        @Test func restoresUploads() async throws {
             try await Self.withDatabase { suite in
                 let blobs = "\(suite.directory)/.roost/blobs/conversations"
                 for (name, text) in ["ab/abc": "a picture", "cd/cde": "a song", "incoming/1": "half of a"] {
@@ -121,12 +121,12 @@ extension SuiteTests {
             }
         }
 
-        @Test func whatIsDamagedIsNamedAndNothingIsChanged() async throws {
+        @Test func rejectsDamagedBackup() async throws {
             try await Self.withDatabase { suite in
                 let path = "\(suite.directory)/backup"
                 _ = try await suite.roost("backup", path).run(within: .seconds(60))
 
-                for (damage, words) in BackupDamage.all {
+                for (damage, words) in BackupCorruption.all {
                     let copy = "\(suite.directory)/damaged"
                     try FileManager.default.copyItem(atPath: path, toPath: copy)
                     try damage(copy)
@@ -143,7 +143,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func aDatabaseThatHoldsSomethingIsLeftAloneUnlessToldOtherwise() async throws {
+        @Test func keepsNonEmptyDatabase() async throws {
             try await Self.withDatabase { suite in
                 let path = "\(suite.directory)/backup"
                 _ = try await suite.roost("backup", path).run(within: .seconds(60))
@@ -157,7 +157,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func whereNothingCanBeWrittenNothingIsLeft() async throws {
+        @Test func unwritableTarget() async throws {
             try await Self.withDatabase { suite in
                 let place = "\(suite.directory)/place"
                 try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
@@ -177,7 +177,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func whatIsInterruptedLeavesNothing() async throws {
+        @Test func interruptedBackup() async throws {
             try await Self.withDatabase { suite in
                 let place = "\(suite.directory)/place"
                 try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
@@ -206,18 +206,18 @@ extension SuiteTests {
             }
         }
 
-        @Test func aServerThatDoesNotFitIsNamed() async throws {
+        @Test func incompatibleServer() async throws {
             try await Self.withDatabase { suite in
                 let path = "\(suite.directory)/backup"
                 _ = try await suite.roost("backup", path).run(within: .seconds(60))
-                try BackupDamage.rewrite(path) {
+                try BackupCorruption.rewrite(path) {
                     $0.replacing("\"serverVersion\" : 15", with: "\"serverVersion\" : 99")
                 }
                 let server = try await suite.roost("restore", path, "--dry-run").run(within: .seconds(60))
                 #expect(server.status == .code(1))
                 #expect(server.output.contains("the backup is of PostgreSQL 99"), "\(server.output)")
 
-                try BackupDamage.rewrite(path) {
+                try BackupCorruption.rewrite(path) {
                     $0.replacing("\"programVersion\" : 15", with: "\"programVersion\" : 98")
                 }
                 let program = try await suite.roost("restore", path, "--dry-run").run(within: .seconds(60))

@@ -10,7 +10,7 @@ import Testing
 extension SuiteTests {
     @Suite struct ChatTests {
         /// What is said while the service is killed and comes back is there once, for both, and in one order.
-        @Test func twoTalkThroughPipesAndARestart() async throws {
+        @Test func chatAcrossRestart() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
                 let made = try await ana.conversations.create(ConversationDraft(label: "walk"))
@@ -18,9 +18,9 @@ extension SuiteTests {
                 let other = try await RunningChat.start(suite, ["--username", "dan", "--register"], made.token)
 
                 one.type("shall we?\n")
-                try await other.sees(["cleo: shall we?"])
+                try await other.waitForTranscript(["cleo: shall we?"])
                 other.type("at \u{1B}[2Jten\n")
-                try await one.sees(["cleo: shall we?", "dan: at \\u{1b}[2Jten"])
+                try await one.waitForTranscript(["cleo: shall we?", "dan: at \\u{1b}[2Jten"])
 
                 one.type((0..<20).map { "before \($0)\n" }.joined())
                 try suite.process("conversations").signal(SIGKILL)
@@ -28,11 +28,11 @@ extension SuiteTests {
                 let before = (0..<20).map { "cleo: before \($0)" }
                 let after = (0..<20).map { "dan: after \($0)" }
                 for chat in [one, other] {
-                    try await eventually(within: .seconds(90), "all was said") { chat.said.count >= 42 }
-                    #expect(chat.said.filter { $0.hasPrefix("cleo: before") } == before)
-                    #expect(chat.said.filter { $0.hasPrefix("dan: after") } == after)
+                    try await eventually(within: .seconds(90), "all was said") { chat.transcript.count >= 42 }
+                    #expect(chat.transcript.filter { $0.hasPrefix("cleo: before") } == before)
+                    #expect(chat.transcript.filter { $0.hasPrefix("dan: after") } == after)
                 }
-                #expect(one.said.count == 42 && one.said == other.said)
+                #expect(one.transcript.count == 42 && one.transcript == other.transcript)
 
                 #expect(await one.leave() == 0)
                 #expect(await other.leave() == 0)
@@ -81,15 +81,15 @@ private final class RunningChat: Sendable {
     }
 
     /// The messages it has shown, without their times; what the suite says is not among them.
-    var said: [String] {
+    var transcript: [String] {
         output.withLock { $0 }.split(separator: "\n").map { String($0.dropFirst(6)) }.filter { !$0.hasPrefix("* ") }
     }
 
-    func sees(_ lines: [String]) async throws {
+    func waitForTranscript(_ lines: [String]) async throws {
         do {
-            try await eventually(within: .seconds(60), "\(lines)") { said == lines }
+            try await eventually(within: .seconds(60), "\(lines)") { transcript == lines }
         } catch {
-            print("shown instead: \(said)")
+            print("shown instead: \(transcript)")
             throw error
         }
     }

@@ -32,7 +32,7 @@ extension SuiteTests {
                 let ana = try await suite.person("ana")
                 let victim = try suite.process("conversations")
 
-                try Sabotage.trap(victim)
+                try FaultInjection.trap(victim)
                 let began = ContinuousClock.now
                 #expect(await victim.hasEnded(within: .seconds(60)))
                 let ended = ContinuousClock.now - began
@@ -80,7 +80,7 @@ extension SuiteTests {
                 let ana = try await suite.person("ana")
                 let victim = try suite.process("conversations")
 
-                try Sabotage.hang(victim)
+                try FaultInjection.hang(victim)
 
                 try await isBack(suite, "conversations", instead: victim, by: ana)
                 #expect(suite.output.contains("stalled; ending the process"))

@@ -9,11 +9,11 @@ import Wire
 /// What one finds after `roost up` beside the sandbox: somebody who is on all networks.
 extension SuiteTests {
     @Suite struct DemoTests {
-        @Test func theDemoIsOnEveryNetworkAndHearsWhatHappensThereOnce() async throws {
+        @Test func demoReceivesEvents() async throws {
             // Each network has answered by then, also on a machine that is held up.
-            try await Telephones.with(settings: ["SOCIAL_DEADLINE_MS": "15000"]) { suite, telephones in
+            try await FakePhones.with(settings: ["SOCIAL_DEADLINE_MS": "15000"]) { suite, phones in
                 let demo = try await suite.demo()
-                let sandbox = suite.client(port: telephones.port, jwt: nil)
+                let sandbox = suite.client(port: phones.port, jwt: nil)
 
                 let networks = try await demo.get("/networks", as: JSONValue.self)["networks"].array
                 #expect(networks.count == 9 && networks.allSatisfy { $0["state"].string == "linked" }, "\(networks)")
@@ -23,35 +23,41 @@ extension SuiteTests {
                 #expect(feed["response"]["items"].array.count == 100)
 
                 // Each is called three times, and the last first: what was said is heard once all the same.
-                for network in Self.calling {
+                for network in Self.webhookNetworks {
                     let plan = #"{"times": 3, "held": true, "reversed": true}"#
-                    try await sandbox.tell("/sandbox/networks/\(network)/webhooks", plan)
+                    try await sandbox.control("/sandbox/networks/\(network)/webhooks", plan)
                 }
                 let token = try await suite.demoToken()
                 let (port, limit) = (suite.gatewayPort, Duration.seconds(300))
                 try await EventStreamClient.with(port: port, "/stream", token: token, limit: limit) { stream in
                     _ = await stream.event()
-                    for network in Self.calling {
+                    for network in Self.webhookNetworks {
                         for text in ["first", "second"] {
                             let said = #"{"from": "eli", "to": "ana", "text": "\#(text) on \#(network)"}"#
-                            try await sandbox.tell("/sandbox/networks/\(network)/messages", said)
+                            try await sandbox.control("/sandbox/networks/\(network)/messages", said)
                         }
-                        try await sandbox.tell("/sandbox/networks/\(network)/webhooks", #"{"held": false}"#)
+                        try await sandbox.control("/sandbox/networks/\(network)/webhooks", #"{"held": false}"#)
                     }
-                    var heard: [String] = []
-                    while heard.count < 2 * Self.calling.count, let event = await stream.event() {
-                        if event.name == "created" { heard.append(event.json["item"]["text"].string ?? "") }
+                    var received: [String] = []
+                    while received.count < 2 * Self.webhookNetworks.count, let event = await stream.event() {
+                        if event.name == "created" { received.append(event.json["item"]["text"].string ?? "") }
                     }
-                    #expect(heard.sorted() == Self.calling.flatMap { ["first on \($0)", "second on \($0)"] }.sorted())
-                    for network in Self.calling {
+                    #expect(
+                        received.sorted()
+                            == Self.webhookNetworks.flatMap { ["first on \($0)", "second on \($0)"] }.sorted()
+                    )
+                    for network in Self.webhookNetworks {
                         try await eventually(within: .seconds(60), "all of \(network) told") {
                             let path = "/sandbox/networks/\(network)/webhooks"
                             return try await sandbox.get(path, as: JSONValue.self)["waiting"].int == 0
                         }
                     }
                     // What follows is the first thing that it hears after them.
-                    try await sandbox.tell("/sandbox/networks/facebook/webhooks", #"{"times": 1, "reversed": false}"#)
-                    try await sandbox.tell(
+                    try await sandbox.control(
+                        "/sandbox/networks/facebook/webhooks",
+                        #"{"times": 1, "reversed": false}"#
+                    )
+                    try await sandbox.control(
                         "/sandbox/networks/facebook/messages",
                         #"{"from": "eli", "to": "ana", "text": "the end"}"#
                     )
@@ -62,8 +68,8 @@ extension SuiteTests {
             }
         }
 
-        @Test func anAccountOfTheNameWithAnotherPasswordIsLeftAlone() async throws {
-            try await Telephones.with { suite, _ in
+        @Test func existingDemoAccount() async throws {
+            try await FakePhones.with { suite, _ in
                 _ = try await suite.demo()
                 var other = suite.roost("demo")
                 other.environment["DEMO_PASSWORD"] = "not what it was made with"
@@ -77,7 +83,7 @@ extension SuiteTests {
         }
 
         /// Networks that call.
-        private static let calling = ["facebook", "instagram", "twitter"]
+        private static let webhookNetworks = ["facebook", "instagram", "twitter"]
     }
 }
 
@@ -99,7 +105,7 @@ extension RunningSuite {
 
 extension ServiceClient {
     /// Posts JSON whose answer is of no interest.
-    fileprivate func tell(_ path: String, _ json: String) async throws {
+    fileprivate func control(_ path: String, _ json: String) async throws {
         _ = try await send(.post, path, body: Data(json.utf8), timeout: .seconds(10))
     }
 }

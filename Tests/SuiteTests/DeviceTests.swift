@@ -11,10 +11,10 @@ import Wire
 /// Where people are notified, as auth, push and the gateway have it together.
 extension SuiteTests {
     @Suite struct DeviceTests {
-        @Test func aDeviceComesAndGoesWithItsSession() async throws {
+        @Test func deviceFollowsSession() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
-                let again = try await suite.returning("ana")
+                let again = try await suite.signInAgain("ana")
                 let tablet = DeviceDraft(platform: "gcm", token: "tablet's", deviceId: "tablet")
                 let kept = try await again.preferences.register(tablet)
                 let phone = String(repeating: "ab", count: 32)
@@ -33,7 +33,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func aBrowserOfTheSandboxMayRegister() async throws {
+        @Test func registersBrowser() async throws {
             let ports = try LoopbackPort.free(4).map(\.number)
             let settings = [
                 "SANDBOX": "1", "SANDBOX_URL": "http://127.0.0.1:\(ports[0])", "SANDBOX_APNS_PORT": "\(ports[1])",
@@ -76,7 +76,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func whoSignsInWithATokenIsReachedByIt() async throws {
+        @Test func pushTokenAtSignIn() async throws {
             try await RunningSuite.with { suite in
                 let admin = try await ApplicationTests.administrator(of: suite)
                 let acme = try await ApplicationTests.application("Acme", by: admin)

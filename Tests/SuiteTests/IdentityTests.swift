@@ -15,8 +15,8 @@ extension SuiteTests {
         private static let app = "https://app.example.org/in"
         private static let verifier = String(repeating: "v", count: 43)
 
-        @Test func aBrowserSignsInAndHasANameAndAPictureEverywhere() async throws {
-            try await Telephones.with(settings: ["IDENTITY_REDIRECT_URLS": Self.app]) { suite, _ in
+        @Test func signInWithProvider() async throws {
+            try await FakePhones.with(settings: ["IDENTITY_REDIRECT_URLS": Self.app]) { suite, _ in
                 let first = try await Self.signIn(at: suite, as: "ana")
                 #expect(first.created)
                 let service = suite.gateway(jwt: first.jwt)
@@ -31,7 +31,7 @@ extension SuiteTests {
                 let second = try await Self.signIn(at: suite, as: "ana")
                 #expect(!second.created && second.userId == first.userId)
                 let _: Done = try await suite.gateway().post("/oauth/revoke", PresentedToken(token: first.refreshToken))
-                try await eventually(within: SuiteTests.promptly, "ended") {
+                try await eventually(within: SuiteTests.promptLimit, "ended") {
                     do {
                         let _: Account = try await service.get("/auth/me")
                         return false
@@ -65,7 +65,7 @@ extension SuiteTests {
             let parts = try #require(URLComponents(string: address))
             let origin = "http://127.0.0.1:\(parts.port ?? 80)"
             let path = "\(parts.percentEncodedPath)?\(parts.percentEncodedQuery ?? "")"
-            return try await HTTPClient.followingNobody { client in
+            return try await HTTPClient.withoutRedirects { client in
                 let transport = HTTPTransport(baseURLs: [origin], client: client)
                 let response = try await transport.send(ServiceRequest(method: .get, path: path))
                 return try #require(response.headers[.location], "\(response.status)")

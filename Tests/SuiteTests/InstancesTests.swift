@@ -15,7 +15,7 @@ extension SuiteTests {
     @Suite struct InstancesTests {
         private static let senders = 8
 
-        @Test func restartingAllInstancesOneAfterAnotherFailsNobody() async throws {
+        @Test func rollingRestart() async throws {
             let ports = try LoopbackPort.free(4).map(\.number)
             let settings = [
                 "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0",
@@ -71,7 +71,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func otherInstancesAreTakenUpOnHangup() async throws {
+        @Test func reloadOnSIGHUP() async throws {
             let file = "\(NSTemporaryDirectory())/roost-settings-\(UUID().uuidString)"
             defer { unlink(file) }
             try "RATE_USER=5\n".write(toFile: file, atomically: true, encoding: .utf8)
@@ -145,14 +145,14 @@ private final class SteadyLoad: Sendable {
                     var number = 0
                     while !state.withLock(\.isStopped) {
                         number += 1
-                        await say("\(sender) \(number)")
+                        await sendMessage("\(sender) \(number)")
                     }
                 }
             }
         }
     }
 
-    private func say(_ text: String) async {
+    private func sendMessage(_ text: String) async {
         do {
             let message = try await person.conversations.send(
                 MessageDraft(data: text, clientMessageId: text),

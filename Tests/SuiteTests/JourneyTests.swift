@@ -10,7 +10,7 @@ import Wire
 /// What people do, through the gateway of the real executables.
 extension SuiteTests {
     @Suite struct JourneyTests {
-        @Test func twoPeopleMeetAndTalk() async throws {
+        @Test func messaging() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
                 let bo = try await suite.person("bo")
@@ -24,7 +24,7 @@ extension SuiteTests {
                 let history = try await ana.conversations.messages(made.token)
                 #expect(history.map(\.seq) == (1...last.seq).reversed())
                 #expect(history.filter { $0.senderUser != nil }.map(\.data) == ["At ten.", "Shall we?"])
-                let listed = try await ana.conversations.list().things
+                let listed = try await ana.conversations.list().items
                 #expect(listed.map(\.token) == [made.token])
                 #expect(listed.first?.unreadCount == 1)
 
@@ -33,7 +33,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func aSessionIsRefreshedAndItsEndIsFeltEverywhere() async throws {
+        @Test func sessionLifecycle() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
                 let second: SignIn = try await suite.gateway().post(
@@ -53,7 +53,7 @@ extension SuiteTests {
 
                 let ended = ContinuousClock.now
                 for (client, path) in everywhere {
-                    try await eventually(within: SuiteTests.promptly - (.now - ended), "refused at \(path)") {
+                    try await eventually(within: SuiteTests.promptLimit - (.now - ended), "refused at \(path)") {
                         do {
                             _ = try await client.send(.get, path)
                             return false
@@ -71,7 +71,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func everyAnswerIsOneThatTheDocumentDescribes() async throws {
+        @Test func openAPI() async throws {
             let settings = ["RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0"]
             try await RunningSuite.with(settings: settings) { suite in
                 let seconds = SuiteTests.isSoak ? 600 : 30
@@ -90,7 +90,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func theReadmeSaysWhatHappens() async throws {
+        @Test func readme() async throws {
             let readme = try String(contentsOfFile: SuiteTests.root + "/README.md", encoding: .utf8)
             let blocks = readme.matches(of: #/```bash\n(?<text>(?s:.*?))```/#).map { String($0.text) }
             try #require(blocks.count >= 4)
@@ -102,10 +102,10 @@ extension SuiteTests {
 
                 """#
             // Each network has answered by then, also on a machine that is held up.
-            try await Telephones.with(settings: ["SOCIAL_DEADLINE_MS": "15000"]) { suite, telephones in
+            try await FakePhones.with(settings: ["SOCIAL_DEADLINE_MS": "15000"]) { suite, phones in
                 let script = blocks.map { $0.hasPrefix("phone=") ? decided + $0 : $0 }.joined(separator: "\n")
                     .replacing("http://127.0.0.1:8080", with: "http://127.0.0.1:\(suite.gatewayPort)")
-                    .replacing("http://127.0.0.1:8090", with: "http://127.0.0.1:\(telephones.port)")
+                    .replacing("http://127.0.0.1:8090", with: "http://127.0.0.1:\(phones.port)")
                     .replacing(
                         ".build/release/roost demo",
                         with: "\(RunningSuite.binaries)roost demo --directory '\(suite.directory)'"
@@ -148,7 +148,7 @@ extension SuiteTests {
     /// How soon is felt what is promised within a second; where a machine is held up, it shows that it is felt at all.
     ///
     /// Shorter than what is known anyway lasts: a session that was looked up counts for a minute, a jwt for longer.
-    static let promptly = Duration.seconds(isSoak ? 1 : 20)
+    static let promptLimit = Duration.seconds(isSoak ? 1 : 20)
 
     /// The checkout.
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -17,7 +17,7 @@ extension SuiteTests {
         /// How soon all must be back, by itself; where much else runs beside it, it shows that they come back at all.
         private static let limit = Duration.seconds(SuiteTests.isSoak ? 5 : 60)
 
-        @Test func whatWasAcknowledgedIsThereOnceWhateverIsKilled() async throws {
+        @Test func acknowledgedMessagesSurviveKills() async throws {
             try await RunningSuite.with(settings: ["RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0"]) {
                 suite in
                 var people: [Person] = []
@@ -28,13 +28,13 @@ extension SuiteTests {
                 for person in people.dropFirst() {
                     try await person.conversations.join(made.token)
                 }
-                let load = Load(token: made.token, people: people, senders: Self.senders)
+                let load = MessageLoad(token: made.token, people: people, senders: Self.senders)
 
                 for _ in 1...Self.rounds {
                     for victim in ["auth", "conversations", "photos", "push", "gateway", "postgresql"] {
                         let sending = Task { try await load.run(messages: Self.messages * 2) }
                         try await eventually(within: .seconds(60), "under way") {
-                            load.acknowledgedInRun >= Self.senders * Self.messages
+                            load.acknowledgedInLastRun >= Self.senders * Self.messages
                         }
                         let process = try suite.process(victim)
                         process.signal(SIGKILL)

@@ -10,7 +10,7 @@ import Testing
 extension SuiteTests {
     @Suite struct MigrationTests {
         @Test(arguments: ["auth", "conversations", "photos", "push", "social"])
-        func sixThatStartAtOnceMigrateOnce(service: String) async throws {
+        func concurrentMigration(service: String) async throws {
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let server = try await PostgresServer.temporary(logger: logger)
             do {

@@ -11,9 +11,9 @@ import Testing
 /// What operators look at.
 extension SuiteTests {
     @Suite struct MonitoringTests {
-        @Test func whatDashboardsAlertsAndDocumentsNameIsExported() async throws {
+        @Test func documentedMetricsExist() async throws {
             // With the sandbox, so that there are networks to be asked, and somebody asks them.
-            try await Telephones.with { suite, _ in
+            try await FakePhones.with { suite, _ in
                 let ana = try await suite.person("ana")
                 let made = try await ana.conversations.create(ConversationDraft(label: "watched"))
                 _ = try await ana.conversations.send(MessageDraft(data: "Hello?"), to: made.token)
@@ -26,7 +26,9 @@ extension SuiteTests {
                 let services = [
                     suite.authPort, suite.conversationsPort, suite.photosPort, suite.pushPort, suite.socialPort,
                 ]
-                let watched = ["deploy/monitoring/grafana-dashboard.json", "deploy/monitoring/alerts.yml", "docs/monitoring.md"]
+                let watched = [
+                    "deploy/monitoring/grafana-dashboard.json", "deploy/monitoring/alerts.yml", "docs/monitoring.md",
+                ]
                 let named = try watched.map { file in
                     let lines = try Self.text(file).split(separator: "\n")
                         .filter { !$0.contains("Absent before the first") }
@@ -59,7 +61,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func everyLineOfALogIsAnObjectWithTheSameFields() async throws {
+        @Test func logFormat() async throws {
             try await RunningSuite.with(settings: ["LOG_LEVEL": "info"]) { suite in
                 let ana = try await suite.person("ana")
                 let answer = try await ana.service.send(.get, "/conversations")

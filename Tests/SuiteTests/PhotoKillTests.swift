@@ -16,7 +16,7 @@ extension SuiteTests {
         private static let posts = SuiteTests.isSoak ? 20 : 4
         private static let comments = SuiteTests.isSoak ? 200 : 25
 
-        @Test func whatWasAcknowledgedIsThereAndToldOnceWhateverIsKilled() async throws {
+        @Test func acknowledgedPostsSurviveKills() async throws {
             let urls = try LoopbackPort.free(2).map { "http://127.0.0.1:\($0.number)" }.joined(separator: ",")
             let settings = [
                 "PHOTOS_URL": urls, "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0",
@@ -34,14 +34,14 @@ extension SuiteTests {
                 var posted: [String] = []
                 var said: Set<String> = []
                 for (round, victim) in Self.victims.enumerated() {
-                    let first = try await ana.show("round \(round), first")
+                    let first = try await ana.publishPost("round \(round), first")
                     posted.append(first.postId)
                     let talking = Task {
                         try await withThrowingTaskGroup(of: String.self) { group in
                             for number in 0..<Self.comments {
                                 group.addTask {
                                     let text = "round \(round), comment \(number)"
-                                    _ = try await bo.say(text, about: first.postId)
+                                    _ = try await bo.comment(text, about: first.postId)
                                     try await bo.like(first.postId)
                                     return text
                                 }
@@ -50,16 +50,16 @@ extension SuiteTests {
                         }
                     }
                     for number in 0..<Self.posts {
-                        posted.append(try await ana.show("\(round) \(number) before").postId)
+                        posted.append(try await ana.publishPost("\(round) \(number) before").postId)
                     }
                     try suite.process(victim).signal(SIGKILL)
                     for number in 0..<Self.posts {
-                        posted.append(try await ana.show("\(round) \(number) after").postId)
+                        posted.append(try await ana.publishPost("\(round) \(number) after").postId)
                     }
                     said = try await talking.value
                     let found = try await Self.comments(on: first.postId, by: ana)
                     #expect(found.count == Set(found).count && Set(found) == said, "after \(victim)")
-                    let post = try await ana.untilAnswered { try await ana.photos.post(first.postId) }
+                    let post = try await ana.retrying { try await ana.photos.post(first.postId) }
                     #expect(post.commentCount == said.count && post.likeCount == 1)
                 }
 
@@ -78,10 +78,10 @@ extension SuiteTests {
             var (found, cursor): ([String], String?) = ([], nil)
             repeat {
                 // Who was killed may be back at one instance and not yet at the other.
-                let page = try await person.untilAnswered { [cursor] in
+                let page = try await person.retrying { [cursor] in
                     try await person.photos.comments(on: post, limit: 100, cursor: cursor)
                 }
-                found += page.things.map(\.text)
+                found += page.items.map(\.text)
                 cursor = page.next
             } while cursor != nil
             return found
@@ -90,10 +90,10 @@ extension SuiteTests {
         private static func home(of person: Person) async throws -> [String] {
             var (found, cursor): ([String], String?) = ([], nil)
             repeat {
-                let page = try await person.untilAnswered { [cursor] in
+                let page = try await person.retrying { [cursor] in
                     try await person.photos.home(limit: 100, cursor: cursor)
                 }
-                found += page.things.map(\.postId)
+                found += page.items.map(\.postId)
                 cursor = page.next
             } while cursor != nil
             return found

@@ -15,8 +15,8 @@ extension SuiteTests {
     @Suite struct PhotoTests {
         private static let phone = String(repeating: "a1", count: 32)
 
-        @Test func whatOneShowsTheOtherSeesLikesAndIsToldOf() async throws {
-            try await Telephones.with(settings: ["ACTIVITY_DIGEST_SECONDS": "0"]) { suite, telephones in
+        @Test func postLikeAndNotify() async throws {
+            try await FakePhones.with(settings: ["ACTIVITY_DIGEST_SECONDS": "0"]) { suite, phones in
                 let ana = try await suite.person("ana")
                 let bo = try await suite.person("bo")
                 try await ana.preferences.register(
@@ -28,37 +28,39 @@ extension SuiteTests {
                 try await EventStreamClient.with(port: port, stream, token: jwt, limit: .seconds(300)) { home in
                     #expect(await home.event()?.name == "ready")
 
-                    let post = try await ana.show("On the way #walk")
-                    let new = try #require(await Self.tidings(home))
+                    let post = try await ana.publishPost("On the way #walk")
+                    let new = try #require(await Self.nextEvent(home))
                     #expect(new.name == "new" && new.json["postId"].string == post.postId)
-                    #expect(try await bo.photos.home().things.map(\.postId) == [post.postId])
-                    #expect(try await bo.photos.posts(tagged: "walk").things.map(\.postId) == [post.postId])
+                    #expect(try await bo.photos.home().items.map(\.postId) == [post.postId])
+                    #expect(try await bo.photos.posts(tagged: "walk").items.map(\.postId) == [post.postId])
                     try await bo.like(post.postId)
-                    #expect(await Self.tidings(home)?.json["likeCount"].int == 1)
-                    _ = try await bo.say("Where is that?", about: post.postId)
-                    #expect(await Self.tidings(home)?.json["commentCount"].int == 1)
+                    #expect(await Self.nextEvent(home)?.json["likeCount"].int == 1)
+                    _ = try await bo.comment("Where is that?", about: post.postId)
+                    #expect(await Self.nextEvent(home)?.json["commentCount"].int == 1)
 
-                    let seen = try await telephones.showing(3)
+                    let notifications = try await phones.waitForNotifications(3)
                     #expect(
-                        Set(seen.map(\.body)) == ["bo is now following you", "bo liked your photo", "Where is that?"]
+                        Set(notifications.map(\.body)) == [
+                            "bo is now following you", "bo liked your photo", "Where is that?",
+                        ]
                     )
-                    #expect(seen.allSatisfy { $0.device == Self.phone })
+                    #expect(notifications.allSatisfy { $0.device == Self.phone })
                     try await ana.photos.delete(post.postId)
-                    #expect(await Self.tidings(home)?.name == "deleted")
+                    #expect(await Self.nextEvent(home)?.name == "deleted")
                 }
             }
         }
 
         /// The next event, but for the word that the feed is another one, now that somebody is followed.
-        private static func tidings(_ stream: EventStreamClient) async -> EventStreamClient.Event? {
+        private static func nextEvent(_ stream: EventStreamClient) async -> EventStreamClient.Event? {
             while let event = await stream.event() { if event.name != "reload" { return event } }
             return nil
         }
 
-        @Test func ofAPhotographNothingIsServedButWhatIsToBeSeen() async throws {
+        @Test func stripsMetadata() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
-                let post = try await ana.show("Look!")
+                let post = try await ana.publishPost("Look!")
                 let image = try #require(post.images.first)
                 // Lying on its side, it was 1,200 by 800.
                 #expect((image.width, image.height) == (800, 1_200))
@@ -85,12 +87,12 @@ extension SuiteTests {
             }
         }
 
-        @Test func namesAndBlocksAreFeltWithinASecond() async throws {
+        @Test func namesAndBlocksPropagate() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
                 let bo = try await suite.person("bo")
                 _ = try await bo.photos.me()
-                let post = try await ana.show("Look!")
+                let post = try await ana.publishPost("Look!")
                 func isSeen() async throws -> Bool {
                     do {
                         _ = try await bo.photos.post(post.postId)
@@ -102,13 +104,13 @@ extension SuiteTests {
                 #expect(try await isSeen())
 
                 let _: Account = try await ana.service.patch("/auth/me", ["fullName": "Ana Lima"])
-                try await eventually(within: SuiteTests.promptly, "called so") {
+                try await eventually(within: SuiteTests.promptLimit, "called so") {
                     try await bo.photos.post(post.postId).author.fullName == "Ana Lima"
                 }
                 try await ana.conversations.block(bo.signIn.userId)
-                try await eventually(within: SuiteTests.promptly, "hidden") { try await !isSeen() }
+                try await eventually(within: SuiteTests.promptLimit, "hidden") { try await !isSeen() }
                 try await ana.conversations.unblock(bo.signIn.userId)
-                try await eventually(within: SuiteTests.promptly, "seen again") { try await isSeen() }
+                try await eventually(within: SuiteTests.promptLimit, "seen again") { try await isSeen() }
             }
         }
     }

@@ -16,14 +16,15 @@ extension SuiteTests {
             (0..<(SuiteTests.isSoak ? 10 : 1)).flatMap { _ in ["push", "postgresql", "push", "push", "postgresql"] }
         /// So many notifications push has on their way to one push service at most (`PUSH_IN_FLIGHT_PER_PROVIDER_MAX`): no crash can come
         /// between more of them and the note that they were taken.
-        private static let onTheirWay = 200
+        private static let inFlight = 200
 
-        @Test func everyNotificationArrivesWhateverIsKilled() async throws {
+        @Test func notificationsSurviveKills() async throws {
             let settings = [
-                "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0", "PUSH_IN_FLIGHT_PER_PROVIDER_MAX": "\(Self.onTheirWay)",
+                "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0",
+                "PUSH_IN_FLIGHT_PER_PROVIDER_MAX": "\(Self.inFlight)",
                 "SANDBOX_NOTIFICATIONS_MAX": "50000",
             ]
-            try await Telephones.with(settings: settings) { suite, telephones in
+            try await FakePhones.with(settings: settings) { suite, phones in
                 let away = try await suite.person("away")
                 let phone = String(repeating: "c3", count: 32)
                 try await away.preferences.register(DeviceDraft(platform: "ios_production", token: phone))
@@ -33,41 +34,41 @@ extension SuiteTests {
                     ConversationDraft(label: "load", members: [away.signIn.userId])
                 )
                 for person in people.dropFirst() { try await person.conversations.join(made.token) }
-                let load = Load(token: made.token, people: people, senders: Self.senders)
+                let load = MessageLoad(token: made.token, people: people, senders: Self.senders)
 
                 var arrived: Set<String> = []
                 var last = 0
-                func look() async throws {
-                    for seen in try await telephones.seen(after: last) {
-                        last = seen.number
+                func collect() async throws {
+                    for notification in try await phones.notifications(after: last) {
+                        last = notification.number
                         // "sender1: run 1, sender 0, message 0"
-                        arrived.insert(String(try #require(seen.body).drop { $0 != ":" }.dropFirst(2)))
+                        arrived.insert(String(try #require(notification.body).drop { $0 != ":" }.dropFirst(2)))
                     }
                 }
                 for victim in Self.victims {
                     let sending = Task { try await load.run(messages: Self.messages) }
                     try await eventually(within: .seconds(60), "under way") {
-                        load.acknowledgedInRun >= Self.senders * Self.messages / 2
+                        load.acknowledgedInLastRun >= Self.senders * Self.messages / 2
                     }
                     try suite.process(victim).signal(SIGKILL)
                     try await sending.value
-                    try await look()
+                    try await collect()
                 }
 
-                let said = Set(load.acknowledged.keys)
-                #expect(said.count == Self.victims.count * Self.senders * Self.messages)
+                let sent = Set(load.acknowledged.keys)
+                #expect(sent.count == Self.victims.count * Self.senders * Self.messages)
                 let began = ContinuousClock.now
                 try await eventually(within: .seconds(SuiteTests.isSoak ? 900 : 300), "all on the telephone") {
-                    try await look()
-                    return arrived.isSuperset(of: said)
+                    try await collect()
+                    return arrived.isSuperset(of: sent)
                 }
-                #expect(arrived == said)
-                let counts = try await telephones.counts()
-                let duplicates = counts.accepted - said.count
+                #expect(arrived == sent)
+                let counts = try await phones.counts()
+                let duplicates = counts.accepted - sent.count
                 let took = ContinuousClock.now - began
-                print("push: \(said.count) notifications, \(Self.victims.count) kills, \(duplicates) duplicates")
+                print("push: \(sent.count) notifications, \(Self.victims.count) kills, \(duplicates) duplicates")
                 print("push: all there \(took) after the last was said")
-                #expect(duplicates <= Self.victims.count * Self.onTheirWay)
+                #expect(duplicates <= Self.victims.count * Self.inFlight)
                 // A double is known to be one: it has the id of the first.
                 #expect(counts.duplicates == duplicates)
             }

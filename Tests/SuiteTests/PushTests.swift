@@ -17,8 +17,8 @@ extension SuiteTests {
         private static let phone = String(repeating: "a1", count: 32)
         private static let tablet = String(repeating: "b2", count: 32)
 
-        @Test func whoIsAwayHearsOfAMessageOnEveryDevice() async throws {
-            try await Telephones.with { suite, telephones in
+        @Test func offlineUserGetsPush() async throws {
+            try await FakePhones.with { suite, phones in
                 let ana = try await suite.person("ana")
                 let bo = try await suite.person("bo")
                 try await bo.preferences.register(
@@ -34,11 +34,15 @@ extension SuiteTests {
                 let draft = MessageDraft(data: "Shall we?", pushPayload: .object(["extra": .string("value")]))
                 let said = try await ana.conversations.send(draft, to: made.token)
 
-                let seen = try await telephones.showing(2)
-                #expect(Set(seen.map(\.service)) == ["apns", "fcm"])
-                #expect(Set(seen.map(\.device)) == [Self.phone, "firebase:bo"])
-                #expect(seen.allSatisfy { $0.title == "Sunday walk" && $0.body == "ana: Shall we?" && $0.badge == 1 })
-                let apple = try #require(seen.first { $0.service == "apns" }).payload
+                let notifications = try await phones.waitForNotifications(2)
+                #expect(Set(notifications.map(\.service)) == ["apns", "fcm"])
+                #expect(Set(notifications.map(\.device)) == [Self.phone, "firebase:bo"])
+                #expect(
+                    notifications.allSatisfy {
+                        $0.title == "Sunday walk" && $0.body == "ana: Shall we?" && $0.badge == 1
+                    }
+                )
+                let apple = try #require(notifications.first { $0.service == "apns" }).payload
                 #expect(apple["conversation"].string == made.token && apple["seq"] == .integer(said.seq))
                 #expect(apple["extra"].string == "value")
 
@@ -49,22 +53,22 @@ extension SuiteTests {
                 try await bo.conversations.setPush(false, in: made.token)
                 _ = try await ana.conversations.send(MessageDraft(data: "Hello?"), to: made.token)
                 // It is decided when it is handed over, for all members at once: by then it has been.
-                #expect(try await telephones.showing(3).last?.device == Self.tablet)
+                #expect(try await phones.waitForNotifications(3).last?.device == Self.tablet)
                 try await bo.conversations.setPush(true, in: made.token)
                 _ = try await ana.conversations.send(MessageDraft(data: "At ten."), to: made.token)
-                let after = try await telephones.showing(6).dropFirst(3)
+                let after = try await phones.waitForNotifications(6).dropFirst(3)
                 #expect(Set(after.map(\.device)) == [Self.phone, "firebase:bo", Self.tablet])
                 #expect(after.allSatisfy { $0.body == "ana: At ten." && $0.badge == 2 })
             }
         }
 
-        @Test func aDeviceWithASocketOfItsOwnIsLeftInPeace() async throws {
-            try await Telephones.with { suite, telephones in
+        @Test func connectedDeviceGetsNoPush() async throws {
+            try await FakePhones.with { suite, phones in
                 let ana = try await suite.person("ana")
                 let bo = try await suite.person("bo")
                 // The one in this session, by which its socket is known too, and one of another sign-in.
                 try await bo.preferences.register(DeviceDraft(platform: "ios_production", token: Self.phone))
-                let other = try await suite.returning("bo")
+                let other = try await suite.signInAgain("bo")
                 try await other.preferences.register(DeviceDraft(platform: "ios_production", token: Self.tablet))
                 let made = try await ana.conversations.create(
                     ConversationDraft(label: "Walk", members: [bo.signIn.userId])
@@ -81,27 +85,27 @@ extension SuiteTests {
 
                 _ = try await ana.conversations.send(MessageDraft(data: "Here?"), to: made.token)
                 #expect(try await socket.event("message")["data"].string == "Here?")
-                #expect(try await telephones.showing(1).map(\.device) == [Self.tablet])
+                #expect(try await phones.waitForNotifications(1).map(\.device) == [Self.tablet])
 
                 // The session's own end.
                 try await socket.send("1")
                 // Its place is given up a moment after it.
                 try await eventually(within: .seconds(60), "away") {
                     _ = try await ana.conversations.send(MessageDraft(data: "And now?"), to: made.token)
-                    return try await telephones.seen().contains { $0.device == Self.phone }
+                    return try await phones.notifications().contains { $0.device == Self.phone }
                 }
             }
         }
 
-        @Test func aFavouriteIsHeardOfOnceInFourHoursAndTheLogSaysWhy() async throws {
-            try await Telephones.with { suite, telephones in
+        @Test func favouriteInterval() async throws {
+            try await FakePhones.with { suite, phones in
                 let ana = try await suite.person("ana")
                 try await ana.preferences.register(DeviceDraft(platform: "ios_production", token: Self.phone))
                 try await ana.preferences.subscribe(
                     to: "SlowTV",
                     SubscriptionChanges(cooldown: true, sound: "whistle")
                 )
-                let social = try suite.neighbour("social", of: "push", port: suite.pushPort)
+                let social = try suite.peerClient("social", of: "push", port: suite.pushPort)
                 func goesLive(_ stream: String) async throws {
                     let content = BroadcastLive(
                         streamId: stream,
@@ -120,9 +124,9 @@ extension SuiteTests {
                 }
 
                 try await goesLive("stream-1")
-                let seen = try await telephones.showing(1)
-                #expect(seen[0].sound == "whistle.caf")
-                #expect(seen[0].payload["url"].string == "https://example.com/stream-1")
+                let notifications = try await phones.waitForNotifications(1)
+                #expect(notifications[0].sound == "whistle.caf")
+                #expect(notifications[0].payload["url"].string == "https://example.com/stream-1")
                 // So that it is noted that it was sent.
                 try await eventually(within: .seconds(60), "noted as sent") {
                     try await Self.log(of: ana).contains { $0.outcome == .sent }
@@ -132,15 +136,15 @@ extension SuiteTests {
                 try await eventually(within: .seconds(60), "held back, and said why") {
                     try await Self.log(of: ana).contains { $0.outcome == .withheld && $0.reason == "cooldown" }
                 }
-                #expect(try await telephones.seen().count == 1)
+                #expect(try await phones.notifications().count == 1)
             }
         }
 
-        @Test func aCustomersServerTellsItsPeopleThroughItsOwnApp() async throws {
-            try await Telephones.with { suite, telephones in
+        @Test func applicationCredentials() async throws {
+            try await FakePhones.with { suite, phones in
                 let admin = try await ApplicationTests.administrator(of: suite)
                 let acme = try await ApplicationTests.application("Acme", by: admin)
-                let own = try await telephones.credentials(of: "acme")
+                let own = try await phones.credentials(of: "acme")
                 let setup = JSONValue.object([
                     "apns": .object([
                         "key": own.apns["key"], "keyId": own.apns["keyId"], "teamId": own.apns["teamId"],
@@ -165,9 +169,9 @@ extension SuiteTests {
 
                     let taken = try await server.send(.post, "/push/notifications", body: body)
                     #expect(taken.status == 202)
-                    let seen = try await telephones.showing(1)
-                    #expect(seen[0].body == "Your parcel is here" && seen[0].device == Self.phone)
-                    #expect(seen[0].headers["apns-topic"] == own.apns["topic"].string)
+                    let notifications = try await phones.waitForNotifications(1)
+                    #expect(notifications[0].body == "Your parcel is here" && notifications[0].device == Self.phone)
+                    #expect(notifications[0].headers["apns-topic"] == own.apns["topic"].string)
 
                     // A person may not, nor may the server do what people do.
                     let person = suite.gateway(jwt: ada.session)
@@ -177,7 +181,7 @@ extension SuiteTests {
                     let key = "/applications/\(acme.applicationId)/keys/\(acme.encryptionKeyId)"
                     let _: Done = try await admin.delete(key)
                     let revoked = ContinuousClock.now
-                    try await eventually(within: SuiteTests.promptly - (.now - revoked), "refused") {
+                    try await eventually(within: SuiteTests.promptLimit - (.now - revoked), "refused") {
                         do {
                             _ = try await server.send(.post, "/push/notifications", body: body)
                             return false
@@ -204,7 +208,7 @@ extension SuiteTests {
         }
 
         private static func log(of person: Person) async throws -> [NotificationRecord] {
-            try await person.service.get("/notifications/log", as: Page<NotificationRecord>.self).things
+            try await person.service.get("/notifications/log", as: Page<NotificationRecord>.self).items
         }
 
         /// An application's server, by a token that it has signed for itself.
@@ -225,7 +229,7 @@ extension SuiteTests {
 
 extension RunningSuite {
     /// A service past the gateway, as another service calls it.
-    func neighbour(_ name: String, of callee: String, port: Int) throws -> ServiceClient {
+    func peerClient(_ name: String, of callee: String, port: Int) throws -> ServiceClient {
         let secrets = try String(contentsOfFile: "\(directory)/.roost/secrets.env", encoding: .utf8)
         let setting = "\(ServiceKeys.setting(of: name))="
         let line = try #require(secrets.split(separator: "\n").first { $0.hasPrefix(setting) })

@@ -7,7 +7,7 @@ final class PythonClients: Sendable {
     private struct State {
         var output = ""
         /// Up to here its lines were heard.
-        var heard = 0
+        var linesRead = 0
         var status: Int32?
     }
 
@@ -55,17 +55,17 @@ final class PythonClients: Sendable {
     var output: String { state.withLock(\.output) }
 
     /// Tells it a line.
-    func say(_ line: String) throws {
+    func sendLine(_ line: String) throws {
         try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
     }
 
     /// Waits for this line, after what was heard before.
-    func hears(_ line: String, within limit: Duration = .seconds(120)) async throws {
+    func waitForLine(_ line: String, within limit: Duration = .seconds(120)) async throws {
         try await eventually(within: limit, "\(line)") {
             try state.withLock { state in
                 let lines = state.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-                if let index = lines.dropFirst(state.heard).firstIndex(of: line[...]) {
-                    state.heard = index + 1
+                if let index = lines.dropFirst(state.linesRead).firstIndex(of: line[...]) {
+                    state.linesRead = index + 1
                     return true
                 }
                 guard state.status == nil else { throw SuiteError("ended before it said \(line)") }

@@ -139,7 +139,7 @@ final class RunningSuite: Sendable {
     func client(port: Int, jwt: String?) -> ServiceClient {
         ServiceClient(
             callee: "roost",
-            transport: PatientTransport(transport: HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"])),
+            transport: LongTimeoutTransport(transport: HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"])),
             retry: .never,
             authorization: { jwt.map { "Bearer \($0)" } }
         )
@@ -148,14 +148,14 @@ final class RunningSuite: Sendable {
     /// Registers somebody and signs him in.
     func person(_ name: String) async throws -> Person {
         let draft = AccountDraft(username: name, password: "a password of \(name)")
-        let registered: Registered = try await gateway().post("/auth/register", draft, timeout: .seconds(20))
-        let person = try await returning(name)
+        let registered: RegistrationResult = try await gateway().post("/auth/register", draft, timeout: .seconds(20))
+        let person = try await signInAgain(name)
         #expect(person.signIn.userId == registered.userId)
         return person
     }
 
     /// Signs in somebody who has registered before.
-    func returning(_ name: String) async throws -> Person {
+    func signInAgain(_ name: String) async throws -> Person {
         let signIn: SignIn = try await gateway().post(
             "/auth/login",
             LoginDraft(username: name, password: "a password of \(name)", deviceId: "test"),
@@ -165,7 +165,7 @@ final class RunningSuite: Sendable {
     }
 
     /// Brings along the secrets of another suite, as an operator does who moves.
-    func takeSecrets(of other: RunningSuite) throws {
+    func copySecrets(of other: RunningSuite) throws {
         try FileManager.default.createDirectory(atPath: "\(directory)/.roost", withIntermediateDirectories: true)
         try FileManager.default.copyItem(
             atPath: "\(other.directory)/.roost/secrets.env",
@@ -204,7 +204,7 @@ struct Person: Sendable {
 }
 
 /// Waits for an answer longer than a neighbour would: a machine that is held up for some seconds fails no test.
-private struct PatientTransport: Transport {
+private struct LongTimeoutTransport: Transport {
     let transport: HTTPTransport
 
     func send(_ request: ServiceRequest) async throws -> ServiceResponse {
@@ -224,11 +224,11 @@ struct SuiteError: Error, CustomStringConvertible {
 }
 
 /// Waits until something that only shows itself to who asks is so.
-func eventually(within limit: Duration, _ what: String, _ isSo: () async throws -> Bool) async throws {
+func eventually(within limit: Duration, _ expectation: String, _ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + limit
-    while try await !isSo() {
+    while try await !condition() {
         guard ContinuousClock.now < deadline else {
-            throw SuiteError("not \(what) within \(limit)")
+            throw SuiteError("not \(expectation) within \(limit)")
         }
         try await Task.sleep(for: .milliseconds(20))
     }

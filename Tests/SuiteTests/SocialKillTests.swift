@@ -14,9 +14,9 @@ extension SuiteTests {
             (0..<(SuiteTests.isSoak ? 5 : 1)).flatMap { _ in ["social", "social", "postgresql"] }
         /// What is posted around each kill.
         private static let posts = SuiteTests.isSoak ? 12 : 6
-        private static let networks = SocialNetworks.ofWords
+        private static let networks = SocialNetworks.textNetworks
         /// A request whose process is gone counts as running for a minute, and a post for later is tried for an hour.
-        private static let patience = Duration.seconds(240)
+        private static let timeout = Duration.seconds(240)
         /// Nobody looks: only what is written is asked for.
         private static let settings = [
             "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0",
@@ -28,28 +28,30 @@ extension SuiteTests {
             ["behaviour": .string("reset")], ["behaviour": .string("response"), "status": .integer(503)],
         ]
 
-        @Test func nothingIsPostedTwiceWhateverIsKilled() async throws {
-            try await Telephones.with(settings: Self.settings) { suite, telephones in
-                let world = SocialNetworks(suite, telephones)
+        @Test func noDuplicatePosts() async throws {
+            try await FakePhones.with(settings: Self.settings) { suite, phones in
+                let sandboxNetworks = SocialNetworks(suite, phones)
                 let ana = try await suite.person("ana")
                 for network in Self.networks {
-                    try await world.allow(1_000, on: network)
-                    try await world.link(ana, on: network)
+                    try await sandboxNetworks.allow(1_000, on: network)
+                    try await sandboxNetworks.link(ana, on: network)
                 }
-                let deadline = ContinuousClock.now + Self.patience
-                let later = try await Self.scheduleSome(for: ana)
+                let deadline = ContinuousClock.now + Self.timeout
+                let later = try await Self.schedulePosts(for: ana)
 
                 let codes = try await withThrowingTaskGroup(of: (String, [String: Int]).self) { tasks in
                     for (round, victim) in Self.victims.enumerated() {
                         for network in Self.networks {
-                            try await world.spoil(network, for: ana, Self.faults[round % 4], times: 2)
+                            try await sandboxNetworks.injectFault(network, for: ana, Self.faults[round % 4], times: 2)
                         }
                         for number in 0..<Self.posts {
                             let text = "round \(round), post \(number)"
                             tasks.addTask { (text, try await ana.post(text, to: Self.networks, until: deadline)) }
                         }
                         try await eventually(within: .seconds(120), "under way") {
-                            try await world.texts(of: ana, on: "mastodon").contains { $0.hasPrefix("round \(round),") }
+                            try await sandboxNetworks.texts(of: ana, on: "mastodon").contains {
+                                $0.hasPrefix("round \(round),")
+                            }
                         }
                         try suite.process(victim).signal(SIGKILL)
                     }
@@ -57,20 +59,20 @@ extension SuiteTests {
                 }
 
                 #expect(codes.count == Self.victims.count * Self.posts)
-                try await Self.check(codes, in: world, of: ana)
-                try await Self.check(later, in: world, of: ana, until: deadline)
+                try await Self.check(codes, in: sandboxNetworks, of: ana)
+                try await Self.check(later, in: sandboxNetworks, of: ana, until: deadline)
             }
         }
 
         /// Nothing is there twice, and what was said to be there is.
         private static func check(
             _ codes: [String: [String: Int]],
-            in world: SocialNetworks,
+            in sandboxNetworks: SocialNetworks,
             of person: Person
         ) async throws {
             var counts: [Int: Int] = [:]
             for network in networks {
-                let said = Dictionary(grouping: try await world.texts(of: person, on: network)) { $0 }
+                let said = Dictionary(grouping: try await sandboxNetworks.texts(of: person, on: network)) { $0 }
                 for (text, results) in codes {
                     let (code, times) = (results[network] ?? 0, said[text]?.count ?? 0)
                     counts[code, default: 0] += 1
@@ -86,7 +88,7 @@ extension SuiteTests {
         }
 
         /// Posts with a photograph, for a moment in which social is being killed; the texts by the posts' ids.
-        private static func scheduleSome(for person: Person) async throws -> [String: String] {
+        private static func schedulePosts(for person: Person) async throws -> [String: String] {
             var later: [String: String] = [:]
             for number in 0..<4 {
                 let text = "later \(number)"
@@ -97,7 +99,7 @@ extension SuiteTests {
 
         private static func check(
             _ later: [String: String],
-            in world: SocialNetworks,
+            in sandboxNetworks: SocialNetworks,
             of person: Person,
             until deadline: ContinuousClock.Instant
         ) async throws {
@@ -107,9 +109,9 @@ extension SuiteTests {
                 // Photos knows each by its key, so what became of it is always found out.
                 return later.keys.allSatisfy { done[$0]?["roost"] == 200 }
             }
-            let shown = try await person.photos.posts(of: person.signIn.userId, limit: 100).things.map(\.text)
-            let mastodon = try await world.texts(of: person, on: "mastodon")
-            let bluesky = try await world.texts(of: person, on: "bluesky")
+            let shown = try await person.photos.posts(of: person.signIn.userId, limit: 100).items.map(\.text)
+            let mastodon = try await sandboxNetworks.texts(of: person, on: "mastodon")
+            let bluesky = try await sandboxNetworks.texts(of: person, on: "bluesky")
             for (id, text) in later {
                 for (network, texts) in [("roost", shown), ("mastodon", mastodon), ("bluesky", bluesky)] {
                     let (code, times) = (done[id]?[network], texts.count { $0 == text })

@@ -16,20 +16,20 @@ struct SocialNetworks: Sendable {
         var password: String?
     }
 
-    private struct Said: Decodable {
+    private struct PostPage: Decodable {
         struct Post: Decodable { var text: String }
         var posts: [Post]
     }
 
     /// Those that take a text as it is; Reddit makes a title of it.
-    static let ofWords = ["mastodon", "bluesky", "twitter", "tumblr", "facebook"]
+    static let textNetworks = ["mastodon", "bluesky", "twitter", "tumblr", "facebook"]
 
     private let sandbox: ServiceClient
     private let url: String
 
-    init(_ suite: RunningSuite, _ telephones: Telephones) {
-        sandbox = suite.client(port: telephones.port, jwt: nil)
-        url = "http://127.0.0.1:\(telephones.port)"
+    init(_ suite: RunningSuite, _ phones: FakePhones) {
+        sandbox = suite.client(port: phones.port, jwt: nil)
+        url = "http://127.0.0.1:\(phones.port)"
     }
 
     /// Links somebody's account of his own name, by its tokens.
@@ -48,12 +48,12 @@ struct SocialNetworks: Sendable {
     /// The texts of what somebody has posted there.
     func texts(of person: Person, on network: String) async throws -> [String] {
         let query = [("author", person.name), ("limit", "10000")]
-        let said: Said = try await sandbox.get("/sandbox/networks/\(network)/posts", query: query)
-        return said.posts.map(\.text)
+        let page: PostPage = try await sandbox.get("/sandbox/networks/\(network)/posts", query: query)
+        return page.posts.map(\.text)
     }
 
     /// Has a network do something else, so many times, with what somebody asks of it.
-    func spoil(_ network: String, for person: Person, _ rule: [String: JSONValue], times: Int64) async throws {
+    func injectFault(_ network: String, for person: Person, _ rule: [String: JSONValue], times: Int64) async throws {
         var rule = rule
         rule["service"] = .string(network)
         rule["token"] = .string(person.name)

@@ -21,24 +21,24 @@ extension SuiteTests {
         }
 
         @Test(arguments: [nil, "nats-server"])
-        func whatEachSawIsTheRecordWhateverIsKilled(_ doorbell: String?) async throws {
-            try await NATSServer.with(isStarted: doorbell != nil) { nats in
-                let settings = try Self.settings(doorbell == nil ? [:] : ["NATS_URL": nats.url])
+        func socketsSurviveKills(_ notifier: String?) async throws {
+            try await NATSServer.with(isStarted: notifier != nil) { nats in
+                let settings = try Self.settings(notifier == nil ? [:] : ["NATS_URL": nats.url])
                 try await RunningSuite.with(settings: settings) { suite in
                     let (chat, jwts) = try await Self.chat(of: 4, at: suite)
                     let arguments = ["http://127.0.0.1:\(suite.gatewayPort)", chat] + jwts
                     try await PythonClients.with("socket-bursts.py", arguments) { clients in
-                        try await clients.hears("ready")
-                        for victim in ["conversations", "postgresql", doorbell, "conversations-2"].compactMap(\.self) {
-                            try clients.say("\(1_000 / (doorbell == nil ? 3 : 4) + 1)")
-                            try await clients.hears("under way", within: .seconds(200))
-                            if victim == doorbell {
+                        try await clients.waitForLine("ready")
+                        for victim in ["conversations", "postgresql", notifier, "conversations-2"].compactMap(\.self) {
+                            try clients.sendLine("\(1_000 / (notifier == nil ? 3 : 4) + 1)")
+                            try await clients.waitForLine("under way", within: .seconds(200))
+                            if victim == notifier {
                                 await nats.kill()
                                 try await nats.start()
                             } else {
                                 try suite.process(victim).signal(SIGKILL)
                             }
-                            try await clients.hears("done", within: .seconds(200))
+                            try await clients.waitForLine("done", within: .seconds(200))
                         }
                         // Each looks for what it misses for as long as something may still come.
                         let status = try await clients.end(within: .seconds(300))
@@ -50,7 +50,7 @@ extension SuiteTests {
         }
 
         /// Fifty that read nothing cost their buffers once, and not for long.
-        @Test func whoDoesNotReadIsCutOffAndNobodyElseNotices() async throws {
+        @Test func slowReaderIsDisconnected() async throws {
             let bytes = SuiteTests.isSoak ? 100_000_000 : 20_000_000
             let settings = try Self.settings(["SOCKET_BUFFER": "\(1 << 20)", "SOCKETS_MAX_USER": "200"])
             try await RunningSuite.with(settings: settings) { suite in
@@ -58,16 +58,16 @@ extension SuiteTests {
                 let arguments = ["http://127.0.0.1:\(suite.gatewayPort)", chat, "\(bytes)", "50"] + jwts
                 let names = ["conversations", "conversations-2", "gateway"]
                 try await PythonClients.with("socket-slow-readers.py", arguments) { clients in
-                    try await clients.hears("ready")
+                    try await clients.waitForLine("ready")
                     let before = try names.map { try Self.peakMemory(of: suite.process($0)) }
-                    try clients.say("")
-                    try await clients.hears("said", within: .seconds(300))
+                    try clients.sendLine("")
+                    try await clients.waitForLine("said", within: .seconds(300))
                     let after = try names.map { try Self.peakMemory(of: suite.process($0)) }
                     for (name, growth) in zip(names, zip(before, after).map { $1 - $0 }) {
                         print("\(name): \(growth >> 20) MB more at its peak")
                         #expect(growth < Self.memory, "\(name) took \(growth >> 20) MB")
                     }
-                    try clients.say("")
+                    try clients.sendLine("")
                     let status = try await clients.end(within: .seconds(900))
                     #expect(status == 0, "\(clients.output)")
                     print(clients.output)
@@ -77,17 +77,17 @@ extension SuiteTests {
 
         /// All who lose their sockets at one moment come back, and none in vain for long.
         @Test(arguments: ["gateway", "conversations"])
-        func aCrowdThatIsDroppedComesBack(_ victim: String) async throws {
+        func massReconnect(_ victim: String) async throws {
             let count = SuiteTests.isSoak ? 5_000 : 300
             let settings = Self.unlimited.merging(["SOCKETS_MAX_USER": "\(count)"]) { $1 }
             try await RunningSuite.with(settings: settings) { suite in
                 let jwt = try await suite.person("many").signIn.jwt
                 let arguments = ["http://127.0.0.1:\(suite.gatewayPort)", "\(count)", jwt]
                 try await PythonClients.with("socket-reconnects.py", arguments) { clients in
-                    try await clients.hears("ready", within: .seconds(120))
+                    try await clients.waitForLine("ready", within: .seconds(120))
                     try suite.process(victim).signal(SIGKILL)
                     // In seconds: 30 are promised, and a machine of tests is a slow one.
-                    try await clients.hears("back", within: .seconds(SuiteTests.isSoak ? 30 : 120))
+                    try await clients.waitForLine("back", within: .seconds(SuiteTests.isSoak ? 30 : 120))
                     let status = try await clients.end()
                     #expect(status == 0, "\(clients.output)")
                     print(clients.output)

@@ -17,7 +17,7 @@ extension SuiteTests {
             ["polling", "websocket", "upgrade"].map { (version: version, transport: $0) }
         }
 
-        @Test func anyClientTalksThroughTheGateway() async throws {
+        @Test func socketClients() async throws {
             let ports = try LoopbackPort.free(2).map(\.number)
             let settings = [
                 // Whoever signs in by an event has to have done so by then.
@@ -45,7 +45,7 @@ extension SuiteTests {
         }
 
         /// Auth ends the session, and whoever has a socket by it is cut off, wherever that is.
-        @Test func whoLogsOutIsCutOffWithinASecond() async throws {
+        @Test func logoutDisconnects() async throws {
             let ports = try LoopbackPort.free(2).map(\.number)
             let urls = ports.map { "http://127.0.0.1:\($0)" }
             try await RunningSuite.with(settings: ["CONVERSATIONS_URL": urls.joined(separator: ",")]) { suite in
@@ -61,14 +61,14 @@ extension SuiteTests {
                 _ = try await ana.service.send(.post, "/auth/logout")
                 for socket in sockets { try await socket.end() }
                 let took = began.duration(to: .now)
-                #expect(took < SuiteTests.promptly, "\(sockets.count) sockets were cut off after \(took)")
+                #expect(took < SuiteTests.promptLimit, "\(sockets.count) sockets were cut off after \(took)")
                 #expect(try await other.ask("chats/list")["code"].int == 200)
             }
         }
 
         /// Told to stop, or killed: a client that comes back finds the other instance, and what was said meanwhile.
         @Test(arguments: [SIGTERM, SIGKILL])
-        func whoseInstanceGoesComesBackAtTheOther(_ signal: Int32) async throws {
+        func failover(_ signal: Int32) async throws {
             let ports = try LoopbackPort.free(2).map(\.number)
             let urls = ports.map { "http://127.0.0.1:\($0)" }
             let settings = ["CONVERSATIONS_URL": urls.joined(separator: ","), "DRAIN_DELAY": "3"]

@@ -9,7 +9,7 @@ import Testing
 /// How `roost up` starts, stops, and tidies up after itself.
 extension SuiteTests {
     @Suite struct SupervisorTests {
-        @Test func ctrlCLeavesNothingBehindAndTheNextRunFindsAll() async throws {
+        @Test func cleanShutdown() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
                 let made = try await ana.conversations.create(ConversationDraft(label: "kept"))
@@ -28,7 +28,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func nothingOutlivesAKilledSupervisor() async throws {
+        @Test func killedSupervisor() async throws {
             try await RunningSuite.with { suite in
                 let processes = suite.processes()
                 let supervisor = try #require(suite.supervisor)
@@ -41,7 +41,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func theNextRunStopsWhatIsLeftOfTheLast() async throws {
+        @Test func stopsLeftoverProcesses() async throws {
             try await RunningSuite.with { suite in
                 // It does not hear that its input has ended.
                 let stubborn = try suite.process("conversations")
@@ -58,7 +58,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func aSecondCtrlCDoesNotWait() async throws {
+        @Test func secondInterrupt() async throws {
             // It would wait for longer than the test does.
             try await RunningSuite.with(settings: ["DRAIN_TIMEOUT": "300"]) { suite in
                 try suite.process("auth").signal(SIGSTOP)
@@ -73,7 +73,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func aSecondRunIsToldWhoHasTheCheckout() async throws {
+        @Test func secondSupervisor() async throws {
             try await RunningSuite.with { suite in
                 let supervisor = try #require(suite.supervisor)
 
@@ -86,7 +86,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func whoHasTheNeededPortIsNamed() async throws {
+        @Test func portInUse() async throws {
             try await RunningSuite.with { first in
                 try await RunningSuite.with(settings: ["PORT": "\(first.authPort)"], isStarted: false) { second in
                     let (status, output) = try await second.roost("up").run(within: .seconds(60))
@@ -98,7 +98,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func aServiceThatCannotStartIsNotTriedForever() async throws {
+        @Test func startLimit() async throws {
             try await RunningSuite.with(settings: ["WRITE_SHARDS": "none"], isStarted: false) { suite in
                 let (status, output) = try await suite.roost("up").run(within: .seconds(120))
 
@@ -108,7 +108,7 @@ extension SuiteTests {
             }
         }
 
-        @Test func theOperatorsCommandsWork() async throws {
+        @Test func operatorCommands() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
 

@@ -5,7 +5,7 @@ package import Wire
 
 /// A service that takes every event and keeps it.
 package final class EventRecorder: Transport {
-    private let taken = Mutex<[Event]>([])
+    private let received = Mutex<[Event]>([])
 
     private let callee: String
 
@@ -15,7 +15,7 @@ package final class EventRecorder: Transport {
 
     package func send(_ request: ServiceRequest) async throws -> ServiceResponse {
         let event = try WireJSON.decode(Event.self, from: request.body ?? Data())
-        taken.withLock { $0.append(event) }
+        received.withLock { $0.append(event) }
         return ServiceResponse(status: 200)
     }
 
@@ -23,7 +23,7 @@ package final class EventRecorder: Transport {
     package func events(_ count: Int) async throws -> [Event] {
         let deadline = ContinuousClock.now + .seconds(60)
         while true {
-            let events = taken.withLock { $0 }
+            let events = received.withLock { $0 }
             if events.count >= count { return events }
             guard ContinuousClock.now < deadline else { throw TestSupportError("only \(events.map(\.type)) came") }
             try await Task.sleep(for: .milliseconds(20))

@@ -3,12 +3,12 @@
 /// - Throws: `TestSupportError` where it was not so in all that time.
 package func eventually(
     within limit: Duration = .seconds(60),
-    _ what: String = "so",
-    _ isSo: () async throws -> Bool
+    _ expectation: String = "so",
+    _ condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
-    while try await !isSo() {
-        guard .now < deadline else { throw TestSupportError("it was not \(what) in \(limit)") }
+    while try await !condition() {
+        guard .now < deadline else { throw TestSupportError("it was not \(expectation) in \(limit)") }
         try await ContinuousClock().sleep(for: .milliseconds(2))
     }
 }

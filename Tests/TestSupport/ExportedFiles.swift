@@ -38,7 +38,7 @@ package struct ExportedFiles: Sendable {
 
     /// The JSON of a file; null where there is none of that name, or it is none.
     package func json(_ name: String) -> JSONValue {
-        (try? JSONText.parse(contents[name] ?? Data())) ?? .null
+        (try? JSONParser.parse(contents[name] ?? Data())) ?? .null
     }
 
     /// All that is written in them.

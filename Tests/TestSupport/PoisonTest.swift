@@ -104,7 +104,7 @@ package struct PoisonTest: Sendable {
     }
 
     private func entries() async throws -> [SetAsideRow] {
-        try await setAside.list(before: nil, limit: 100).things.filter { $0.kind == kind.name }
+        try await setAside.list(before: nil, limit: 100).items.filter { $0.kind == kind.name }
     }
 }
 

@@ -8,20 +8,20 @@ package enum PythonPrograms {
     package static let scripts = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "scripts").path(percentEncoded: false)
 
-    private static let begun = Mutex<[String: Task<String, any Error>]>([:])
+    private static let installations = Mutex<[String: Task<String, any Error>]>([:])
 
     /// The path of what the script calls so; brought once in a process.
     package static func path(_ name: String) async throws -> String {
-        let bringing = begun.withLock { begun -> Task<String, any Error> in
-            if let bringing = begun[name] { return bringing }
-            let bringing = Task { try await bring(name) }
-            begun[name] = bringing
-            return bringing
+        let installation = installations.withLock { installations -> Task<String, any Error> in
+            if let installation = installations[name] { return installation }
+            let installation = Task { try await install(name) }
+            installations[name] = installation
+            return installation
         }
-        return try await bringing.value
+        return try await installation.value
     }
 
-    private static func bring(_ name: String) async throws -> String {
+    private static func install(_ name: String) async throws -> String {
         let environment = ProcessInfo.processInfo.environment
         let (status, output) = try await ProcessCommand("\(scripts)/python-clients", [name], environment: environment)
             .run(within: .seconds(280))

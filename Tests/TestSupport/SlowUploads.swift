@@ -37,13 +37,13 @@ package struct SlowUploads: Sendable {
             head += "transfer-encoding: chunked\r\n\r\n\(String(start.utf8.count, radix: 16))\r\n\(start)\r\n"
             if isWhole { head += "0\r\n\r\n" }
         }
-        let answers = Answers()
+        let recorder = StatusRecorder()
         var channels: [any Channel] = []
         for _ in 0..<count {
             let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(AnswerReader(answers))
+                        try channel.pipeline.syncOperations.addHandler(StatusReader(recorder))
                     }
                 }
                 .connect(host: "127.0.0.1", port: port).get()
@@ -58,12 +58,12 @@ package struct SlowUploads: Sendable {
         }
         do {
             try await meanwhile()
-            try await eventually("held for at most \(most): \(method) \(path)") { answers.count >= count - most }
+            try await eventually("held for at most \(most): \(method) \(path)") { recorder.count >= count - most }
         } catch {
             await close(channels)
             throw error
         }
-        let statuses = answers.statuses.withLock { $0 }
+        let statuses = recorder.statuses.withLock { $0 }
         await close(channels)
         return SlowUploads(
             answered: Dictionary(statuses.map { ($0, 1) }, uniquingKeysWith: +),
@@ -75,21 +75,21 @@ package struct SlowUploads: Sendable {
         for channel in channels { try? await channel.close().get() }  // Closed already is closed.
     }
 
-    private final class Answers: Sendable {
+    private final class StatusRecorder: Sendable {
         /// 0 where a connection ended without an answer.
         let statuses = Mutex<[Int]>([])
 
         var count: Int { statuses.withLock { $0.count } }
     }
 
-    private final class AnswerReader: ChannelInboundHandler {
+    private final class StatusReader: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
-        private let answers: Answers
+        private let recorder: StatusRecorder
         private var text = ""
         private var isDone = false
 
-        init(_ answers: Answers) { self.answers = answers }
+        init(_ recorder: StatusRecorder) { self.recorder = recorder }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard !isDone else { return }
@@ -106,7 +106,7 @@ package struct SlowUploads: Sendable {
 
         private func finish(_ status: Int) {
             isDone = true
-            answers.statuses.withLock { $0.append(status) }
+            recorder.statuses.withLock { $0.append(status) }
         }
     }
 }

@@ -15,8 +15,8 @@ package final class SocketClient {
     private let headers: HTTPFields
     package private(set) var session = ""
     package private(set) var isClosed = false
-    private var asked = 0
-    private var answers: [Int: JSONValue] = [:]
+    private var lastAcknowledgementID = 0
+    private var acknowledgements: [Int: JSONValue] = [:]
     private var events: [(name: String, argument: JSONValue)] = []
     private var replies: [String] = []
 
@@ -34,11 +34,11 @@ package final class SocketClient {
 
     /// Says an event and waits for its acknowledgement; `payload` is JSON text, nothing if nil.
     package func ask(_ event: String, _ payload: String? = "{}") async throws -> JSONValue {
-        asked += 1
-        try await send("42\(asked)\(Self.array(event, payload))")
-        while answers[asked] == nil { try await poll() }
-        defer { answers[asked] = nil }
-        return answers[asked] ?? .null
+        lastAcknowledgementID += 1
+        try await send("42\(lastAcknowledgementID)\(Self.array(event, payload))")
+        while acknowledgements[lastAcknowledgementID] == nil { try await poll() }
+        defer { acknowledgements[lastAcknowledgementID] = nil }
+        return acknowledgements[lastAcknowledgementID] ?? .null
     }
 
     /// Says an event and wants no acknowledgement.
@@ -108,7 +108,7 @@ package final class SocketClient {
             events.append((array[0].string ?? "", array[1]))
         case "3":
             let id = rest.prefix { $0.isNumber }
-            answers[Int(id) ?? 0] = try Self.json(rest.dropFirst(id.count))[0]
+            acknowledgements[Int(id) ?? 0] = try Self.json(rest.dropFirst(id.count))[0]
         default: throw TestSupportError("packet \(packet)")
         }
     }
@@ -122,7 +122,7 @@ package final class SocketClient {
         if !session.isEmpty { path += "&sid=\(session)" }
         var headers = headers
         if body != nil { headers[.contentType] = "text/plain;charset=UTF-8" }
-        let answer = try await transport.send(
+        let response = try await transport.send(
             ServiceRequest(
                 method: method,
                 path: path,
@@ -131,8 +131,8 @@ package final class SocketClient {
                 timeout: .seconds(30)
             )
         )
-        let text = String(decoding: answer.body, as: UTF8.self)
-        guard answer.status == 200 else { throw Refused(status: answer.status, body: text) }
+        let text = String(decoding: response.body, as: UTF8.self)
+        guard response.status == 200 else { throw Refused(status: response.status, body: text) }
         return text.split(separator: "\u{1E}").map(String.init)
     }
 }

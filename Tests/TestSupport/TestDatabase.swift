@@ -31,8 +31,8 @@ package struct TestDatabase: Sendable {
         readSettings: [String: String] = [:],
         _ body: (TestDatabase) async throws -> Value
     ) async throws -> Value {
-        try await gate.enter()
-        defer { gate.leave() }
+        try await semaphore.enter()
+        defer { semaphore.leave() }
         var configuration = try PostgresConfiguration(url: try url())
         let schema = "test_\(UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: ""))"
         configuration.schema = schema
@@ -75,7 +75,7 @@ package struct TestDatabase: Sendable {
     }
 
     /// So many tests have a database at once; more would only wait for its connections.
-    private static let gate = Gate(capacity: 8)
+    private static let semaphore = AsyncSemaphore(capacity: 8)
 }
 
 package struct TestSupportError: Error, CustomStringConvertible {

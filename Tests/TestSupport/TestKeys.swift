@@ -43,7 +43,7 @@ package final class TestKeys: CredentialSource {
     }
 
     /// The hashes that were asked about, by question.
-    package var askedSessions: [[String]] { lookups.withLock { $0 } }
+    package var requestedSessions: [[String]] { lookups.withLock { $0 } }
 
     /// Opens a session as a customer's account server does; returns its token.
     package func openSession(
@@ -76,7 +76,7 @@ package final class TestKeys: CredentialSource {
     }
 
     /// The keys of applications that were asked about, by question.
-    package var askedKeys: [[String]] { keyLookups.withLock { $0 } }
+    package var requestedKeys: [[String]] { keyLookups.withLock { $0 } }
 
     /// Gives an application a key, or takes it away again where there is no public half.
     package func setKey(_ key: ApplicationKey, publicKey: Data?) {

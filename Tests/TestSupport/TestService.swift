@@ -27,7 +27,7 @@ package struct TestService: Sendable {
     package static func with<Service: SuiteService, Value: Sendable>(
         _ type: Service.Type,
         settings: [String: String] = [:],
-        neighbours: Neighbours = .none,
+        peers: PeerServices = .none,
         now: @escaping @Sendable () -> Date = { Date() },
         _ body: (TestService) async throws -> Value
     ) async throws -> Value {
@@ -35,7 +35,7 @@ package struct TestService: Sendable {
             migrations: ServiceHost.migrations(of: type),
             readSettings: type.readSettings
         ) { database in
-            try await with(type, over: database, settings: settings, neighbours: neighbours, now: now, body)
+            try await with(type, over: database, settings: settings, peers: peers, now: now, body)
         }
     }
 
@@ -44,7 +44,7 @@ package struct TestService: Sendable {
         _ type: Service.Type,
         over database: TestDatabase,
         settings: [String: String] = [:],
-        neighbours: Neighbours = .none,
+        peers: PeerServices = .none,
         now: @escaping @Sendable () -> Date = { Date() },
         _ body: (TestService) async throws -> Value
     ) async throws -> Value {
@@ -57,7 +57,7 @@ package struct TestService: Sendable {
         let assembled = try await ServiceHost.assemble(
             type,
             database: database.pool,
-            neighbours: neighbours,
+            peers: peers,
             tokens: tokens,
             secrets: [secret],
             configuration: ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: settings)),
@@ -98,18 +98,18 @@ package struct TestService: Sendable {
         token: String? = nil,
         body: String? = nil,
         headers: HTTPFields = [:]
-    ) async throws -> TestAnswer {
+    ) async throws -> TestHTTPResponse {
         var headers = headers
         if let token { headers[.authorization] = "Bearer \(token)" }
         if body != nil, headers[.contentType] == nil { headers[.contentType] = "application/json" }
         let response = try await transport.send(
             ServiceRequest(method: method, path: path, headers: headers, body: body.map { Data($0.utf8) })
         )
-        return TestAnswer(response)
+        return TestHTTPResponse(response)
     }
 
     /// As `caller` would call it, with a service token.
-    package func neighbour(_ caller: String, callee: String) throws -> ServiceClient {
+    package func peerClient(_ caller: String, callee: String) throws -> ServiceClient {
         let tokens = try ServiceTokens(secret: Self.secret, name: caller)
         return ServiceClient(callee: callee, transport: transport, retry: .never) {
             "Bearer \(try tokens.token(for: callee))"
@@ -118,7 +118,7 @@ package struct TestService: Sendable {
 }
 
 /// An answer, with what tests ask of it.
-package struct TestAnswer: Sendable {
+package struct TestHTTPResponse: Sendable {
     package let status: Int
     package let headers: HTTPFields
     package let body: Data
@@ -157,21 +157,21 @@ extension JSONValue {
     package var array: [JSONValue] { if case .array(let value) = self { value } else { [] } }
 }
 
-extension Neighbours {
+extension PeerServices {
     /// Nobody to call.
-    package static let none = Neighbours { name in
-        ServiceClient(callee: name, transport: NobodyThere(), retry: .never)
+    package static let none = PeerServices { name in
+        ServiceClient(callee: name, transport: UnreachableTransport(), retry: .never)
     }
 
     /// Auth's keys by `keys`, and any service named in `services`.
-    package static func with(_ services: [String: ServiceClient]) -> Neighbours {
-        Neighbours { name in
-            services[name] ?? ServiceClient(callee: name, transport: NobodyThere(), retry: .never)
+    package static func with(_ services: [String: ServiceClient]) -> PeerServices {
+        PeerServices { name in
+            services[name] ?? ServiceClient(callee: name, transport: UnreachableTransport(), retry: .never)
         }
     }
 }
 
-private struct NobodyThere: Transport {
+private struct UnreachableTransport: Transport {
     func send(_ request: ServiceRequest) async throws -> ServiceResponse { throw TransportFailure.notSent }
 }
 
@@ -193,23 +193,23 @@ package struct AuthTransport: Transport {
     package func send(_ request: ServiceRequest) async throws -> ServiceResponse {
         switch request.path.prefix(while: { $0 != "?" }) {
         case "/.well-known/jwks.json":
-            return try answer(try await keys.keyDocument())
+            return try respond(try await keys.keyDocument())
         case "/internal/revocations":
             let after = request.path.split(separator: "=").dropFirst().first.flatMap { Int64($0) }
-            return try answer(try await keys.revocations(after: after))
+            return try respond(try await keys.revocations(after: after))
         case "/internal/sessions":
             let hashes = request.path.split(separator: "?").last?.split(separator: "&").map { $0.dropFirst(6) } ?? []
-            return try answer(KnownSessions(sessions: try await keys.sessions(of: hashes.map(String.init))))
+            return try respond(KnownSessions(sessions: try await keys.sessions(of: hashes.map(String.init))))
         case "/internal/application-keys":
             let names = request.path.split(separator: "?").last?.split(separator: "&") ?? []
             let asked = names.compactMap { String($0.dropFirst(4)).removingPercentEncoding }
-            return try answer(KnownApplicationKeys(keys: try await keys.applicationKeys(asked)))
+            return try respond(KnownApplicationKeys(keys: try await keys.applicationKeys(asked)))
         default:
             return try await other(request)
         }
     }
 
-    private func answer(_ value: some Encodable) throws -> ServiceResponse {
+    private func respond(_ value: some Encodable) throws -> ServiceResponse {
         ServiceResponse(
             status: 200,
             headers: [.contentType: "application/json"],

@@ -11,17 +11,17 @@ package struct Unzipped: Sendable {
             bad = archive.testzip()
             files = {i.filename: base64.b64encode(archive.read(i)).decode() for i in archive.infolist()}
             times = sorted({"%04d-%02d-%02d %02d:%02d:%02d" % i.date_time for i in archive.infolist()})
-            answer = {"files": files, "times": times, "flaw": bad}
+            answer = {"files": files, "times": times, "problem": bad}
         except zipfile.BadZipFile as error:
-            answer = {"files": {}, "times": [], "flaw": "BadZipFile: %s" % error}
+            answer = {"files": {}, "times": [], "problem": "BadZipFile: %s" % error}
         with open(sys.argv[2], "w") as said:
             json.dump(answer, said)
         """
 
-    private struct Answer: Decodable {
+    private struct Contents: Decodable {
         var files: [String: Data]
         var times: [String]
-        var flaw: String?
+        var problem: String?
     }
 
     /// What is in each, by its name.
@@ -29,7 +29,7 @@ package struct Unzipped: Sendable {
     /// The times that there are, each once.
     package let times: [String]
     /// What keeps it from being whole: the file whose checksum is wrong, or why it is no archive.
-    package let flaw: String?
+    package let problem: String?
 
     package init(_ bytes: some Sequence<UInt8>) async throws {
         let folder = NSTemporaryDirectory() + "unzipped-\(UUID().uuidString)"
@@ -44,7 +44,7 @@ package struct Unzipped: Sendable {
             environment: ProcessInfo.processInfo.environment
         ).run(within: .seconds(120))
         guard status.isSuccess else { throw TestSupportError("the archive cannot be read: \(output)") }
-        let answer = try JSONDecoder().decode(Answer.self, from: Data(contentsOf: URL(filePath: said)))
-        (files, times, flaw) = (answer.files, answer.times, answer.flaw)
+        let contents = try JSONDecoder().decode(Contents.self, from: Data(contentsOf: URL(filePath: said)))
+        (files, times, problem) = (contents.files, contents.times, contents.problem)
     }
 }

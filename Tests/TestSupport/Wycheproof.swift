@@ -3,7 +3,7 @@ import Foundation
 /// Wycheproof's vectors (https://github.com/C2SP/wycheproof), in the clone that `WYCHEPROOF` names; `make vectors` says which.
 package enum Wycheproof {
     /// What a key should make of a signature.
-    package enum Verdict: String, Decodable, Sendable {
+    package enum Expectation: String, Decodable, Sendable {
         case valid, invalid
         /// A matter of taste.
         case acceptable

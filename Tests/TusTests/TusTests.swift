@@ -12,8 +12,8 @@ import Tus
 
 @Suite struct TusTests {
     @Test(arguments: [100, 3_000_000])
-    func otherPeoplesClientUploadsHoweverItGoes(size: Int) async throws {
-        let store = KeptUploads()
+    func referenceClient(size: Int) async throws {
+        let store = MemoryUploads()
         try await app(store).test(.live) { client async throws in
             let port = try #require(client.port)
             var environment = ProcessInfo.processInfo.environment
@@ -39,9 +39,9 @@ import Tus
         }
     }
 
-    @Test func whatIsSaidAboutAnUploadIsSaidAgain() async throws {
+    @Test func metadataRoundTrip() async throws {
         let said = "filename d29ybGQucG5n,is_private"
-        try await app(KeptUploads()).test(.router) { client async throws in
+        try await app(MemoryUploads()).test(.router) { client async throws in
             let path = try await client.begin(100, [.uploadMetadata: said])
             let answer = try await client.ask(path, .head)
             #expect(answer.status == .ok)
@@ -53,16 +53,16 @@ import Tus
     }
 
     @Test(arguments: ["a", "", "a b", "a YQ==,", "a YQ== c", "a YQ==,a Yg==", " ", "ä YQ=="])
-    func whatMakesNoSenseAboutItIsRefused(said: String) async throws {
+    func malformedMetadata(said: String) async throws {
         // Of these a key alone makes sense, and nothing at all.
-        try await app(KeptUploads()).test(.router) { client async throws in
+        try await app(MemoryUploads()).test(.router) { client async throws in
             let answer = try await client.ask("/files", .post, [.uploadLength: "1", .uploadMetadata: said])
             #expect(answer.status == (["a", "", " "].contains(said) ? .created : .badRequest))
         }
     }
 
     @Test func theTimeOfItsEndIsWrittenAsInHTTP() async throws {
-        let store = KeptUploads { Date(timeIntervalSince1970: 784_111_777 - 3_600) }
+        let store = MemoryUploads { Date(timeIntervalSince1970: 784_111_777 - 3_600) }
         try await app(store).test(.router) { client async throws in
             let answer = try await client.ask("/files", .post, [.uploadLength: "1"])
             #expect(answer.headers[.uploadExpires] == "Sun, 06 Nov 1994 08:49:37 GMT")
@@ -71,7 +71,7 @@ import Tus
 
     @Test func afterItsTimeItIsGone() async throws {
         let time = Mutex(Date())
-        let store = KeptUploads { time.withLock { $0 } }
+        let store = MemoryUploads { time.withLock { $0 } }
         try await app(store).test(.router) { client async throws in
             let path = try await client.begin(3)
             time.withLock { $0 += 3_601 }
@@ -81,8 +81,8 @@ import Tus
         }
     }
 
-    @Test func nobodySeesAnothers() async throws {
-        try await app(KeptUploads()).test(.router) { client async throws in
+    @Test func otherUsersUpload() async throws {
+        try await app(MemoryUploads()).test(.router) { client async throws in
             let path = try await client.begin(3)
             for method in [HTTPRequest.Method.head, .delete] {
                 #expect(try await client.ask(path, method, user: "eve").status == .notFound)
@@ -94,7 +94,7 @@ import Tus
 
     @Test(arguments: [nil, "0.2.2", "1.0.0.0", ""])
     func anotherVersionIsRefused(version: String?) async throws {
-        let store = KeptUploads()
+        let store = MemoryUploads()
         try await app(store).test(.router) { client async throws in
             var headers: HTTPFields = [.user: "ann", .uploadLength: "1"]
             headers[.tusResumable] = version
@@ -107,7 +107,7 @@ import Tus
     }
 
     @Test func aBeginningThatIsRefusedLeavesNothing() async throws {
-        let store = KeptUploads()
+        let store = MemoryUploads()
         try await app(store).test(.router) { client async throws in
             var headers = HTTPFields.piece(at: nil)
             headers[.uploadLength] = "3"
@@ -136,7 +136,7 @@ import Tus
             default: Data(Insecure.MD5.hash(data: data)).base64EncodedString()
             }
         }
-        let store = KeptUploads()
+        let store = MemoryUploads()
         try await app(store).test(.router) { client async throws in
             let path = try await client.begin(6)
             var headers = HTTPFields.piece(at: 0)
@@ -149,7 +149,7 @@ import Tus
         }
     }
 
-    private func app(_ store: KeptUploads) -> some ApplicationProtocol {
+    private func app(_ store: MemoryUploads) -> some ApplicationProtocol {
         let router = Router(context: UserContext.self)
         let uploads = TusRoutes(store: store, path: "/files", maximumSize: 5_000_000) { (context: UserContext) in
             context.user

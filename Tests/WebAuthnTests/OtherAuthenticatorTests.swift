@@ -13,7 +13,7 @@ import WebAuthn
     }
 
     @Test(arguments: COSEKey.Algorithm.allCases, ["none", "packed"])
-    func whatAnothersAuthenticatorMakesSignsIn(algorithm: COSEKey.Algorithm, format: String) async throws {
+    func otherImplementation(algorithm: COSEKey.Algorithm, format: String) async throws {
         let challenge = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
         let (status, output) = try await ProcessCommand(
             try await PythonPrograms.path("passkeys"),

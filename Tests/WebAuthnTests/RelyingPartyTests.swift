@@ -11,7 +11,7 @@ import WebAuthn
     private static let rsa = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
     private let party = RelyingParty(id: "localhost", origins: ["http://localhost:8080", "android:apk-key-hash:x"])
 
-    private func known(_ authenticator: SoftAuthenticator) -> RelyingParty.KnownCredential {
+    private func known(_ authenticator: SoftwareAuthenticator) -> RelyingParty.KnownCredential {
         RelyingParty.KnownCredential(
             id: authenticator.id,
             publicKey: Data(authenticator.publicKey.encoded),
@@ -20,12 +20,15 @@ import WebAuthn
         )
     }
 
-    private func register(_ authenticator: SoftAuthenticator, to challenge: String = Self.challenge) -> WebAuthnError? {
+    private func register(
+        _ authenticator: SoftwareAuthenticator,
+        to challenge: String = Self.challenge
+    ) -> WebAuthnError? {
         failure { try party.register(authenticator.create(challenge), challenge: Self.challenge) }
     }
 
     private func authenticate(
-        _ authenticator: SoftAuthenticator,
+        _ authenticator: SoftwareAuthenticator,
         to challenge: String = Self.challenge,
         by credential: RelyingParty.KnownCredential? = nil
     ) -> WebAuthnError? {
@@ -47,15 +50,15 @@ import WebAuthn
         }
     }
 
-    @Test func whatWasMadeSignsIn() throws {
-        let keys: [SoftAuthenticator.Key] = [
+    @Test func registerAndAuthenticate() throws {
+        let keys: [SoftwareAuthenticator.Key] = [
             .es256(P256.Signing.PrivateKey()), .edDSA(Curve25519.Signing.PrivateKey()), .rs256(try Self.rsa.get()),
         ]
         for (key, format) in keys.flatMap({ key in ["none", "packed"].map { (key, $0) } }) {
-            var authenticator = SoftAuthenticator(key: key)
+            var authenticator = SoftwareAuthenticator(key: key)
             authenticator.format = format
             authenticator.userHandle = Data("ada".utf8)
-            authenticator.flags |= SoftAuthenticator.Flag.backupEligible | SoftAuthenticator.Flag.backedUp
+            authenticator.flags |= SoftwareAuthenticator.Flag.backupEligible | SoftwareAuthenticator.Flag.backedUp
 
             let answer = try authenticator.create(Self.challenge)
             #expect(try answer.claimedChallenge == Self.challenge)
@@ -77,7 +80,7 @@ import WebAuthn
 
     /// As `toJSON()` writes it, with what browsers add.
     @Test func theBrowsersJSONIsRead() throws {
-        let answer = try SoftAuthenticator().create(Self.challenge)
+        let answer = try SoftwareAuthenticator().create(Self.challenge)
         var object = try #require(JSONSerialization.jsonObject(with: JSONEncoder().encode(answer)) as? [String: Any])
         object["authenticatorAttachment"] = "platform"
         object["clientExtensionResults"] = ["credProps": ["rk": true]]
@@ -90,7 +93,7 @@ import WebAuthn
     }
 
     @Test func anAnswerIsForThisCeremonyHere() {
-        var other = SoftAuthenticator()
+        var other = SoftwareAuthenticator()
         other.origin = "https://localhost.example.org"
         #expect(register(other) == .wrongOrigin && authenticate(other) == .wrongOrigin)
         other.origin = "http://localhost:8080/"
@@ -102,40 +105,40 @@ import WebAuthn
         other.crossOrigin = false
         #expect(register(other) == nil)
 
-        let good = SoftAuthenticator()
+        let good = SoftwareAuthenticator()
         #expect(register(good, to: "YW5vdGhlcg") == .wrongChallenge && authenticate(good, to: "") == .wrongChallenge)
         var swapped = good
         swapped.ceremony = "webauthn.get"
         #expect(register(swapped) == .wrongCeremony)
         swapped.ceremony = "webauthn.create"
         #expect(authenticate(swapped) == .wrongCeremony)
-        var foreign = SoftAuthenticator(relyingParty: "example.org")
+        var foreign = SoftwareAuthenticator(relyingParty: "example.org")
         foreign.origin = good.origin
         #expect(register(foreign) == .wrongRelyingParty && authenticate(foreign) == .wrongRelyingParty)
     }
 
-    @Test func somebodyMustBeThereAndShowThatItIsHe() {
-        var authenticator = SoftAuthenticator()
-        authenticator.flags = SoftAuthenticator.Flag.verified
+    @Test func userPresenceAndVerification() {
+        var authenticator = SoftwareAuthenticator()
+        authenticator.flags = SoftwareAuthenticator.Flag.verified
         #expect(register(authenticator) == .userNotPresent && authenticate(authenticator) == .userNotPresent)
-        authenticator.flags = SoftAuthenticator.Flag.present
+        authenticator.flags = SoftwareAuthenticator.Flag.present
         #expect(register(authenticator) == .userNotVerified && authenticate(authenticator) == .userNotVerified)
     }
 
     @Test func authenticatorDataIsReadToItsEnd() throws {
         let malformed = WebAuthnError.malformed("authenticatorData")
-        var authenticator = SoftAuthenticator()
+        var authenticator = SoftwareAuthenticator()
         authenticator.tail = Data([0])
         #expect(register(authenticator) == malformed && authenticate(authenticator) == malformed)
-        authenticator.flags |= SoftAuthenticator.Flag.extensions
+        authenticator.flags |= SoftwareAuthenticator.Flag.extensions
         #expect(authenticate(authenticator) == malformed)
         authenticator.tail = Data(CBORValue.map([.text("credProtect"): CBORValue(2)]).encoded)
         #expect(register(authenticator) == nil && authenticate(authenticator) == nil)
         authenticator.tail.append(0)
         #expect(authenticate(authenticator) == malformed)
 
-        var copied = SoftAuthenticator()
-        copied.flags |= SoftAuthenticator.Flag.backedUp
+        var copied = SoftwareAuthenticator()
+        copied.flags |= SoftwareAuthenticator.Flag.backedUp
         #expect(authenticate(copied) == malformed)
         let whole = Data(SHA256.hash(data: Data("localhost".utf8))) + Data([0x45, 0, 0, 0, 0])
         for length in 0..<whole.count {
@@ -148,7 +151,7 @@ import WebAuthn
     }
 
     @Test func attestationIsNoneOrTheCredentialsOwn() throws {
-        var authenticator = SoftAuthenticator()
+        var authenticator = SoftwareAuthenticator()
         for format in ["fido-u2f", "tpm", "apple", ""] {
             authenticator.format = format
             #expect(register(authenticator) == .attestation)
@@ -168,7 +171,7 @@ import WebAuthn
     }
 
     @Test func aCredentialIsItsOwnersAndItself() throws {
-        let (ada, eve) = (SoftAuthenticator(), SoftAuthenticator())
+        let (ada, eve) = (SoftwareAuthenticator(), SoftwareAuthenticator())
         #expect(authenticate(eve, by: known(ada)) == .wrongCredential)
         var stolen = eve
         stolen.id = ada.id
@@ -188,7 +191,7 @@ import WebAuthn
     }
 
     @Test func eachPartIsUnderTheSignature() throws {
-        let ada = SoftAuthenticator()
+        let ada = SoftwareAuthenticator()
         let good = try ada.get(Self.challenge)
         func error(of answer: AuthenticationResponse) -> WebAuthnError? {
             failure { try party.authenticate(answer, challenge: Self.challenge, by: known(ada)) }
@@ -206,8 +209,8 @@ import WebAuthn
         #expect(error(of: answer) == .malformed("clientDataJSON"))
     }
 
-    @Test func aCounterThatDoesNotGoOnMeansThereAreTwo() {
-        var authenticator = SoftAuthenticator()
+    @Test func clonedAuthenticator() {
+        var authenticator = SoftwareAuthenticator()
         authenticator.signCount = 7
         let before = known(authenticator)
         let counts: [(UInt32, WebAuthnError?)] = [(8, nil), (700, nil), (7, .cloned), (6, .cloned), (0, .cloned)]

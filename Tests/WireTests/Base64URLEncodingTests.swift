@@ -4,7 +4,7 @@ import Wire
 
 /// How bytes become text, beside Foundation.
 @Suite struct Base64URLEncodingTests {
-    @Test func itIsFoundationsWithTwoOtherCharactersAndNoPadding() {
+    @Test func matchesFoundation() {
         for count in 0..<70 {
             let bytes = Data((0..<count).map { _ in UInt8.random(in: .min ... .max) })
             let text = Base64URL.encode(bytes)

@@ -26,7 +26,7 @@ import Wire
         #expect(NameFolding.fold("TITLE") == "title")
     }
 
-    @Test func foldingTwiceIsFoldingOnce() {
+    @Test func idempotent() {
         for value in stride(from: UInt32(1), to: 0x2_FFFF, by: 7) {
             guard let scalar = Unicode.Scalar(value) else { continue }
             let once = NameFolding.fold("a\(scalar)\u{323}")

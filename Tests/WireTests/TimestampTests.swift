@@ -31,7 +31,7 @@ import Wire
     }
 
     @Test(arguments: ["", "yesterday", "2025-07-20", "2025-13-01T00:00:00Z", "1753000000", "2025-07-20T08:26:40"])
-    func whatIsNoTimeIsNone(text: String) {
+    func malformedTimestamp(text: String) {
         #expect(Timestamp.date(from: text) == nil)
     }
 }

@@ -47,7 +47,7 @@ import Wire
     }
 
     @Test(arguments: ["", "{", "[]", "7", #"{"name":"a"} trailing"#, #"{"name":"unended"#, "\u{FEFF}x"])
-    func whatIsNoObjectIsRefused(body: String) {
+    func notAnObject(body: String) {
         #expect(error(for: body)?.kind == .invalid)
     }
 
@@ -214,10 +214,10 @@ import Wire
         let text = String(decoding: try WireJSON.encoder(sortedKeys: true).encode(page), as: UTF8.self)
 
         #expect(text == #"{"names":[{"name":"x"}],"next":"c"}"#)
-        #expect(try WireJSON.decoder().decode(Page<Named>.self, from: Data(text.utf8)).things == [Named(name: "x")])
+        #expect(try WireJSON.decoder().decode(Page<Named>.self, from: Data(text.utf8)).items == [Named(name: "x")])
     }
 
-    private struct Named: Codable, Equatable, Listed {
+    private struct Named: Codable, Equatable, PageItem {
         static let pluralName = "names"
         var name: String
     }

@@ -7,18 +7,18 @@ import Zip
 @Suite struct ZipArchiveTests {
     private static let time = ZipTime(secondsSince1970: 1_700_000_001)
 
-    @Test func everyFileComesOutAsItWentIn() async throws {
+    @Test func roundTrip() async throws {
         let text = String(repeating: "Zwölf Boxkämpfer jagen Viktor. 🥊\n", count: 20_000)
         var generator = SystemRandomNumberGenerator()
         let noise = (0..<300_000).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
 
         let bytes = try archive([
-            ("notes/zwölf.txt", Array(text.utf8), .deflated), ("pictures/1.jpg", noise, .asItIs),
+            ("notes/zwölf.txt", Array(text.utf8), .deflated), ("pictures/1.jpg", noise, .stored),
             ("empty", [], .deflated),
         ])
 
         let read = try await Unzipped(bytes)
-        #expect(read.flaw == nil)
+        #expect(read.problem == nil)
         #expect(read.files["notes/zwölf.txt"] == Data(text.utf8))
         #expect(read.files["pictures/1.jpg"] == Data(noise))
         #expect(read.files["empty"] == Data())
@@ -28,31 +28,31 @@ import Zip
         #expect(bytes.count < 320_000 && bytes.count > 300_000)
     }
 
-    @Test func anArchiveOfNothingIsOne() async throws {
+    @Test func emptyArchive() async throws {
         let read = try await Unzipped(try archive([]))
-        #expect(read.flaw == nil && read.files.isEmpty)
+        #expect(read.problem == nil && read.files.isEmpty)
     }
 
     /// The directory of more than 65,534 files is in ZIP64's form.
-    @Test func soManyFilesAreNoneTooMany() async throws {
-        let read = try await Unzipped(try archive((0..<65_600).map { ("\($0)", [], .asItIs) }))
-        #expect(read.flaw == nil && read.files.count == 65_600)
+    @Test func zip64() async throws {
+        let read = try await Unzipped(try archive((0..<65_600).map { ("\($0)", [], .stored) }))
+        #expect(read.problem == nil && read.files.count == 65_600)
     }
 
-    @Test func oneThatBreaksOffIsNotTakenForWhole() async throws {
+    @Test func truncatedArchive() async throws {
         var archive = ZipArchive()
         var bytes = try archive.begin("a", modified: Self.time)
         bytes += try archive.write("hello".utf8)
         bytes += try archive.end()
         let read = try await Unzipped(bytes)
-        #expect(read.flaw?.contains("BadZipFile") == true)
+        #expect(read.problem?.contains("BadZipFile") == true)
     }
 
     @Test(arguments: [
         "", "/etc/passwd", "../up", "a/../b", "a//b", "./a", "a/", "a\\b", "C:a", "a\nb",
         String(repeating: "x", count: 1_025),
     ])
-    func aNameThatLeadsElsewhereIsRefused(name: String) throws {
+    func pathTraversal(name: String) throws {
         var archive = ZipArchive()
         #expect(throws: ZipArchive.Failure.unusableName(name)) { try archive.begin(name, modified: Self.time) }
     }
@@ -64,12 +64,12 @@ import Zip
         #expect(throws: ZipArchive.Failure.unusableName("a")) { try archive.begin("a", modified: Self.time) }
     }
 
-    @Test func whatIsOutOfTurnIsRefused() throws {
+    @Test func wrongState() throws {
         var archive = ZipArchive()
-        #expect(throws: ZipArchive.Failure.outOfTurn) { try archive.write([1]) }
-        #expect(throws: ZipArchive.Failure.outOfTurn) { try archive.end() }
+        #expect(throws: ZipArchive.Failure.wrongState) { try archive.write([1]) }
+        #expect(throws: ZipArchive.Failure.wrongState) { try archive.end() }
         _ = try archive.begin("a", modified: Self.time)
-        #expect(throws: ZipArchive.Failure.outOfTurn) { try archive.begin("b", modified: Self.time) }
+        #expect(throws: ZipArchive.Failure.wrongState) { try archive.begin("b", modified: Self.time) }
     }
 
     @Test(arguments: [
@@ -84,7 +84,7 @@ import Zip
         #expect(try await Unzipped(bytes).times == [expected])
     }
 
-    private func archive(_ files: [(String, [UInt8], ZipArchive.Packing)]) throws -> [UInt8] {
+    private func archive(_ files: [(String, [UInt8], ZipArchive.Compression)]) throws -> [UInt8] {
         var archive = ZipArchive()
         var bytes: [UInt8] = []
         for (name, content, packing) in files {

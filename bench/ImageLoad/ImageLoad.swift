@@ -13,15 +13,15 @@ import Synchronization
     @Argument(help: "The images.") var files: [String]
 
     func run() async throws {
-        let program = try ImageWorkshopConfiguration.workerBesideExecutable()
-        let workshop = ImageWorkshop(ImageWorkshopConfiguration(worker: program, workers: workers))
+        let program = try ImageProcessorConfiguration.workerNextToExecutable()
+        let imageProcessor = ImageProcessor(ImageProcessorConfiguration(worker: program, workers: workers))
         // Workers are there before the clock runs.
-        try await prepare(workshop, rounds: 1)
+        try await prepare(imageProcessor, rounds: 1)
         let began = ContinuousClock.now
-        try await prepare(workshop, rounds: rounds)
+        try await prepare(imageProcessor, rounds: rounds)
         let took = ContinuousClock.now - began
         let memory = try Self.peakMemory(of: program)
-        await workshop.close()
+        await imageProcessor.close()
         let report = [
             "perSecond": Double(files.count * rounds) / (took / .seconds(1)), "peakBytes": Double(memory.max() ?? 0),
             "workers": Double(memory.count),
@@ -31,7 +31,7 @@ import Synchronization
         print(String(decoding: try encoder.encode(report), as: UTF8.self))
     }
 
-    private func prepare(_ workshop: ImageWorkshop, rounds: Int) async throws {
+    private func prepare(_ imageProcessor: ImageProcessor, rounds: Int) async throws {
         let next = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for lane in 0..<workers {
@@ -39,7 +39,7 @@ import Synchronization
                 try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
                 group.addTask { [files] in
                     while let number = next.below(rounds * files.count) {
-                        _ = try await workshop.prepare(files[number % files.count], into: own)
+                        _ = try await imageProcessor.prepare(files[number % files.count], into: own)
                     }
                 }
             }

@@ -20,21 +20,21 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
     private static let good = Array(#""code":200"#.utf8)
     private static let ping = UInt8(ascii: "2")
 
-    private let swarm: Swarm
+    private let clientPool: ClientPool
     private let connect: String
-    private let enter: String?
+    private let join: String?
     private let readyPrefix: [UInt8]?
-    private let hear: [UInt8]
+    private let expect: [UInt8]
     private var stage = Stage.upgrading
     private var rest = ByteBuffer()
     private var context: ChannelHandlerContext?
 
-    init(swarm: Swarm, connect: String, enter: String?, ready: [UInt8]?) {
-        self.swarm = swarm
+    init(clientPool: ClientPool, connect: String, join: String?, ready: [UInt8]?) {
+        self.clientPool = clientPool
         self.connect = connect
-        self.enter = enter
+        self.join = join
         readyPrefix = ready
-        hear = swarm.plan.hear
+        expect = clientPool.plan.expect
     }
 
     // MARK: Speaking
@@ -47,7 +47,7 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
         context?.flush()
     }
 
-    private func say(_ text: String) {
+    private func send(_ text: String) {
         write(text)
         flush()
     }
@@ -74,18 +74,18 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
 
     func channelActive(context: ChannelHandlerContext) {
         let request =
-            "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: 127.0.0.1:\(swarm.plan.port)\r\n"
+            "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: 127.0.0.1:\(clientPool.plan.port)\r\n"
             + "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
             + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: request)), promise: nil)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        Swarm.fail("a client was cut off")
+        ClientPool.fail("a client was cut off")
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        Swarm.fail("a client failed: \(error)")
+        ClientPool.fail("a client failed: \(error)")
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -107,7 +107,7 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
         let view = bytes.readableBytesView
         guard let end = view.firstRange(of: Array("\r\n\r\n".utf8)) else { return false }
         guard view.starts(with: "HTTP/1.1 101".utf8) else {
-            Swarm.fail("no WebSocket: \(String(decoding: view.prefix(300), as: UTF8.self))")
+            ClientPool.fail("no WebSocket: \(String(decoding: view.prefix(300), as: UTF8.self))")
         }
         bytes.moveReaderIndex(to: end.upperBound)
         stage = .entering
@@ -117,20 +117,20 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
     /// Goes through whole frames; tells how many bytes they were.
     private func scan(_ bytes: UnsafeRawBufferPointer) -> Int {
         var at = 0
-        var heard = 0
+        var received = 0
         let now = NIODeadline.now().uptimeNanoseconds
         while let (begin, end) = Self.frame(bytes, at) {
-            guard bytes[at] == 0x81 else { Swarm.fail("a frame that is not of text: \(bytes[at])") }
+            guard bytes[at] == 0x81 else { ClientPool.fail("a frame that is not of text: \(bytes[at])") }
             let payload = UnsafeRawBufferPointer(rebasing: bytes[begin..<end])
-            if stage == .ready, !hear.isEmpty, Self.begins(payload, hear) {
-                heard += 1
+            if stage == .ready, !expect.isEmpty, Self.begins(payload, expect) {
+                received += 1
                 note(payload, now)
             } else {
                 take(payload)
             }
             at = end
         }
-        if heard > 0 { swarm.heard(heard) }
+        if received > 0 { clientPool.received(received) }
         return at
     }
 
@@ -144,7 +144,7 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
             guard begin <= bytes.count else { return nil }
             length = Int(bytes[at + 2]) << 8 | Int(bytes[at + 3])
         } else if length > 126 {
-            Swarm.fail("a frame too large for this")
+            ClientPool.fail("a frame too large for this")
         }
         return begin + length <= bytes.count ? (begin, begin + length) : nil
     }
@@ -160,30 +160,32 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
         var at = 0
         let sign = UInt8(ascii: "@")
         while at + 18 <= payload.count, payload[at] != sign || payload[at + 1] != sign { at += 1 }
-        guard at + 18 <= payload.count else { Swarm.fail("a message without its time") }
+        guard at + 18 <= payload.count else { ClientPool.fail("a message without its time") }
         var time: UInt64 = 0
         for index in at + 2..<at + 18 { time = time &* 10 &+ UInt64(payload[index] &- 48) }
-        swarm.delayed(now > time ? now - time : 0)
+        clientPool.delayed(now > time ? now - time : 0)
     }
 
     /// What comes but seldom.
     private func take(_ payload: UnsafeRawBufferPointer) {
-        if payload.first == Self.ping { return say("3") }
-        if Self.begins(payload, Self.refused) { Swarm.fail("refused: \(String(decoding: payload, as: UTF8.self))") }
+        if payload.first == Self.ping { return send("3") }
+        if Self.begins(payload, Self.refused) {
+            ClientPool.fail("refused: \(String(decoding: payload, as: UTF8.self))")
+        }
         if stage == .entering {
-            enter(payload)
+            join(payload)
         } else if Self.begins(payload, Self.acknowledgement) {
             guard payload.firstRange(of: Self.good) != nil else {
-                Swarm.fail("not said: \(String(decoding: payload, as: UTF8.self))")
+                ClientPool.fail("not said: \(String(decoding: payload, as: UTF8.self))")
             }
-            swarm.acknowledged()
+            clientPool.acknowledged()
         }
     }
 
-    private func enter(_ payload: UnsafeRawBufferPointer) {
-        if payload.first == UInt8(ascii: "0") { return say(connect) }
+    private func join(_ payload: UnsafeRawBufferPointer) {
+        if payload.first == UInt8(ascii: "0") { return send(connect) }
         if Self.begins(payload, Self.connected) {
-            if let enter { say(enter) }
+            if let join { send(join) }
             if readyPrefix == nil { becomeReady() }
         } else if let readyPrefix, Self.begins(payload, readyPrefix) {
             becomeReady()
@@ -192,6 +194,6 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
 
     private func becomeReady() {
         stage = .ready
-        swarm.isReady()
+        clientPool.isReady()
     }
 }

@@ -21,48 +21,48 @@ struct SocketLoad: AsyncParsableCommand {
     @Option(help: "How many clients listen.")
     var clients: Int
     @Option(help: "How many more only speak; 0 lets the listeners speak, who do not hear what they said themselves.")
-    var speakers = 0
+    var senders = 0
     @Option(help: "A file of the connect packets of the listeners, one a line, used in turns.")
     var connects: String?
     @Option(help: "What a listener says once it is connected.")
-    var enter: String?
+    var join: String?
     @Option(help: "How the packet begins that tells a listener that it is in.")
     var ready: String?
     @Option(help: "What is said.")
-    var say = ""
+    var send = ""
     @Option(help: "How a packet begins that is counted.")
-    var hear = ""
+    var expect = ""
     @Option(help: "Bytes of filler in what is said.")
     var bytes = 100
     @Option(help: "Seconds after which it ends whatever happens.")
-    var patience = 120
+    var timeout = 120
 
     func run() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let plan = Plan(
             port: port,
             listeners: clients,
-            speakers: speakers,
+            senders: senders,
             connects: try connects.map { try String(contentsOfFile: $0, encoding: .utf8).split(separator: "\n") } ?? [
                 "40"
             ],
-            enter: enter,
+            join: join,
             ready: ready.map { Array($0.utf8) },
-            say: say,
-            hear: Array(hear.utf8),
+            send: send,
+            expect: Array(expect.utf8),
             bytes: bytes
         )
-        let swarm = Swarm(plan: plan, loop: loop)
-        loop.scheduleTask(in: .seconds(Int64(patience))) { Swarm.fail("out of patience") }
-        try await loop.flatSubmit { swarm.connect() }.get()
-        Self.tell("connected")
+        let clientPool = ClientPool(plan: plan, loop: loop)
+        loop.scheduleTask(in: .seconds(Int64(timeout))) { ClientPool.fail("out of patience") }
+        try await loop.flatSubmit { clientPool.connect() }.get()
+        Self.printLine("connected")
         while let line = readLine() {
             guard let load = Load(line) else { throw ValidationError("there is no load \(line)") }
-            Self.tell(try await loop.flatSubmit { swarm.run(load) }.get())
+            Self.printLine(try await loop.flatSubmit { clientPool.run(load) }.get())
         }
     }
 
-    private static func tell(_ line: String) {
+    private static func printLine(_ line: String) {
         FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     }
 }
@@ -71,16 +71,16 @@ struct SocketLoad: AsyncParsableCommand {
 struct Plan: Sendable {
     let port: Int
     let listeners: Int
-    let speakers: Int
+    let senders: Int
     let connects: [Substring]
-    let enter: String?
+    let join: String?
     let ready: [UInt8]?
-    let say: String
-    let hear: [UInt8]
+    let send: String
+    let expect: [UInt8]
     let bytes: Int
 
     /// How many are to hear what one says.
-    var hearers: Int { speakers > 0 ? listeners : listeners - 1 }
+    var receivers: Int { senders > 0 ? listeners : listeners - 1 }
 }
 
 /// What one line asks for.

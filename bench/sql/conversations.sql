@@ -15,10 +15,10 @@ WITH new AS (
 )
 SELECT conversation_id FROM new;
 
-INSERT INTO heads (conversation_id, last_seq, last_change, last_spoken, last_at)
+INSERT INTO heads (conversation_id, last_seq, last_change, last_user_seq, last_at)
 SELECT conversation_id, 0, 0, 0, now() FROM made;
 
-INSERT INTO members (conversation_id, application_id, user_id, user_number, place, is_admin)
+INSERT INTO members (conversation_id, application_id, user_id, user_number, joined_seq, is_admin)
 SELECT conversation_id, application_id, user_id, user_number, user_id::bigint, user_id = '1'
 FROM made, users WHERE application_id = 'bench';
 

@@ -18,7 +18,7 @@ SELECT first.person_id + n % :people, 1 + n / :people, 'roost', 'What there is t
 FROM (SELECT min(person_id) AS person_id FROM people WHERE user_id LIKE 'bench-%') AS first,
      generate_series(0, :posts - 1) AS n;
 
-INSERT INTO post_images (author_id, number, place, url, thumbnail_url, width, height, blurhash)
+INSERT INTO post_images (author_id, number, ordinal, url, thumbnail_url, width, height, blurhash)
 SELECT author_id, number, 1, '/media/' || author_id || '-' || number, '/media/' || author_id || '-' || number || '-small',
        1280, 960, 'LEHV6nWB2yk8pyo0adR*.7kCMdnj'
 FROM posts WHERE text LIKE 'What there is%';

@@ -18,16 +18,16 @@ WITH scope AS MATERIALIZED (
         ), 0) - 0
     END AS high
     FROM scope
-), everybody AS MATERIALIZED (
-    SELECT array_agg(user_id ORDER BY place) AS users, array_agg(read_seq ORDER BY place) AS seqs,
-           array_agg(read_change ORDER BY place) AS changes
+), member_list AS MATERIALIZED (
+    SELECT array_agg(user_id ORDER BY joined_seq) AS users, array_agg(read_seq ORDER BY joined_seq) AS seqs,
+           array_agg(read_change ORDER BY joined_seq) AS changes
     FROM members
     WHERE (SELECT member_count FROM scope) <= 100 AND conversation_id = :conversation
 )
 SELECT found.seq, found.change, found.sender_id, found.sender_number, found.client_message_id,
        found.data, found.mime, found.encoding, found.meta, found.created_at,
        found.edited_at, found.deleted_at, found.reply_to, found.reactions,
-       everybody.users, everybody.seqs, everybody.changes
+       member_list.users, member_list.seqs, member_list.changes
 FROM span
 LEFT JOIN LATERAL (
     SELECT messages.seq, messages.change, messages.sender_id, messages.sender_number, messages.client_message_id,
@@ -45,5 +45,5 @@ LEFT JOIN LATERAL (
     WHERE messages.conversation_id = :conversation
         AND messages.seq > span.high - 20 AND messages.seq <= span.high
 ) AS found ON true
-LEFT JOIN everybody ON found.n = 1
+LEFT JOIN member_list ON found.n = 1
 ORDER BY found.n;

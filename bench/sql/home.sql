@@ -47,17 +47,17 @@ SELECT posts.author_id, posts.number, posts.text, posts.created_at, posts.edited
        ARRAY(
            SELECT tag FROM post_hashtags
            WHERE post_hashtags.author_id = posts.author_id AND post_hashtags.number = posts.number
-           ORDER BY place
+           ORDER BY ordinal
        ) AS hashtags,
        images.urls, images.thumbnail_urls, images.widths, images.heights, images.blurhashes, images.alts,
        recent.ids, recent.writers, recent.names, recent.pictures, recent.texts, recent.times, recent.edits
-FROM unnest(:authors::bigint[], :numbers::bigint[]) WITH ORDINALITY AS asked (author_id, number, place)
+FROM unnest(:authors::bigint[], :numbers::bigint[]) WITH ORDINALITY AS asked (author_id, number, ordinal)
 JOIN posts ON posts.author_id = asked.author_id AND posts.number = asked.number
 JOIN people ON people.person_id = posts.author_id
 CROSS JOIN LATERAL (
-    SELECT array_agg(url ORDER BY place) AS urls, array_agg(thumbnail_url ORDER BY place) AS thumbnail_urls,
-           array_agg(width ORDER BY place) AS widths, array_agg(height ORDER BY place) AS heights,
-           array_agg(blurhash ORDER BY place) AS blurhashes, array_agg(alt ORDER BY place) AS alts
+    SELECT array_agg(url ORDER BY ordinal) AS urls, array_agg(thumbnail_url ORDER BY ordinal) AS thumbnail_urls,
+           array_agg(width ORDER BY ordinal) AS widths, array_agg(height ORDER BY ordinal) AS heights,
+           array_agg(blurhash ORDER BY ordinal) AS blurhashes, array_agg(alt ORDER BY ordinal) AS alts
     FROM post_images
     WHERE post_images.author_id = posts.author_id AND post_images.number = posts.number
 ) AS images
@@ -83,4 +83,4 @@ WHERE (posts.author_id = :reader OR posts.hidden_at IS NULL
     AND NOT EXISTS (SELECT FROM blocks WHERE blocker_id = :reader AND blocked_id = posts.author_id)
     AND NOT EXISTS (SELECT FROM blocks WHERE blocker_id = posts.author_id AND blocked_id = :reader)
     AND posts.application_id = (SELECT application_id FROM people WHERE person_id = :reader))
-ORDER BY asked.place;
+ORDER BY asked.ordinal;

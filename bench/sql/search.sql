@@ -4,7 +4,7 @@
 SET search_path = conversations;
 
 INSERT INTO messages (
-    conversation_id, seq, change, spoken, sender_id, sender_number, client_message_id, data, mime, encoding, created_at
+    conversation_id, seq, change, user_seq, sender_id, sender_number, client_message_id, data, mime, encoding, created_at
 )
 SELECT
     :first + n % :conversations, n / :conversations + 1, n / :conversations + 1, n / :conversations + 1,
@@ -16,8 +16,8 @@ FROM generate_series(0, :messages - 1) AS n
 JOIN heads ON heads.conversation_id = :first + n % :conversations
 JOIN members ON members.conversation_id = heads.conversation_id;
 
-UPDATE heads SET (last_seq, last_change, last_spoken, last_at) = (
-    SELECT max(seq), max(change), max(spoken), max(created_at) FROM messages
+UPDATE heads SET (last_seq, last_change, last_user_seq, last_at) = (
+    SELECT max(seq), max(change), max(user_seq), max(created_at) FROM messages
     WHERE messages.conversation_id = heads.conversation_id
 )
 WHERE conversation_id >= :first AND conversation_id < :first + :conversations;

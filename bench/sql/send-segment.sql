@@ -1,4 +1,4 @@
--- What conversations sends for a batch of one message (Server/Store/Lanes/SendSegment*.swift), in one round trip.
+-- What conversations sends for a batch of one message (Server/Store/Messages/BatchWriter*.swift), in one round trip.
 \set conversation random(:first, :last)
 \set sender random(1, :senders)
 \set number random(1, 9000000000000000)
@@ -25,7 +25,7 @@ WITH drafts AS MATERIALIZED (
     SELECT drafts.n, drafts.conversation_id, drafts.sender_id, drafts.client_message_id,
            drafts.data, drafts.mime, drafts.encoding, drafts.meta, drafts.push, drafts.reply_to,
            members.user_number, members.is_blocked, conversations.member_count,
-           heads.last_seq, heads.last_change, heads.last_spoken, heads.last_at,
+           heads.last_seq, heads.last_change, heads.last_user_seq, heads.last_at,
            row_number() OVER (PARTITION BY drafts.conversation_id, members.is_blocked ORDER BY drafts.n) AS nth
     FROM drafts
     JOIN heads ON heads.conversation_id = drafts.conversation_id
@@ -37,9 +37,9 @@ WITH drafts AS MATERIALIZED (
 ), clock AS MATERIALIZED (
     SELECT date_trunc('milliseconds', clock_timestamp()) AS now
 ), written AS (
-    INSERT INTO messages (conversation_id, seq, change, spoken, sender_id, sender_number, client_message_id,
+    INSERT INTO messages (conversation_id, seq, change, user_seq, sender_id, sender_number, client_message_id,
                           data, mime, encoding, meta, push, reply_to, created_at)
-    SELECT conversation_id, last_seq + nth, last_change + nth, last_spoken + nth,
+    SELECT conversation_id, last_seq + nth, last_change + nth, last_user_seq + nth,
            sender_id, user_number, client_message_id,
            data, mime, encoding, meta, push, reply_to, greatest(last_at, now)
     FROM fresh CROSS JOIN clock WHERE NOT is_blocked
@@ -47,7 +47,7 @@ WITH drafts AS MATERIALIZED (
 ), moved AS (
     UPDATE heads
     SET last_seq = heads.last_seq + added, last_change = heads.last_change + added,
-        last_spoken = heads.last_spoken + added, last_at = greatest(heads.last_at, now)
+        last_user_seq = heads.last_user_seq + added, last_at = greatest(heads.last_at, now)
     FROM (
         SELECT conversation_id, count(*) AS added FROM fresh WHERE NOT is_blocked GROUP BY conversation_id
     ) AS sums
@@ -55,14 +55,14 @@ WITH drafts AS MATERIALIZED (
     WHERE heads.conversation_id = sums.conversation_id
 ), marked AS (
     UPDATE members
-    SET read_seq = last_seq + nth, read_spoken = last_spoken + nth,
+    SET read_seq = last_seq + nth, read_user_seq = last_user_seq + nth,
         read_change = last_change + nth
     FROM (
-        SELECT conversation_id, sender_id, last_seq, last_spoken, last_change, max(nth) AS nth
-        FROM fresh WHERE NOT is_blocked GROUP BY conversation_id, sender_id, last_seq, last_spoken, last_change
+        SELECT conversation_id, sender_id, last_seq, last_user_seq, last_change, max(nth) AS nth
+        FROM fresh WHERE NOT is_blocked GROUP BY conversation_id, sender_id, last_seq, last_user_seq, last_change
     ) AS sent
     WHERE members.conversation_id = sent.conversation_id AND members.user_id = sent.sender_id
-), told AS (
+), queued AS (
     INSERT INTO outbox (conversation_id, from_seq, to_seq, written_at)
     SELECT conversation_id, last_seq + 1, last_seq + count(*), max(now)
     FROM fresh CROSS JOIN clock WHERE NOT is_blocked GROUP BY conversation_id, last_seq

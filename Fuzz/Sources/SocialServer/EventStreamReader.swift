@@ -1,1 +1,1 @@
-../../../Services/Social/Server/Networks/Asking/EventStreamReader.swift
+../../../Services/Social/Server/Networks/HTTP/EventStreamReader.swift

@@ -1,1 +1,1 @@
-../../../Services/Social/Server/Networks/Asking/NetworkTime.swift
+../../../Services/Social/Server/Networks/Parsing/NetworkTime.swift

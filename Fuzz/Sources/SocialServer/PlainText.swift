@@ -1,1 +1,1 @@
-../../../Services/Social/Server/Networks/Asking/PlainText.swift
+../../../Services/Social/Server/Networks/Parsing/PlainText.swift

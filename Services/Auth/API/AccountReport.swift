@@ -2,7 +2,7 @@ package import Foundation
 import Wire
 
 /// An account as the operator sees it.
-package struct AccountReport: Codable, Hashable, Sendable, Listed {
+package struct AccountReport: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "accounts"
 
     package var userId: String

@@ -2,7 +2,7 @@ package import Foundation
 import Wire
 
 /// Somebody who may administer the suite.
-package struct Administrator: Codable, Hashable, Sendable, Listed {
+package struct Administrator: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "administrators"
 
     package var userId: String

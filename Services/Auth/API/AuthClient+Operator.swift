@@ -35,7 +35,7 @@ extension AuthClient {
 
     /// The devices that somebody is signed in on, the newest first, at most a hundred.
     package func sessions(of name: String) async throws -> [Session] {
-        try await service.get("\(path(name))/sessions", as: Page<Session>.self).things
+        try await service.get("\(path(name))/sessions", as: Page<Session>.self).items
     }
 
     /// Ends one session of somebody's, or all.
@@ -52,8 +52,8 @@ extension AuthClient {
     }
 
     /// The departures that wait longest for a service's answer, at most a hundred.
-    package func departures() async throws -> [PendingDeparture] {
-        try await service.get("/internal/deletions", as: Page<PendingDeparture>.self).things
+    package func deletions() async throws -> [PendingDeletion] {
+        try await service.get("/internal/deletions", as: Page<PendingDeletion>.self).items
     }
 
     /// How the signing keys stand.

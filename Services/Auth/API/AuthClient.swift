@@ -34,7 +34,7 @@ package struct AuthClient: Sendable {
         while !rest.isEmpty {
             let query = scope + rest.prefix(Self.maximumUsers).map { ("userId", $0) }
             rest = rest.dropFirst(Self.maximumUsers)
-            found += try await service.get("/internal/users", query: query, as: Page<UserSummary>.self).things
+            found += try await service.get("/internal/users", query: query, as: Page<UserSummary>.self).items
         }
         return found
     }
@@ -75,6 +75,6 @@ package struct AuthClient: Sendable {
 
     /// Who may administer the suite.
     package func administrators() async throws -> [Administrator] {
-        try await service.get("/internal/administrators", as: Page<Administrator>.self).things
+        try await service.get("/internal/administrators", as: Page<Administrator>.self).items
     }
 }

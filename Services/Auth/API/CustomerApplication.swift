@@ -2,7 +2,7 @@ package import Foundation
 import Wire
 
 /// A customer's application: people who are not Roost's own, but of an account server that vouches for them.
-package struct CustomerApplication: Codable, Hashable, Sendable, Listed {
+package struct CustomerApplication: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "applications"
 
     package var applicationId: String
@@ -44,7 +44,7 @@ package struct CustomerApplication: Codable, Hashable, Sendable, Listed {
 }
 
 /// A user of an application who has signed in.
-package struct ApplicationUser: Codable, Hashable, Sendable, Listed {
+package struct ApplicationUser: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "users"
 
     package var userId: String
@@ -59,7 +59,7 @@ package struct ApplicationUser: Codable, Hashable, Sendable, Listed {
 }
 
 /// A key that an account server signs with, as far as it is known here.
-package struct EncryptionKey: Codable, Hashable, Sendable, Listed {
+package struct EncryptionKey: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "keys"
 
     package var encryptionKeyId: String

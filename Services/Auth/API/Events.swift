@@ -131,14 +131,14 @@ package struct UserDeleted: EventContent, Hashable {
 
     package var applicationId: String
     package var userId: String
-    /// By what a service answers, in a `UserErased`, that it has nothing of him any more; auth of an older release waits
+    /// By what a service answers, in a `UserDeletionCompleted`, that it has nothing of him any more; auth of an older release waits
     /// for no answer.
-    package var departure: Departure?
+    package var deletionJob: DeletionJob?
 
-    package init(applicationId: String, userId: String, departure: Departure? = nil) {
+    package init(applicationId: String, userId: String, deletionJob: DeletionJob? = nil) {
         self.applicationId = applicationId
         self.userId = userId
-        self.departure = departure
+        self.deletionJob = deletionJob
     }
 
     package var user: User.ID { User.ID(application: applicationId, user: userId) }
@@ -146,16 +146,16 @@ package struct UserDeleted: EventContent, Hashable {
     package var key: String { User.ID(application: applicationId, user: userId).eventKey }
 }
 
-/// An application was deleted: each service deletes all of its data, and answers with a `UserErased` of the same departure.
+/// An application was deleted: each service deletes all of its data, and answers with a `UserDeletionCompleted` of the same departure.
 package struct ApplicationDeleted: EventContent, Hashable {
     package static let type = "application.deleted"
 
     package var applicationId: String
-    package var departure: Departure
+    package var deletionJob: DeletionJob
 
-    package init(applicationId: String, departure: Departure) {
+    package init(applicationId: String, deletionJob: DeletionJob) {
         self.applicationId = applicationId
-        self.departure = departure
+        self.deletionJob = deletionJob
     }
 
     package var key: String { "application:\(applicationId)" }

@@ -68,7 +68,7 @@ package struct IdentitySignIn: Codable, Hashable, Sendable {
 }
 
 /// An account elsewhere that one signs in by.
-package struct LinkedIdentity: Codable, Hashable, Sendable, Listed {
+package struct LinkedIdentity: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "identities"
 
     package var provider: String

@@ -2,7 +2,7 @@ package import Foundation
 import Wire
 
 /// A passkey, as its owner sees it.
-package struct Passkey: Codable, Hashable, Sendable, Listed {
+package struct Passkey: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "passkeys"
 
     /// A UUID in lower case.

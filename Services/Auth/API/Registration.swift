@@ -23,7 +23,7 @@ package struct AccountDraft: Codable, Hashable, Sendable {
 }
 
 /// The answer to a registration (seed im's `success`).
-package struct Registered: Codable, Hashable, Sendable {
+package struct RegistrationResult: Codable, Hashable, Sendable {
     package var success: Bool
     /// A UUID in lower case.
     package var userId: String

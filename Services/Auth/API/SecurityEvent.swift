@@ -2,7 +2,7 @@ package import Foundation
 import Wire
 
 /// Something that happened to an account and that its owner may want to know of, as `GET /auth/audit` lists it.
-package struct SecurityEvent: Codable, Hashable, Sendable, Listed {
+package struct SecurityEvent: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "events"
 
     /// What can happen; stable, as it stands in the list.
@@ -67,7 +67,7 @@ package struct SecurityEvent: Codable, Hashable, Sendable, Listed {
 }
 
 /// Somebody has signed in on a device that he has not signed in on before: his others are to show it.
-package struct DeviceNoticed: EventContent, Hashable {
+package struct NewDeviceSignIn: EventContent, Hashable {
     package static let type = "device.new_sign_in"
 
     package var applicationId: String

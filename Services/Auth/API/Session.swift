@@ -2,7 +2,7 @@ package import Foundation
 import Wire
 
 /// A device signed in.
-package struct Session: Codable, Hashable, Sendable, Listed {
+package struct Session: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "sessions"
 
     /// A UUID in lower case; the `sid` of the session's access tokens.

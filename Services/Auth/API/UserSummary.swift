@@ -1,7 +1,7 @@
 import Wire
 
 /// What anybody signed in may know of an account: `{userId, username, fullName}`.
-package struct UserSummary: Codable, Hashable, Sendable, Listed {
+package struct UserSummary: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "users"
 
     /// A UUID in lower case; in a customer's application any text.

@@ -31,7 +31,7 @@ struct AuthConfiguration: Sendable {
     /// How long what happened to an account is kept, in days.
     var auditDays = 365
     /// Seconds after which nothing is under way any more that began before somebody was deleted.
-    var departureSettling = 60
+    var deletionSecondPassDelay = 60
     /// Whether every user with an account of their own creates applications; otherwise administrators alone do.
     var applicationsAreOpen = false
     /// What a new hash costs.
@@ -82,9 +82,9 @@ struct AuthConfiguration: Sendable {
         messagesPath = configuration.text("MESSAGES_PATH")
         maximumExports = try configuration.number("EXPORTS_MAX", default: maximumExports, in: 1...1_000)
         auditDays = try configuration.number("AUDIT_DAYS", default: auditDays, in: 1...3_650)
-        departureSettling = try configuration.number(
+        deletionSecondPassDelay = try configuration.number(
             "DELETION_SECOND_PASS_SECONDS",
-            default: departureSettling,
+            default: deletionSecondPassDelay,
             in: 0...86_400
         )
         applicationsAreOpen = try configuration.flag("APPLICATIONS_OPEN", default: applicationsAreOpen)

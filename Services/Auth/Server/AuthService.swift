@@ -43,35 +43,35 @@ package struct AuthService: SuiteService {
         Migration(name: "V0092_languages", sql: PackageResources.V0092_languages_sql),
     ]
     package static let events: Set = [
-        DeviceRegistered.type, SessionEnded.type, UserChanged.type, UserDeleted.type, DeviceNoticed.type,
+        DeviceRegistered.type, SessionEnded.type, UserChanged.type, UserDeleted.type, NewDeviceSignIn.type,
         ApplicationDeleted.type,
     ]
-    package static let setAsideKinds: [SetAsideKind] = [.mail, .departure, .deletedApplication]
+    package static let setAsideKinds: [SetAsideKind] = [.email, .deletionJob, .deletedApplication]
 
     private let configuration: AuthConfiguration
-    private let callers: Callers
+    private let clientInfo: ClientInfoReader
     private let resources: ServiceResources
     private let keys: SigningKeys
     private let feed: RevocationFeed
     private let accounts: Accounts
     private let signIns: SignIns
     private let sessions: Sessions
-    private let ends: SessionEnds
+    private let sessionRevocations: SessionRevocations
     private let applications: Applications
     private let applicationDeletions: ApplicationDeletions
     private let applicationLogins: ApplicationLogins
     private let pushSetups: PushSetups
     private let reencryption: Reencryption
     private let administrators: Administrators
-    private let identityParts: IdentityParts
-    private let presentedTokens: PresentedTokens
-    private let credentialCare: CredentialCare
-    private let oversight: AccountOversight
+    private let identityModule: IdentityModule
+    private let tokenIntrospection: TokenIntrospection
+    private let credentialModule: CredentialModule
+    private let accountModule: AccountModule
     private let source: any CredentialSource
 
     package static func credentialSource(
         database: PostgresPool,
-        neighbours: Neighbours,
+        peers: PeerServices,
         configuration: ConfigReader,
         now: @escaping @Sendable () -> Date
     ) async throws -> any CredentialSource {
@@ -88,7 +88,7 @@ package struct AuthService: SuiteService {
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
         let settings = try AuthConfiguration(configuration)
         let (database, logger, now) = (resources.database, resources.logger, resources.now)
-        let sealer = try Sealer(keys: configuration.secret("TOKEN_ENCRYPTION_KEY"))
+        let encryptor = try TokenEncryptor(keys: configuration.secret("TOKEN_ENCRYPTION_KEY"))
         let passwords = try Passwords(
             parameters: settings.argon2,
             threads: settings.hashingThreads,
@@ -102,9 +102,9 @@ package struct AuthService: SuiteService {
             window: settings.loginWindow
         )
         let texts = try AuthTexts(folder: settings.messagesPath)
-        callers = Callers(gateway: settings.gatewayAddresses, texts: texts)
-        let mailing = try Mailing(
-            MailConfiguration(configuration, publicURL: resources.publicURL),
+        clientInfo = ClientInfoReader(gateway: settings.gatewayAddresses, texts: texts)
+        let emailModule = try EmailModule(
+            EmailConfiguration(configuration, publicURL: resources.publicURL),
             texts: texts,
             database: database,
             setAside: resources.setAside,
@@ -112,45 +112,51 @@ package struct AuthService: SuiteService {
             now: now
         )
 
-        keys = SigningKeys(database: database, sealer: sealer, logger: logger, now: now)
+        keys = SigningKeys(database: database, encryptor: encryptor, logger: logger, now: now)
         try await keys.load()
         feed = RevocationFeed(
             database: database,
             lifetime: settings.revocationLifetime,
             logger: logger,
             now: now,
-            tell: resources.credentials.revoke
+            onRevoked: resources.credentials.revoke
         )
         try await feed.load()
-        let audit = Audit(events: resources.events, mails: mailing.mails, now: now)
-        ends = SessionEnds(database: database, events: resources.events, feed: feed, audit: audit, now: now)
+        let audit = Audit(events: resources.events, emailOutbox: emailModule.emailOutbox, now: now)
+        sessionRevocations = SessionRevocations(
+            database: database,
+            events: resources.events,
+            feed: feed,
+            audit: audit,
+            now: now
+        )
         source = LocalCredentials(
             database: database,
             revocationLifetime: settings.revocationLifetime,
             now: now
         )
-        credentialCare = CredentialCare(
+        credentialModule = CredentialModule(
             resources,
-            sealer: sealer,
+            encryptor: encryptor,
             passwords: passwords,
             throttle: throttle,
-            ends: ends,
-            mailing: mailing,
+            sessionRevocations: sessionRevocations,
+            emailModule: emailModule,
             audit: audit,
             party: try PasskeyConfiguration(configuration, publicURL: resources.publicURL).party
         )
-        let departures = Departures(
+        let deletionJobs = DeletionJobs(
             database: database,
             events: resources.events,
-            settling: settings.departureSettling,
+            secondPassDelay: settings.deletionSecondPassDelay,
             setAside: resources.setAside,
             logger: logger,
             now: now
         )
         applications = Applications(
             database: database,
-            ends: ends,
-            departures: departures,
+            sessionRevocations: sessionRevocations,
+            deletionJobs: deletionJobs,
             cursors: resources.cursors,
             threads: HashingThreads(count: 1, maximumWaiting: 8),
             isOpen: settings.applicationsAreOpen,
@@ -159,34 +165,40 @@ package struct AuthService: SuiteService {
         )
         applicationDeletions = ApplicationDeletions(
             database: database,
-            ends: ends,
-            departures: departures,
+            sessionRevocations: sessionRevocations,
+            deletionJobs: deletionJobs,
             setAside: resources.setAside,
             logger: logger,
             now: now
         )
         applicationLogins = ApplicationLogins(
             database: database,
-            ends: ends,
+            sessionRevocations: sessionRevocations,
             events: resources.events,
-            nonces: Nonces(sealer, now: now),
+            nonces: Nonces(encryptor, now: now),
             now: now
         )
         reencryption = Reencryption(
             Self.encrypted,
             database: database,
-            sealer: sealer,
+            encryptor: encryptor,
             logger: logger
         )
-        pushSetups = PushSetups(database: database, sealer: sealer, logger: logger, now: now)
-        administrators = Administrators(database: database, ends: ends, audit: audit, logger: logger, now: now)
+        pushSetups = PushSetups(database: database, encryptor: encryptor, logger: logger, now: now)
+        administrators = Administrators(
+            database: database,
+            sessionRevocations: sessionRevocations,
+            audit: audit,
+            logger: logger,
+            now: now
+        )
         let issuer = TokenIssuer(
             keys: keys,
-            refreshTokenTags: RefreshTokenTags(sealer),
+            refreshTokenTags: RefreshTokenTags(encryptor),
             issuer: resources.publicURL,
             accessTokenLifetime: settings.accessTokenLifetime,
             sessionLifetime: settings.sessionLifetime,
-            ends: ends,
+            sessionRevocations: sessionRevocations,
             audit: audit,
             now: now
         )
@@ -194,7 +206,7 @@ package struct AuthService: SuiteService {
             database: database,
             passwords: passwords,
             events: resources.events,
-            mails: mailing.mails,
+            emailOutbox: emailModule.emailOutbox,
             now: now
         )
         signIns = SignIns(
@@ -202,47 +214,47 @@ package struct AuthService: SuiteService {
             passwords: passwords,
             throttle: throttle,
             issuer: issuer,
-            secondFactors: credentialCare.secondFactors,
-            passkeys: credentialCare.passkeys,
+            secondFactors: credentialModule.secondFactors,
+            passkeys: credentialModule.passkeys,
             events: resources.events,
             now: now
         )
         sessions = Sessions(
             database: database,
             issuer: issuer,
-            ends: ends,
+            sessionRevocations: sessionRevocations,
             cursors: resources.cursors,
             idleLifetime: settings.sessionIdleLifetime,
             logger: logger,
             now: now
         )
-        presentedTokens = PresentedTokens(
+        tokenIntrospection = TokenIntrospection(
             database: database,
             credentials: resources.credentials,
-            ends: ends,
-            refreshTokenTags: RefreshTokenTags(sealer),
+            sessionRevocations: sessionRevocations,
+            refreshTokenTags: RefreshTokenTags(encryptor),
             issuer: resources.publicURL
         )
-        identityParts = try IdentityParts(
+        identityModule = try IdentityModule(
             IdentityConfiguration(configuration),
             resources: resources,
-            sealer: sealer,
+            encryptor: encryptor,
             throttle: throttle,
             signIns: signIns,
-            reauthentication: credentialCare.reauthentication,
-            earlier: credentialCare.earlier,
+            reauthentication: credentialModule.reauthentication,
+            earlierCredentials: credentialModule.earlierCredentials,
             audit: audit
         )
-        oversight = try AccountOversight(
+        accountModule = try AccountModule(
             resources,
             settings,
-            callers: callers,
-            care: credentialCare,
-            identities: identityParts.identities,
+            clientInfo: clientInfo,
+            credentialModule: credentialModule,
+            identities: identityModule.identities,
             accounts: accounts,
             sessions: sessions,
-            ends: ends,
-            departures: departures,
+            sessionRevocations: sessionRevocations,
+            deletionJobs: deletionJobs,
             audit: audit,
             applications: applications
         )
@@ -251,19 +263,19 @@ package struct AuthService: SuiteService {
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
-        AccountRoutes(accounts: accounts, credentials: resources.credentials, callers: callers).add(to: routes)
-        SignInRoutes(signIns: signIns, sessions: sessions, callers: callers).add(to: routes)
-        identityParts.routes(callers).add(to: routes)
-        OAuthRoutes(tokens: presentedTokens, accounts: accounts).add(to: routes)
+        AccountRoutes(accounts: accounts, credentials: resources.credentials, clientInfo: clientInfo).add(to: routes)
+        SignInRoutes(signIns: signIns, sessions: sessions, clientInfo: clientInfo).add(to: routes)
+        identityModule.routes(clientInfo).add(to: routes)
+        OAuthRoutes(tokens: tokenIntrospection, accounts: accounts).add(to: routes)
         let tickets = StreamTickets(keys: keys, issuer: resources.publicURL, now: resources.now)
         SessionRoutes(sessions: sessions, tickets: tickets).add(to: routes)
-        credentialCare.add(to: routes, signIns, callers)
+        credentialModule.add(to: routes, signIns, clientInfo)
         KeyDocumentRoutes(keys: keys, publicURL: resources.publicURL).add(to: routes)
         ApplicationRoutes(applications: applications, deletions: applicationDeletions, pushSetups: pushSetups)
             .add(to: routes)
-        ApplicationLoginRoutes(logins: applicationLogins, callers: callers).add(to: routes)
-        oversight.add(to: routes)
-        NeighbourRoutes(
+        ApplicationLoginRoutes(logins: applicationLogins, clientInfo: clientInfo).add(to: routes)
+        accountModule.add(to: routes)
+        InternalRoutes(
             accounts: accounts,
             keys: keys,
             feed: feed,
@@ -275,16 +287,16 @@ package struct AuthService: SuiteService {
     }
 
     package var background: [any Service] {
-        identityParts.background + credentialCare.background + [
+        identityModule.background + credentialModule.background + [
             keys, feed, applicationDeletions.background,
             reencryption.background,
-            Housekeeping(
+            Retention(
                 database: resources.database,
-                ends: ends,
+                sessionRevocations: sessionRevocations,
                 configuration: configuration,
                 logger: resources.logger,
                 now: resources.now
             ),
-        ] + oversight.background
+        ] + accountModule.background
     }
 }

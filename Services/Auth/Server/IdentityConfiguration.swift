@@ -18,7 +18,7 @@ struct IdentityConfiguration: Sendable {
     /// Names that are no others' to have.
     private static let known: Set<String> = ["google", "apple", "facebook", "twitter"]
     /// Domains in which every address is Google's own.
-    private static let googles: Set<String> = ["gmail.com", "googlemail.com"]
+    private static let googleDomains: Set<String> = ["gmail.com", "googlemail.com"]
 
     /// Reads the settings.
     ///
@@ -40,7 +40,7 @@ struct IdentityConfiguration: Sendable {
             // Google's own tokens leave the scheme out at times ("Verify the Google ID token").
             if google.issuer == "https://accounts.google.com" { google.issuerAliases = ["accounts.google.com"] }
             google.secret = configuration.text("GOOGLE_CLIENT_SECRET").map { .text($0) }
-            google.emailTrust = .ownDomains(Self.googles)
+            google.emailTrust = .ownDomains(Self.googleDomains)
             openID.append(google)
         }
         if let apple = try Self.apple(configuration) { openID.append(apple) }
@@ -61,7 +61,7 @@ struct IdentityConfiguration: Sendable {
             clients: clients
         )
         apple.scope = "openid name email"
-        apple.answersByForm = true
+        apple.usesFormPost = true
         apple.emailTrust = .always
         guard let pem = try configuration.key("APPLE_KEY") else { return apple }
         guard let team = configuration.text("APPLE_TEAM_ID"), let keyID = configuration.text("APPLE_KEY_ID") else {

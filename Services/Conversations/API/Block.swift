@@ -2,7 +2,7 @@ package import Foundation
 import Wire
 
 /// Somebody whom one does not want to hear from.
-package struct Block: Codable, Hashable, Sendable, Listed {
+package struct Block: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "blocks"
 
     package var userId: String
@@ -45,7 +45,7 @@ package struct ListedBlocks: Codable, Hashable, Sendable {
 }
 
 /// Whom a user and the suite keep apart: those whom he has blocked, and those who have blocked him.
-package struct KeptApart: Codable, Hashable, Sendable {
+package struct BlockedPeers: Codable, Hashable, Sendable {
     /// In the order of their names.
     package var userIds: [String]
     /// Whether there are others after these: ask with the last one.

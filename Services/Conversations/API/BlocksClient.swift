@@ -10,7 +10,7 @@ package struct BlocksClient: Sendable {
     }
 
     /// Those kept apart from a user, whoever of the two blocked the other; at most 1,000 at a time.
-    package func keptApart(from user: User.ID, after last: String? = nil) async throws -> KeptApart {
+    package func blockedPeers(from user: User.ID, after last: String? = nil) async throws -> BlockedPeers {
         var query = [("application", user.application), ("userId", user.user)]
         if let last { query.append(("after", last)) }
         return try await service.get("/internal/blocks", query: query)

@@ -8,12 +8,12 @@ package enum Changes: Hashable, Sendable {
         /// New and changed messages as they are now, by `change`.
         package var messages: [Message]
         /// Whose mark moved, and how far; left out where the conversation has more than 100 members.
-        package var reads: [MovedMark]?
+        package var reads: [ChangedReadMark]?
         /// All up to here has been told: ask with it next time.
         package var change: Int64
         package var more: Bool
 
-        package init(messages: [Message], reads: [MovedMark]?, change: Int64, more: Bool) {
+        package init(messages: [Message], reads: [ChangedReadMark]?, change: Int64, more: Bool) {
             self.messages = messages
             self.reads = reads
             self.change = change
@@ -22,7 +22,7 @@ package enum Changes: Hashable, Sendable {
     }
 
     /// A member's mark that moved.
-    package struct MovedMark: Hashable, Sendable, Codable {
+    package struct ChangedReadMark: Hashable, Sendable, Codable {
         package var userId: String
         package var seq: Int64
         package var change: Int64

@@ -1,7 +1,7 @@
 package import Wire
 
 /// People who talk to one another, in one application; diuit calls it a chat.
-package struct Conversation: Hashable, Sendable, Listed {
+package struct Conversation: Hashable, Sendable, PageItem {
     package typealias ID = Wire.ID<Conversation, Int64>
 
     package static let pluralName = "conversations"

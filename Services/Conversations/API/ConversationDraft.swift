@@ -44,7 +44,7 @@ extension ConversationDraft: Codable {
 /// Who may join a conversation by its id.
 package enum WhiteList: Hashable, Sendable {
     /// On the wire: `null`.
-    case everybody
+    case anyone
     case only([String])
 
     package var users: [String]? {
@@ -55,7 +55,7 @@ package enum WhiteList: Hashable, Sendable {
 extension WhiteList: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        self = container.decodeNil() ? .everybody : .only(try container.decode([String].self))
+        self = container.decodeNil() ? .anyone : .only(try container.decode([String].self))
     }
 
     package func encode(to encoder: any Encoder) throws {

@@ -81,7 +81,7 @@ package struct ConversationsClient: Sendable {
 
     /// A part of the history: `query` has `before`, `page` and `count`, or `beforeSeq` or `afterSeq` and `count`.
     package func messages(_ token: String, query: [(String, String)] = []) async throws -> [Message] {
-        try await service.get(path(token, "messages"), query: query, as: Page<Message>.self).things
+        try await service.get(path(token, "messages"), query: query, as: Page<Message>.self).items
     }
 
     @discardableResult

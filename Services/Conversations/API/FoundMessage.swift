@@ -1,14 +1,14 @@
 import Wire
 
 /// A message that a search found, with the conversation it is in.
-package struct FoundMessage: Hashable, Sendable, Listed {
+package struct FoundMessage: Hashable, Sendable, PageItem {
     package static let pluralName = "messages"
 
     package var message: Message
-    package var conversation: Place
+    package var conversation: ConversationSummary
 
     /// What a client needs to show where it was said, and to go there.
-    package struct Place: Codable, Hashable, Sendable {
+    package struct ConversationSummary: Codable, Hashable, Sendable {
         package var token: String
         package var label: String
         package var type: Conversation.Kind
@@ -20,7 +20,7 @@ package struct FoundMessage: Hashable, Sendable, Listed {
         }
     }
 
-    package init(_ message: Message, in conversation: Place) {
+    package init(_ message: Message, in conversation: ConversationSummary) {
         self.message = message
         self.conversation = conversation
     }
@@ -32,7 +32,10 @@ extension FoundMessage: Codable {
     /// On the wire a message with one field more.
     package init(from decoder: any Decoder) throws {
         message = try Message(from: decoder)
-        conversation = try decoder.container(keyedBy: CodingKeys.self).decode(Place.self, forKey: .conversation)
+        conversation = try decoder.container(keyedBy: CodingKeys.self).decode(
+            ConversationSummary.self,
+            forKey: .conversation
+        )
     }
 
     package func encode(to encoder: any Encoder) throws {

@@ -2,7 +2,7 @@ package import Foundation
 package import Wire
 
 /// What somebody said in a conversation, or what the suite says about it.
-package struct Message: Hashable, Sendable, Listed {
+package struct Message: Hashable, Sendable, PageItem {
     package typealias ID = Wire.ID<Message, Int64>
 
     package static let pluralName = "messages"

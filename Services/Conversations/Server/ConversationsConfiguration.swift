@@ -5,13 +5,13 @@ import ServiceHost
 /// The settings that only conversations has.
 struct ConversationsConfiguration: Sendable {
     /// `WRITE_SHARDS` (2): connections on which messages are written, each a batch at a time.
-    var lanes = 2
+    var writeShards = 2
     /// `WRITE_SHARD_QUEUE` (4,096): how many writes wait for a lane before it answers 503.
-    var laneQueue = 4_096
+    var writeShardQueue = 4_096
     /// `WRITE_SHARD_QUEUE_BYTES` (33,554,432): how much text waits for a lane.
-    var laneQueueBytes = 33_554_432
+    var writeShardQueueBytes = 33_554_432
     /// `WRITE_SHARD_TIMEOUT_MS` (1,000): how long a batch may wait for a lock or run before it is cut in halves.
-    var laneTimeout = Duration.milliseconds(1_000)
+    var writeShardTimeout = Duration.milliseconds(1_000)
     /// `SEND_DEADLINE_MS` (5,000): how long a write is tried again while the database is away, before 503.
     var sendDeadline = Duration.milliseconds(5_000)
     /// `MEMBERS_MAX` (10,000): how many members a conversation may have.
@@ -21,7 +21,7 @@ struct ConversationsConfiguration: Sendable {
     /// `PUSH_RETENTION_SECONDS` (86,400): how long messages wait for push to be told of them.
     var pushRetention = 86_400.0
     /// `SEARCH_REINDEX_INTERVAL` (300): from one look at all conversations, for what is not indexed, to the next.
-    var searchWalk = 300.0
+    var searchReindexInterval = 300.0
 
     /// `FILE_LIMIT` (20,971,520): how large a file in a conversation may be, in bytes.
     var fileLimit = 20_971_520
@@ -57,10 +57,16 @@ struct ConversationsConfiguration: Sendable {
     init() {}
 
     init(_ configuration: ConfigReader) throws {
-        lanes = try configuration.number("WRITE_SHARDS", default: lanes, in: 1...64)
-        laneQueue = try configuration.number("WRITE_SHARD_QUEUE", default: laneQueue, in: 1...1_000_000)
-        laneQueueBytes = try configuration.number("WRITE_SHARD_QUEUE_BYTES", default: laneQueueBytes, in: 131_072...(1 << 40))
-        laneTimeout = .milliseconds(try configuration.number("WRITE_SHARD_TIMEOUT_MS", default: 1_000, in: 10...60_000))
+        writeShards = try configuration.number("WRITE_SHARDS", default: writeShards, in: 1...64)
+        writeShardQueue = try configuration.number("WRITE_SHARD_QUEUE", default: writeShardQueue, in: 1...1_000_000)
+        writeShardQueueBytes = try configuration.number(
+            "WRITE_SHARD_QUEUE_BYTES",
+            default: writeShardQueueBytes,
+            in: 131_072...(1 << 40)
+        )
+        writeShardTimeout = .milliseconds(
+            try configuration.number("WRITE_SHARD_TIMEOUT_MS", default: 1_000, in: 10...60_000)
+        )
         sendDeadline = .milliseconds(try configuration.number("SEND_DEADLINE_MS", default: 5_000, in: 10...60_000))
         fileLimit = try configuration.number("FILE_LIMIT", default: fileLimit, in: 1...(1 << 40))
         maximumUploads = try configuration.number("UPLOADS_MAX", default: maximumUploads, in: 1...100_000)
@@ -78,7 +84,9 @@ struct ConversationsConfiguration: Sendable {
             try configuration.number("PUSH_RETENTION_SECONDS", default: 86_400, in: 1...31_536_000)
         )
         natsURL = configuration.text("NATS_URL")
-        searchWalk = Double(try configuration.number("SEARCH_REINDEX_INTERVAL", default: 300, in: 1...86_400))
+        searchReindexInterval = Double(
+            try configuration.number("SEARCH_REINDEX_INTERVAL", default: 300, in: 1...86_400)
+        )
     }
 }
 
@@ -103,7 +111,11 @@ extension ConversationsConfiguration {
         )
         socketRate = try configuration.number("RATE_SOCKET", default: socketRate, in: 0...1_000_000)
         socketPayload = try configuration.number("SOCKET_PAYLOAD", default: socketPayload, in: 65_536...(1 << 30))
-        socketPayloads = try configuration.number("SOCKET_PAYLOADS_TOTAL", default: socketPayloads, in: 65_536...(1 << 40))
+        socketPayloads = try configuration.number(
+            "SOCKET_PAYLOADS_TOTAL",
+            default: socketPayloads,
+            in: 65_536...(1 << 40)
+        )
         socketBuffer = try configuration.number("SOCKET_BUFFER", default: socketBuffer, in: 65_536...(1 << 30))
     }
 }

@@ -32,7 +32,7 @@ package struct ConversationsService: SuiteService {
         Migration(name: "V0012_hand_over_to_push", sql: PackageResources.V0012_hand_over_to_push_sql),
         Migration(name: "V0013_claims_of_the_outbox", sql: PackageResources.V0013_claims_of_the_outbox_sql),
         Migration(name: "V0014_system_messages", sql: PackageResources.V0014_system_messages_sql),
-        Erasures.migration("V0040_erasures"),
+        DeletionConfirmations.migration("V0040_erasures"),
         Migration(name: "V0061_outbox_order", sql: PackageResources.V0061_outbox_order_sql),
         Migration(name: "V0065_search_failures", sql: PackageResources.V0065_search_failures_sql),
         Migration(name: "V0066_leaves", sql: PackageResources.V0066_leaves_sql),
@@ -42,11 +42,11 @@ package struct ConversationsService: SuiteService {
     ]
 
     package static let events: Set = [
-        DeviceRegistered.type, DeviceBadge.type, UserBlocked.type, UserUnblocked.type, UserErased.type,
+        DeviceRegistered.type, DeviceBadge.type, UserBlocked.type, UserUnblocked.type, UserDeletionCompleted.type,
         NotificationRecalled.type,
     ]
     package static let setAsideKinds: [SetAsideKind] = [
-        .message, .pushOutbox, .deletion, .departure, .erasure, .searchedMessage,
+        .message, .pushOutbox, .conversationDeletion, .deletionJob, .unconfirmedDeletion, .searchedMessage,
     ]
 
     /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
@@ -58,14 +58,14 @@ package struct ConversationsService: SuiteService {
     let blocks: Blocks
     private let search: Search
     let files: Files
-    private let news: EventConsumer
+    private let eventConsumer: EventConsumer
     private let exports: Exports
     private let sockets: SocketIOServer
-    private let upkeep: [any Service]
+    private let backgroundServices: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
         let settings = try ConversationsConfiguration(configuration)
-        let auth = AuthClient(try resources.neighbours.client("auth"))
+        let auth = AuthClient(try resources.peers.client("auth"))
         let users = KnownUsers(auth: auth)
         blocks = Blocks(
             database: resources.database,
@@ -101,13 +101,13 @@ package struct ConversationsService: SuiteService {
             profiles: profiles,
             events: resources.events,
             maximumMembers: settings.maximumMembers,
-            doorbell: delivery.doorbell
+            changeNotifier: delivery.changeNotifier
         )
         let recalledBy = resources.events.subscribers(of: NotificationRecalled.self)
         let push = try configuration.text("PUSH_URL").map { _ in
-            PushRelay(
+            PushOutbox(
                 database: resources.database,
-                push: PushClient(try resources.neighbours.client("push")),
+                push: PushClient(try resources.peers.client("push")),
                 names: SenderNames(auth: auth, logger: resources.logger),
                 setAside: resources.setAside,
                 recalledBy: recalledBy,
@@ -116,7 +116,7 @@ package struct ConversationsService: SuiteService {
         }
         let index = SearchIndex(
             database: resources.database,
-            rest: settings.searchWalk,
+            rest: settings.searchReindexInterval,
             setAside: resources.setAside,
             logger: resources.logger,
             now: resources.now
@@ -124,15 +124,15 @@ package struct ConversationsService: SuiteService {
         search = Search(database: resources.database, cursors: resources.cursors)
         messages = Messages(
             database: resources.database,
-            lanes: WriteLanes(
+            writeShards: WriteShards(
                 database: resources.database,
                 configuration: settings,
                 recalledBy: recalledBy,
                 logger: resources.logger,
-                written: { [doorbell = delivery.doorbell] batch in
-                    index.note(batch)
-                    doorbell.note(batch)
-                    push?.note(batch)
+                written: { [changeNotifier = delivery.changeNotifier] batch in
+                    index.didWrite(batch)
+                    changeNotifier.didWrite(batch)
+                    push?.didWrite(batch)
                 }
             ),
             links: links
@@ -142,88 +142,93 @@ package struct ConversationsService: SuiteService {
             blobs: try configuration.blobs(of: Self.name),
             messages: messages,
             links: links,
-            slots: UploadSlots(capacity: settings.maximumUploads, ofUser: settings.maximumUploadsOfUser),
+            slots: UploadConcurrencyLimit(capacity: settings.maximumUploads, ofUser: settings.maximumUploadsOfUser),
             limit: Int64(settings.fileLimit),
             quota: try StorageQuota(configuration),
             logger: resources.logger
         )
         let devices = Devices(database: resources.database, events: resources.events, now: resources.now)
-        let outbox = Outbox(
+        let outbox = OutboxPruner(
             database: resources.database,
             retention: settings.outboxRetention,
             pushRetention: push == nil ? nil : settings.pushRetention,
             logger: resources.logger,
             now: resources.now
         )
-        let departures = Departures(
+        let userDeletions = UserDeletions(
             database: resources.database,
             setAside: resources.setAside,
             now: resources.now,
-            doorbell: delivery.doorbell
+            changeNotifier: delivery.changeNotifier
         )
-        exports = Exports(OwnExport(database: resources.database, blobs: files.blobs).write)
-        let erasures = Erasures(
+        exports = Exports(UserDataExport(database: resources.database, blobs: files.blobs).write)
+        let deletionConfirmations = DeletionConfirmations(
             of: Self.name,
             database: resources.database,
             events: resources.events,
             setAside: resources.setAside,
             logger: resources.logger,
             now: resources.now,
-            isGone: departures.isGone,
-            eraseApplication: departures.erase
+            isGone: userDeletions.isGone,
+            deleteApplicationData: userDeletions.erase
         )
         let consumer = EventConsumer(database: resources.database, logger: resources.logger, now: resources.now)
-        news = MemberProfiles.heard(by: consumer)
+        eventConsumer = MemberProfiles.handlingEvents(of: consumer)
             .on(UserDeleted.self, from: [.auth]) { deleted, event, db in
-                try await departures.begin(deleted, event, in: db)
-                try await erasures.begin(deleted.user, deleted.departure, at: event.at, in: db)
+                try await userDeletions.begin(deleted, event, in: db)
+                try await deletionConfirmations.begin(deleted.user, deleted.deletionJob, at: event.at, in: db)
             }
             .on(ApplicationDeleted.self, from: [.auth]) { deleted, event, db in
-                try await erasures.begin(
+                try await deletionConfirmations.begin(
                     application: deleted.applicationId,
-                    deleted.departure,
+                    deleted.deletionJob,
                     at: event.at,
                     in: db
                 )
             }
-        let statistics = TableStatistics(database: resources.database)
-        let deletions = Deletions(setAside: resources.setAside, now: resources.now)
-        upkeep =
+        let autoAnalyze = AutoAnalyze(database: resources.database)
+        let conversationDeletions = ConversationDeletions(setAside: resources.setAside, now: resources.now)
+        backgroundServices =
             [
-                Periodic("pruning of the outbox", every: .seconds(10), logger: resources.logger, outbox.prune),
-                Periodic("sweep of files", every: .seconds(2), logger: resources.logger, files.sweep),
-                Periodic(
+                PeriodicTask("pruning of the outbox", every: .seconds(10), logger: resources.logger, outbox.prune),
+                PeriodicTask("sweep of files", every: .seconds(2), logger: resources.logger, files.sweep),
+                PeriodicTask(
                     "look at table statistics",
                     every: .milliseconds(500),
                     logger: resources.logger,
-                    statistics.keep
+                    autoAnalyze.run
                 ),
-                Periodic(
+                PeriodicTask(
                     "removal of deleted conversations",
                     every: .seconds(1),
                     logger: resources.logger,
-                    deletions.clear
+                    conversationDeletions.processPending
                 ),
-                Periodic(
+                PeriodicTask(
                     "departure of deleted users",
                     every: .seconds(1),
                     logger: resources.logger,
-                    departures.clear
+                    userDeletions.processPending
                 ),
-                Periodic("indexing of messages", every: .milliseconds(250), logger: resources.logger, index.keepUp),
-                news.background,
-                erasures.background,
+                PeriodicTask(
+                    "indexing of messages",
+                    every: .milliseconds(250),
+                    logger: resources.logger,
+                    index.indexPending
+                ),
+                eventConsumer.background,
+                deletionConfirmations.background,
                 delivery,
-            ] + delivery.upkeep + (push?.upkeep ?? [])
-        let signIns = SocketSignIns(
+            ] + delivery.backgroundServices + (push?.backgroundServices ?? [])
+        let authenticator = SocketAuthenticator(
             verifier: resources.credentials,
             devices: devices,
-            slots: SocketSlots(ofUser: settings.maximumSocketsOfUser),
+            slots: SocketLimit(ofUser: settings.maximumSocketsOfUser),
             delivery: delivery,
             payloadLimit: settings.socketPayload,
             now: resources.now
         )
-        socketFront(signIns, settings, resources.logger).serve(namespace)
+        socketEventRouter(authenticator, settings, resources.logger).serve(namespace)
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
@@ -234,11 +239,11 @@ package struct ConversationsService: SuiteService {
         BlockRoutes(blocks: blocks).add(to: routes)
         SearchRoutes(search: search).add(to: routes)
         FileRoutes(files: files).add(to: routes)
-        news.add(to: routes)
+        eventConsumer.add(to: routes)
         exports.add(to: routes)
     }
 
-    package var background: [any Service] { upkeep }
+    package var background: [any Service] { backgroundServices }
 
     package var gate: ConnectionGate? { sockets.gate }
 }

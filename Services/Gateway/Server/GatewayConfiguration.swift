@@ -18,14 +18,14 @@ package struct GatewayConfiguration: Sendable {
     package var corsOrigins: [String] = ["*"]
 
     /// What connections are encrypted with; nil for cleartext.
-    package var certificates: Certificates?
+    package var certificates: ServerCertificate?
     /// For how many seconds browsers are told to come by https alone; 0 tells them nothing.
-    package var strictTransportSeconds = 0
+    package var hstsSeconds = 0
     /// Proxies in front of this gateway, whose word is taken on where a request came from.
     package var trustedProxies = AddressRanges.none
 
     /// Whether answers are compressed where that is safe.
-    package var compresses = true
+    package var compressesResponses = true
 
     /// Client connections at once; one more is answered 503.
     package var connectionLimit = 10_000
@@ -33,7 +33,7 @@ package struct GatewayConfiguration: Sendable {
     package var addressConnectionLimit = 1_000
     /// Addresses whose connections count towards no address: in a deployment those of this machine, where a proxy or a
     /// tunnel may bring the connections of many clients.
-    package var uncountedAddresses = AddressRanges.none
+    package var unlimitedAddresses = AddressRanges.none
     /// Requests under way at once to one instance, half of which may be held polls and event streams.
     package var upstreamConnectionLimit = 4_096
     /// Bytes of a request's body.
@@ -52,7 +52,7 @@ package struct GatewayConfiguration: Sendable {
     /// Between two pieces of a request's body.
     package var bodyTimeout = TimeAmount.seconds(30)
     /// Bytes a second that a body must bring on average once it has had `bodyTimeout`.
-    package var bodyFloor = 1_024
+    package var bodyMinRate = 1_024
     /// How long a client may leave what was sent to it unread.
     package var sendTimeout = TimeAmount.seconds(60)
     /// Between two requests on one connection.
@@ -60,11 +60,11 @@ package struct GatewayConfiguration: Sendable {
     /// Until a service takes a connection.
     package var connectTimeout = TimeAmount.seconds(2)
     /// From a request's end to the beginning of its answer.
-    package var answerTimeout = TimeAmount.seconds(30)
+    package var responseTimeout = TimeAmount.seconds(30)
     /// The same of a poll for news (Socket.IO), which its service holds until there are some, or it is time for a ping.
     package var pollTimeout = TimeAmount.seconds(120)
     /// Silence of a service in the middle of an answer, and of both sides of a tunnel.
-    package var silenceTimeout = TimeAmount.minutes(5)
+    package var streamIdleTimeout = TimeAmount.minutes(5)
     /// How long a connection to a service is kept for the next request; services keep theirs for 75 s.
     package var upstreamIdleTimeout = TimeAmount.seconds(30)
     /// Requests a second of one person and of one address, and new accounts a minute of one address; 0 is no limit.
@@ -118,17 +118,17 @@ package struct GatewayConfiguration: Sendable {
             return try UpstreamService(name: name, prefixes: prefixes, urls: urls)
         }
         corsOrigins = reader.text("CORS_ORIGINS", default: "*").commaSeparated
-        certificates = try CertificateSource(reader: reader).map(Certificates.init)
-        strictTransportSeconds = try reader.number("HSTS_SECONDS", default: 0, in: 0...63_072_000)
+        certificates = try CertificateSource(reader: reader).map(ServerCertificate.init)
+        hstsSeconds = try reader.number("HSTS_SECONDS", default: 0, in: 0...63_072_000)
         if let ranges = reader.text("TRUSTED_PROXIES") {
             guard let ranges = AddressRanges(ranges) else {
                 throw SettingError("TRUSTED_PROXIES", "must be addresses or ranges like 10.0.0.0/8, comma-separated")
             }
             trustedProxies = ranges
         }
-        compresses = try reader.flag("COMPRESSION", default: true)
+        compressesResponses = try reader.flag("COMPRESSION", default: true)
         connectionLimit = try reader.number("CONNECTIONS_MAX", default: connectionLimit, in: 1...10_000_000)
-        uncountedAddresses = .loopback
+        unlimitedAddresses = .loopback
         addressConnectionLimit = try reader.number(
             "CONNECTIONS_PER_ADDRESS_MAX",
             default: addressConnectionLimit,
@@ -145,13 +145,13 @@ package struct GatewayConfiguration: Sendable {
         headerCountLimit = try reader.number("HEADER_COUNT_MAX", default: headerCountLimit, in: 8...1_000)
         headerTimeout = try seconds("HEADER_TIMEOUT", headerTimeout)
         bodyTimeout = try seconds("BODY_TIMEOUT", bodyTimeout)
-        bodyFloor = try reader.number("BODY_MIN_RATE", default: bodyFloor, in: 1...1_000_000_000)
+        bodyMinRate = try reader.number("BODY_MIN_RATE", default: bodyMinRate, in: 1...1_000_000_000)
         sendTimeout = try seconds("SEND_TIMEOUT", sendTimeout)
         idleTimeout = try seconds("IDLE_TIMEOUT", idleTimeout)
         connectTimeout = try seconds("CONNECT_TIMEOUT", connectTimeout)
-        answerTimeout = try seconds("RESPONSE_TIMEOUT", answerTimeout)
+        responseTimeout = try seconds("RESPONSE_TIMEOUT", responseTimeout)
         pollTimeout = try seconds("POLL_TIMEOUT", pollTimeout)
-        silenceTimeout = try seconds("STREAM_IDLE_TIMEOUT", silenceTimeout)
+        streamIdleTimeout = try seconds("STREAM_IDLE_TIMEOUT", streamIdleTimeout)
         drainTimeout = try seconds("DRAIN_TIMEOUT", drainTimeout)
         userRate = try reader.number("RATE_USER", default: userRate, in: 0...1_000_000)
         addressRate = try reader.number("RATE_ADDRESS", default: addressRate, in: 0...1_000_000)
@@ -163,7 +163,7 @@ package struct GatewayConfiguration: Sendable {
     /// How often deadlines are looked at: fine enough for the shortest of them, and never more than twice a second in
     /// production.
     var tick: TimeAmount {
-        let shortest = [headerTimeout, bodyTimeout, sendTimeout, idleTimeout, answerTimeout, silenceTimeout].min()
+        let shortest = [headerTimeout, bodyTimeout, sendTimeout, idleTimeout, responseTimeout, streamIdleTimeout].min()
         let quarter = (shortest?.nanoseconds ?? 0) / 4
         return .nanoseconds(min(max(quarter, 10_000_000), 500_000_000))
     }

@@ -10,7 +10,7 @@ package enum GatewayHost {
             let tokens = ServiceTokens(
                 keys: try ServiceKeys(configuration: boot.configuration, name: "gateway", logger: boot.logger)
             )
-            let toAuth = try MovableTransport(settings: boot.configuration)
+            let toAuth = try ReloadableTransport(settings: boot.configuration)
             let auth = ServiceClient(callee: "auth", transport: toAuth) { "Bearer \(try tokens.token(for: "auth"))" }
             let credentials = CredentialVerifier(
                 source: HTTPCredentialSource(auth: auth),
@@ -23,7 +23,7 @@ package enum GatewayHost {
                 document: try .embedded(),
                 logger: boot.logger
             )
-            let reload = ReloadOnHangup([toAuth, gateway], logger: boot.logger, reading: boot.readSettings)
+            let reload = ReloadOnSIGHUP([toAuth, gateway], logger: boot.logger, reading: boot.readSettings)
             let watchdog = Watchdog("gateway", watching: gateway.watchdogSubjects)
             guard configuration.managementPort > 0 else { return [credentials, reload, gateway, watchdog] }
             let listener = MetricsListener(

@@ -13,10 +13,10 @@ import Wire
 /// Run it as a service, with the verifier it is given beside it; or `start()` it and `stop()` it.
 package final class GatewayService: Service {
     /// What newcomers get; event loops take up another one by one.
-    private let current: Lock<Edge>
+    private let current: Lock<GatewayState>
     private let checks = HealthChecks()
     private let group: MultiThreadedEventLoopGroup
-    private let loops: [ObjectIdentifier: EdgeLoop]
+    private let loops: [ObjectIdentifier: GatewayLoop]
     let listener = Lock<(any Channel)?>(nil)
     private let isStopped = Lock(false)
 
@@ -28,7 +28,7 @@ package final class GatewayService: Service {
         logger: Logger
     ) {
         let threads = configuration.eventLoops > 0 ? configuration.eventLoops : System.coreCount
-        let edge = Edge(
+        let state = GatewayState(
             configuration: configuration,
             credentials: credentials,
             document: document,
@@ -36,11 +36,11 @@ package final class GatewayService: Service {
             logger: logger
         )
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
-        var loops: [ObjectIdentifier: EdgeLoop] = [:]
+        var loops: [ObjectIdentifier: GatewayLoop] = [:]
         for eventLoop in group.makeIterator() {
-            loops[ObjectIdentifier(eventLoop)] = EdgeLoop(eventLoop: eventLoop, edge: edge)
+            loops[ObjectIdentifier(eventLoop)] = GatewayLoop(eventLoop: eventLoop, state: state)
         }
-        current = Lock(edge)
+        current = Lock(state)
         self.group = group
         self.loops = loops
     }
@@ -54,11 +54,11 @@ package final class GatewayService: Service {
     package var watchdogSubjects: [Watchdog.Subject] { Watchdog.Subject.loops("gateway's event loop", of: group) }
 
     /// The settings as they are now, and what goes by them.
-    var edge: Edge { current.withLock { $0 } }
+    var state: GatewayState { current.withLock { $0 } }
 
     /// Whether it takes connections and can judge a credential.
     package var isReady: Bool {
-        port != nil && edge.credentials.isLoaded && !isStopped.withLock { $0 }
+        port != nil && state.credentials.isLoaded && !isStopped.withLock { $0 }
     }
 
     /// - Throws: `ListenerClosed` where nobody has asked it to end: whoever watches the process starts another.
@@ -85,9 +85,9 @@ package final class GatewayService: Service {
     }
 
     package func start() async throws {
-        edge.configuration.certificates?.tell(edge.logger)
+        state.configuration.certificates?.logExpiry(state.logger)
         for loop in loops.values { loop.start() }
-        checks.follow(edge)
+        checks.monitor(state)
         var bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 4_096)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -100,7 +100,7 @@ package final class GatewayService: Service {
                     try loops[ObjectIdentifier(channel.eventLoop)]?.accept(channel)
                 }
             }
-        if let bytes = edge.configuration.receiveBuffer {
+        if let bytes = state.configuration.receiveBuffer {
             // Set on the listener, since a connection's window is agreed on before it is accepted.
             bootstrap = bootstrap.serverChannelOption(
                 .socketOption(.so_rcvbuf),
@@ -109,10 +109,10 @@ package final class GatewayService: Service {
         }
         let channel =
             try await bootstrap
-            .bind(host: edge.configuration.host, port: edge.configuration.port)
+            .bind(host: state.configuration.host, port: state.configuration.port)
             .get()
         listener.withLock { $0 = channel }
-        edge.logger.info("listening", metadata: ["address": "\(channel.localAddress?.description ?? "")"])
+        state.logger.info("listening", metadata: ["address": "\(channel.localAddress?.description ?? "")"])
     }
 
     /// Goes on with other settings, and with other instances of the services.
@@ -120,13 +120,13 @@ package final class GatewayService: Service {
     /// Requests under way finish at the instance that has them. What is known of instances that stay is kept, and so are
     /// the counts of the limits. Where it listens, and on how many threads, is settled when it starts.
     package func reconfigure(_ configuration: GatewayConfiguration) async throws {
-        let edge = current.withLock { current in
-            current = Edge(current, configuration: configuration)
+        let state = current.withLock { current in
+            current = GatewayState(current, configuration: configuration)
             return current
         }
-        edge.configuration.certificates?.tell(edge.logger)
-        checks.follow(edge)
-        for loop in loops.values { try await loop.eventLoop.submit { loop.take(edge) }.get() }
+        state.configuration.certificates?.logExpiry(state.logger)
+        checks.monitor(state)
+        for loop in loops.values { try await loop.eventLoop.submit { loop.apply(state) }.get() }
     }
 
     /// Takes no more connections, lets what is under way finish for as long as it may, and ends.
@@ -140,12 +140,12 @@ package final class GatewayService: Service {
         let channel = listener.withLock { $0 }
         // A listener that is closed already is closed.
         try? await channel?.close().get()
-        let patience = edge.configuration.drainTimeout
+        let timeout = state.configuration.drainTimeout
         await withTaskGroup(of: Void.self) { tasks in
             for loop in loops.values {
                 tasks.addTask {
                     let deadline = loop.eventLoop.makePromise(of: Void.self)
-                    let timer = loop.eventLoop.scheduleTask(in: patience) { deadline.succeed() }
+                    let timer = loop.eventLoop.scheduleTask(in: timeout) { deadline.succeed() }
                     loop.drain().whenComplete { _ in deadline.succeed() }
                     // The promise never fails.
                     try? await deadline.futureResult.get()
@@ -165,53 +165,54 @@ struct ListenerClosed: Error, CustomStringConvertible {
 }
 
 /// How a connection came in: the address that it counts for, and the answer that it gets if it is one too many.
-struct Entry: Sendable {
+struct ConnectionAdmission: Sendable {
     let key: UInt64?
-    let excess: APIError?
+    let limitError: APIError?
 }
 
-extension EdgeLoop {
+extension GatewayLoop {
     /// So many connections beyond a limit are told so; a flood of them is not.
-    private static let told = 256
+    private static let rejectedWithResponse = 256
 
     /// Makes a connection ready for requests.
     func accept(_ channel: any Channel) throws {
-        let limits = edge.configuration
+        let limits = state.configuration
         let key = connectionKey(of: channel)
-        let connections = edge.connections
+        let connections = state.connections
         var open = connections.add(key)
         counters.connections.increment()
         channel.closeFuture.whenComplete { _ in connections.remove(key) }
         if open.total > limits.connectionLimit {
             // NIO counts a connection that is being closed until the loop's next turn.
-            open.total = connections.count - makeRoom(.now())
+            open.total = connections.count - evictIdleConnections(.now())
         }
         let beyondAddress = limits.addressConnectionLimit > 0 ? open.ofAddress - limits.addressConnectionLimit : 0
         let beyondTotal = open.total - limits.connectionLimit
-        var excess: APIError?
+        var limitError: APIError?
         if beyondAddress > 0 || beyondTotal > 0 {
             connections.refused(isOfAddress: beyondAddress > 0)
-            guard beyondAddress <= Self.told / 16, beyondTotal <= Self.told else {
+            guard beyondAddress <= Self.rejectedWithResponse / 16, beyondTotal <= Self.rejectedWithResponse else {
                 channel.close(promise: nil)
                 return
             }
-            excess = beyondAddress > 0 ? Refusal.crowdedAddress : Refusal.crowded
+            limitError =
+                beyondAddress > 0 ? GatewayError.tooManyConnectionsFromAddress : GatewayError.tooManyConnections
         }
-        let entry = Entry(key: key, excess: excess)
+        let admission = ConnectionAdmission(key: key, limitError: limitError)
         if let certificates = limits.certificates {
-            try secure(channel, with: certificates, entry: entry)
+            try secure(channel, with: certificates, admission: admission)
         } else {
-            try serveHTTP1(channel, scheme: "http", entry: entry)
+            try serveHTTP1(channel, scheme: "http", admission: admission)
         }
     }
 
     /// The address that a connection counts for; nil for a proxy's, which brings many clients.
     private func connectionKey(of channel: any Channel) -> UInt64? {
         guard let address = channel.remoteAddress?.ipAddress else { return nil }
-        let configuration = edge.configuration
+        let configuration = state.configuration
         if let ip = IPAddress(address),
             configuration.trustedProxies.contains(ip)
-                || configuration.uncountedAddresses.contains(ip)
+                || configuration.unlimitedAddresses.contains(ip)
         {
             return nil
         }
@@ -219,14 +220,14 @@ extension EdgeLoop {
     }
 
     /// Makes a connection, or what is inside its TLS, ready for requests in HTTP/1.
-    func serveHTTP1(_ channel: any Channel, scheme: String, entry: Entry) throws {
-        let codec = ServerCodec(configuration: edge.configuration)
-        let front = FrontHandler(
+    func serveHTTP1(_ channel: any Channel, scheme: String, admission: ConnectionAdmission) throws {
+        let codec = ServerCodec(configuration: state.configuration)
+        let proxyHandler = ProxyHandler(
             loop: self,
             codec: codec,
-            peer: Origin(of: channel, scheme: scheme, trusting: edge.configuration.trustedProxies),
-            entry: entry
+            peer: Origin(of: channel, scheme: scheme, trusting: state.configuration.trustedProxies),
+            admission: admission
         )
-        try codec.install(in: channel, before: front)
+        try codec.install(in: channel, before: proxyHandler)
     }
 }

@@ -48,7 +48,7 @@ private final class MetricsHandler: ChannelInboundHandler {
         case .head(let head): page = head.method == .GET ? head.uri : ""
         case .body: break
         case .end:
-            let (status, text) = answer
+            let (status, text) = response
             let body = ByteBuffer(string: text)
             let headers: HTTPHeaders = [
                 "content-type": "text/plain; version=0.0.4", "content-length": "\(body.readableBytes)",
@@ -60,7 +60,7 @@ private final class MetricsHandler: ChannelInboundHandler {
         }
     }
 
-    private var answer: (HTTPResponseStatus, String) {
+    private var response: (HTTPResponseStatus, String) {
         switch page {
         case "/metrics": (.ok, metrics.text())
         case "/health": (.ok, "ok")

@@ -2,7 +2,7 @@ package import Foundation
 import Wire
 
 /// What somebody has written under a post.
-package struct Comment: Codable, Hashable, Sendable, Listed {
+package struct Comment: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "comments"
 
     /// Of its post; opaque.

@@ -2,7 +2,7 @@ package import Foundation
 import Wire
 
 /// A post or a comment that people have found to be wrong, as administrators see it.
-package struct Flag: Codable, Hashable, Sendable, Listed {
+package struct Flag: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "flags"
 
     package enum Kind: String, Codable, Sendable { case post, comment }
@@ -34,7 +34,7 @@ package struct Flag: Codable, Hashable, Sendable, Listed {
 }
 
 /// The answer to flagging: it is noted, now or before.
-package struct Flagged: Codable, Hashable, Sendable {
+package struct FlagResponse: Codable, Hashable, Sendable {
     package var success: Bool
 
     package init() { success = true }

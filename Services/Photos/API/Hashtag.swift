@@ -1,7 +1,7 @@
 import Wire
 
 /// A word by which posts are found.
-package struct Hashtag: Codable, Hashable, Sendable, Listed {
+package struct Hashtag: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "hashtags"
 
     /// Folded, without the `#`.

@@ -2,7 +2,7 @@ package import Foundation
 import Wire
 
 /// That somebody likes a post.
-package struct Like: Codable, Hashable, Sendable, Listed {
+package struct Like: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "likes"
 
     package var author: Author

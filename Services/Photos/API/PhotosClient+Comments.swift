@@ -11,12 +11,12 @@ extension PhotosClient {
         try await service.get(path(post, "comments"), query: Self.page(limit, cursor))
     }
 
-    package func edit(_ comment: String, on post: String, to text: String) async throws -> Comment {
+    package func update(_ comment: String, on post: String, to text: String) async throws -> Comment {
         try await service.patch(path(post, "comments", comment), CommentDraft(text: text))
     }
 
     package func delete(_ comment: String, on post: String) async throws {
-        _ = try await service.delete(path(post, "comments", comment), as: Removal.self)
+        _ = try await service.delete(path(post, "comments", comment), as: DeleteResponse.self)
     }
 
     @discardableResult
@@ -34,11 +34,11 @@ extension PhotosClient {
     }
 
     package func flag(_ post: String) async throws {
-        _ = try await service.put(path(post, "flag"), as: Flagged.self)
+        _ = try await service.put(path(post, "flag"), as: FlagResponse.self)
     }
 
     package func flag(_ comment: String, on post: String) async throws {
-        _ = try await service.put(path(post, "comments", comment, "flag"), as: Flagged.self)
+        _ = try await service.put(path(post, "comments", comment, "flag"), as: FlagResponse.self)
     }
 
     /// For administrators, and an application's own server.

@@ -8,7 +8,7 @@ extension PhotosClient {
     }
 
     @discardableResult
-    package func change(_ changes: ProfileChanges) async throws -> Profile {
+    package func update(_ changes: ProfileChanges) async throws -> Profile {
         try await service.patch("/photos/me", changes)
     }
 
@@ -17,7 +17,7 @@ extension PhotosClient {
     }
 
     @discardableResult
-    package func change(_ privacy: Privacy) async throws -> Privacy {
+    package func update(_ privacy: Privacy) async throws -> Privacy {
         try await service.put("/photos/me/privacy", privacy)
     }
 
@@ -26,14 +26,14 @@ extension PhotosClient {
     }
 
     /// At most ten.
-    package func people(found query: String) async throws -> [Profile] {
-        try await service.get("/photos/people", query: [("query", query)], as: Page<Profile>.self).things
+    package func people(matching query: String) async throws -> [Profile] {
+        try await service.get("/photos/people", query: [("query", query)], as: Page<Profile>.self).items
     }
 
     /// Returns the visible ones of these users, at most 100, in the order of the ids.
     package func people(_ users: [String]) async throws -> [Profile] {
         let query = users.map { ("userId", $0) }
-        return try await service.get("/photos/people", query: query, as: Page<Profile>.self).things
+        return try await service.get("/photos/people", query: query, as: Page<Profile>.self).items
     }
 
     @discardableResult

@@ -11,12 +11,12 @@ extension PhotosClient {
         try await service.get(path(id))
     }
 
-    package func edit(_ id: String, _ changes: PostChanges) async throws -> Post {
+    package func update(_ id: String, _ changes: PostChanges) async throws -> Post {
         try await service.patch(path(id), changes)
     }
 
     package func delete(_ id: String) async throws {
-        _ = try await service.delete(path(id), as: Removal.self)
+        _ = try await service.delete(path(id), as: DeleteResponse.self)
     }
 
     /// Everybody's posts, newest first.
@@ -35,7 +35,7 @@ extension PhotosClient {
     }
 
     package func hashtags(_ query: String) async throws -> [Hashtag] {
-        try await service.get("/photos/hashtags", query: [("query", query)], as: Page<Hashtag>.self).things
+        try await service.get("/photos/hashtags", query: [("query", query)], as: Page<Hashtag>.self).items
     }
 
     func path(_ post: String, _ rest: String...) -> String {

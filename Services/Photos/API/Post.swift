@@ -2,7 +2,7 @@ package import Foundation
 import Wire
 
 /// A post: up to ten images, a text, or both.
-package struct Post: Codable, Hashable, Sendable, Listed {
+package struct Post: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "posts"
 
     /// Opaque.
@@ -90,7 +90,7 @@ package struct PostImage: Codable, Hashable, Sendable {
 }
 
 /// The answer to taking away what may not have been there.
-package struct Removal: Codable, Hashable, Sendable {
+package struct DeleteResponse: Codable, Hashable, Sendable {
     package var success: Bool
 
     package init() { success = true }

@@ -54,8 +54,8 @@ extension PostChanges: Codable {
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        text = try container.decodeIfNamed(String.self, forKey: .text)
-        images = try container.decodeIfNamed([ImageChanges].self, forKey: .images)
+        text = try container.decodeIfGiven(String.self, forKey: .text)
+        images = try container.decodeIfGiven([ImageChanges].self, forKey: .images)
     }
 }
 

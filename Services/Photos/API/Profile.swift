@@ -1,7 +1,7 @@
 import Wire
 
 /// Somebody as another sees him.
-package struct Profile: Codable, Hashable, Sendable, Listed {
+package struct Profile: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "people"
 
     package var userId: String

@@ -24,7 +24,7 @@ extension ProfileChanges: Codable {
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        fullName = try container.decodeIfNamed(String.self, forKey: .fullName)
+        fullName = try container.decodeIfGiven(String.self, forKey: .fullName)
         bio = try container.decodeChange(forKey: .bio)
         profilePicture = try container.decodeChange(forKey: .profilePicture)
     }

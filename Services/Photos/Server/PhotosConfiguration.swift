@@ -21,15 +21,15 @@ struct PhotosConfiguration: Sendable {
     var mergedFollowers = 10_000
 
     /// `PHOTO_BYTES_MAX` (20,971,520): how large an image may be as it is sent, in bytes.
-    var photoLimit = 20_971_520
+    var maximumPhotoBytes = 20_971_520
     /// `PHOTO_PIXELS_MAX` (50,000,000): how many pixels it may have.
-    var photoPixels = 50_000_000
+    var maximumPhotoPixels = 50_000_000
     /// `PHOTO_WORKERS` (2): how many images are made smaller at once, each by a process of its own.
     var photoWorkers = 2
     /// `PHOTO_WORKERS_MEMORY_BYTES` (640,000,000): what these processes may have together while they work, in bytes.
-    var photoMemory = 640_000_000
+    var photoWorkersMemory = 640_000_000
     /// `PENDING_UPLOADS_MAX` (100): uploads of one person that nothing has, before 429.
-    var maximumUnposted = 100
+    var maximumPendingUploads = 100
     /// `STORAGE_QUOTA_BYTES`: bytes of images that one person may have, before 507.
     var quota = StorageQuota(bytes: 0)
     /// `UPLOADS_MAX` (256): how many files may be on their way at once before 503.
@@ -52,11 +52,23 @@ struct PhotosConfiguration: Sendable {
         maskedWords = try Self.words(configuration.text("PHOTOS_MASK_WORDS", default: ""))
         trustedCA = try configuration.key("TRUSTED_CA")
         outsideHosts = try AddressGuard(configuration)
-        photoLimit = try configuration.number("PHOTO_BYTES_MAX", default: photoLimit, in: 1...(1 << 30))
-        photoPixels = try configuration.number("PHOTO_PIXELS_MAX", default: photoPixels, in: 1...1_000_000_000)
+        maximumPhotoBytes = try configuration.number("PHOTO_BYTES_MAX", default: maximumPhotoBytes, in: 1...(1 << 30))
+        maximumPhotoPixels = try configuration.number(
+            "PHOTO_PIXELS_MAX",
+            default: maximumPhotoPixels,
+            in: 1...1_000_000_000
+        )
         photoWorkers = try configuration.number("PHOTO_WORKERS", default: photoWorkers, in: 1...256)
-        photoMemory = try configuration.number("PHOTO_WORKERS_MEMORY_BYTES", default: photoMemory, in: 100_000_000...(1 << 40))
-        maximumUnposted = try configuration.number("PENDING_UPLOADS_MAX", default: maximumUnposted, in: 1...100_000)
+        photoWorkersMemory = try configuration.number(
+            "PHOTO_WORKERS_MEMORY_BYTES",
+            default: photoWorkersMemory,
+            in: 100_000_000...(1 << 40)
+        )
+        maximumPendingUploads = try configuration.number(
+            "PENDING_UPLOADS_MAX",
+            default: maximumPendingUploads,
+            in: 1...100_000
+        )
         quota = try StorageQuota(configuration)
         maximumUploads = try configuration.number("UPLOADS_MAX", default: maximumUploads, in: 1...100_000)
         maximumUploadsOfUser = try configuration.number(
@@ -67,24 +79,26 @@ struct PhotosConfiguration: Sendable {
     }
 
     var uploadLimits: UploadLimits {
-        UploadLimits(bytes: Int64(photoLimit), unused: maximumUnposted, quota: quota)
+        UploadLimits(bytes: Int64(maximumPhotoBytes), pending: maximumPendingUploads, quota: quota)
     }
 
     /// What is done to texts before they are kept.
     var mask: TextMask { TextMask(stopsShouting: masksShouting, words: maskedWords) }
 
     /// Who makes images smaller; its program lies beside that of the service.
-    func workshop(_ logger: Logger) throws -> ImageWorkshop {
-        var workshop = ImageWorkshopConfiguration(worker: try ImageWorkshopConfiguration.workerBesideExecutable())
-        workshop.workers = photoWorkers
-        workshop.memory = photoMemory
-        workshop.reportMissingConfinement = { missing in
+    func imageProcessor(_ logger: Logger) throws -> ImageProcessor {
+        var imageProcessor = ImageProcessorConfiguration(
+            worker: try ImageProcessorConfiguration.workerNextToExecutable()
+        )
+        imageProcessor.workers = photoWorkers
+        imageProcessor.memory = photoWorkersMemory
+        imageProcessor.reportMissingConfinement = { missing in
             logger.warning(
                 "kernel does not confine the image worker fully",
                 metadata: ["missing": "\(missing.joined(separator: ", "))"]
             )
         }
-        return ImageWorkshop(workshop)
+        return ImageProcessor(imageProcessor)
     }
 
     private static func words(_ setting: String) throws -> [String] {

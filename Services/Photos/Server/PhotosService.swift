@@ -24,13 +24,13 @@ package struct PhotosService: SuiteService {
         Migration(name: "V0010_post_orders", sql: PackageResources.V0010_post_orders_sql),
         Migration(name: "V0011_pictures_to_bring", sql: PackageResources.V0011_pictures_to_bring_sql),
         EventOutbox.migration("V0040_event_outbox"),
-        Erasures.migration("V0041_erasures"),
+        DeletionConfirmations.migration("V0041_erasures"),
         Migration(name: "V0065_storage_quota", sql: PackageResources.V0065_storage_quota_sql),
         Migration(name: "V0086_publish_profiles", sql: PackageResources.V0086_publish_profiles_sql),
         Migration(name: "V0090_comment_changes", sql: PackageResources.V0090_comment_changes_sql),
     ]
-    package static let events: Set = [UserErased.type, NotificationRecalled.type, ProfileChanged.type]
-    package static let setAsideKinds: [SetAsideKind] = [.news, .deletedPost, .departure, .erasure]
+    package static let events: Set = [UserDeletionCompleted.type, NotificationRecalled.type, ProfileChanged.type]
+    package static let setAsideKinds: [SetAsideKind] = [.activity, .deletedPost, .personDeletion, .unconfirmedDeletion]
 
     /// Every read finds its rows by the beginning of an index, whatever the values: a plan made once is as good as one
     /// made each time, and one that reads tables through, good while they are small, must not be kept while they grow.
@@ -40,29 +40,29 @@ package struct PhotosService: SuiteService {
     ]
 
     private let posts: PostRoutes
-    private let orders: PostOrders
-    private let replies: ReplyRoutes
+    private let delegatedPosts: DelegatedPosts
+    private let commentRoutes: CommentRoutes
     private let flags: FlagRoutes
-    private let images: ImageStock
-    private let live: Live
-    private let circle: Circle
+    private let images: ImagesModule
+    private let liveUpdates: LiveUpdates
+    private let peopleModule: PeopleModule
     private let events: EventConsumer
     private let exports: Exports
-    private let upkeep: [any Service]
+    private let maintenance: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
         let settings = try PhotosConfiguration(configuration)
         let (database, cursors, logger) = (resources.database, resources.cursors, resources.logger)
         let links = MediaLinks(publicURL: resources.publicURL)
-        let people = People(database: database, auth: AuthClient(try resources.neighbours.client("auth")))
-        let recall = NewsRecall(events: resources.events)
+        let people = People(database: database, auth: AuthClient(try resources.peers.client("auth")))
+        let recall = NotificationRecall(events: resources.events)
         let own = Posts(database: database, people: people, links: links, mask: settings.mask, recall: recall)
-        orders = PostOrders(database: database, posts: own, now: resources.now)
+        delegatedPosts = DelegatedPosts(database: database, posts: own, now: resources.now)
         posts = PostRoutes(
             posts: own,
             lists: PostLists(database: database, people: people, links: links, cursors: cursors)
         )
-        replies = ReplyRoutes(
+        commentRoutes = CommentRoutes(
             comments: Comments(
                 database: database,
                 people: people,
@@ -74,72 +74,80 @@ package struct PhotosService: SuiteService {
             likes: Likes(database: database, people: people, links: links, cursors: cursors)
         )
         flags = FlagRoutes(flags: Flags(database: database, people: people, links: links, cursors: cursors))
-        images = try ImageStock(settings, configuration, people: people, links: links, resources)
-        let push = try configuration.text("PUSH_URL").map { _ in PushClient(try resources.neighbours.client("push")) }
-        live = try await Live(LiveConfiguration(configuration), people: people, links: links, push: push, resources)
-        circle = try Circle(resources, settings, people: people, links: links)
-        let departures = Departures(
+        images = try ImagesModule(settings, configuration, people: people, links: links, resources)
+        let push = try configuration.text("PUSH_URL").map { _ in PushClient(try resources.peers.client("push")) }
+        liveUpdates = try await LiveUpdates(
+            LiveUpdatesConfiguration(configuration),
+            people: people,
+            links: links,
+            push: push,
+            resources
+        )
+        peopleModule = try PeopleModule(resources, settings, people: people, links: links)
+        let personDeletions = PersonDeletions(
             database: database,
             links: links,
-            follows: circle.follows,
+            follows: peopleModule.follows,
             setAside: resources.setAside,
             now: resources.now
         )
-        let outside = try OutsideConnections(trustedCA: settings.trustedCA)
-        let pictures = BroughtPictures(
+        let outside = try OutboundConnections(trustedCA: settings.trustedCA)
+        let avatarImport = AvatarImport(
             database: database,
-            profiles: circle.profiles,
+            profiles: peopleModule.profiles,
             uploads: images.uploads,
-            source: PictureSource(connections: outside, hosts: settings.outsideHosts),
+            source: AvatarDownloader(connections: outside, hosts: settings.outsideHosts),
             logger: logger
         )
-        exports = Exports(OwnExport(database: database, blobs: images.media.blobs).write)
-        let erasures = Erasures(
+        exports = Exports(PersonExport(database: database, blobs: images.media.blobs).write)
+        let deletionConfirmations = DeletionConfirmations(
             of: Self.name,
             database: database,
             events: resources.events,
             setAside: resources.setAside,
             logger: logger,
             now: resources.now,
-            isGone: departures.isGone,
-            eraseApplication: departures.erase
+            isGone: personDeletions.isGone,
+            deleteApplicationData: personDeletions.erase
         )
-        events = PeopleNews(
+        events = UserEventHandlers(
             people: people,
-            blocks: circle.blocks,
-            departures: departures,
-            pictures: pictures,
-            erasures: erasures
+            blocks: peopleModule.blocks,
+            personDeletions: personDeletions,
+            avatarImport: avatarImport,
+            deletionConfirmations: deletionConfirmations
         )
-        .heard(by: EventConsumer(database: database, logger: logger, now: resources.now))
-        let clearing = PostClearing(setAside: resources.setAside, now: resources.now)
-        upkeep =
+        .register(on: EventConsumer(database: database, logger: logger, now: resources.now))
+        let clearing = DeletedPostCleanup(setAside: resources.setAside, now: resources.now)
+        maintenance =
             [
                 events.background, outside,
-                erasures.background,
-                Periodic("bringing of pictures", every: .seconds(2), logger: logger, pictures.bring),
-                Periodic("clearing of deleted posts", every: .seconds(1), logger: logger, clearing.clear),
-                Periodic("sweep of orders", every: .seconds(3_600), logger: logger, orders.sweep),
-                Periodic("departure of deleted people", every: .seconds(1), logger: logger, departures.clear),
-            ] + circle.upkeep + images.upkeep + live.upkeep
+                deletionConfirmations.background,
+                PeriodicTask("bringing of pictures", every: .seconds(2), logger: logger, avatarImport.runImports),
+                PeriodicTask("clearing of deleted posts", every: .seconds(1), logger: logger, clearing.clear),
+                PeriodicTask("sweep of orders", every: .seconds(3_600), logger: logger, delegatedPosts.deleteExpired),
+                PeriodicTask("departure of deleted people", every: .seconds(1), logger: logger, personDeletions.clear),
+            ] + peopleModule.maintenance + images.maintenance + liveUpdates.maintenance
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
         // First, since it sees what the others' requests do.
-        StreamRoutes(live: live).add(to: routes)
+        StreamRoutes(liveUpdates: liveUpdates).add(to: routes)
         posts.add(to: routes)
-        OrderRoutes(orders: orders, uploads: images.uploads).add(to: routes)
-        replies.add(to: routes)
+        DelegatedPostRoutes(delegatedPosts: delegatedPosts, uploads: images.uploads).add(to: routes)
+        commentRoutes.add(to: routes)
         flags.add(to: routes)
-        PeopleRoutes(profiles: circle.profiles, search: circle.search, follows: circle.follows).add(to: routes)
-        HomeRoutes(home: circle.home).add(to: routes)
+        PeopleRoutes(profiles: peopleModule.profiles, search: peopleModule.search, follows: peopleModule.follows).add(
+            to: routes
+        )
+        FeedRoutes(home: peopleModule.home).add(to: routes)
         UploadRoutes(uploads: images.uploads).add(to: routes)
         MediaRoutes(media: images.media).add(to: routes)
         events.add(to: routes)
         exports.add(to: routes)
     }
 
-    package var background: [any Service] { upkeep }
+    package var background: [any Service] { maintenance }
 
     package var shortcut: (any Shortcut)? { MediaShortcut(media: images.media) }
 }

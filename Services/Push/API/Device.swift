@@ -2,7 +2,7 @@ package import Foundation
 import Wire
 
 /// A phone, or a browser, on which somebody is notified.
-package struct Device: Codable, Hashable, Sendable, Listed {
+package struct Device: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "devices"
 
     package var id: String

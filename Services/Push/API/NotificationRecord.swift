@@ -2,7 +2,7 @@ package import Foundation
 import Wire
 
 /// What became of a notification for somebody, or for one of his devices, and why.
-package struct NotificationRecord: Codable, Hashable, Sendable, Listed {
+package struct NotificationRecord: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "entries"
 
     package enum Outcome: String, Codable, CaseIterable, Sendable {

@@ -157,7 +157,7 @@ package enum NotificationPriority: String, Codable, CaseIterable, Sendable {
 }
 
 /// That notifications are on disk.
-package struct NotificationsTaken: Codable, Hashable, Sendable {
+package struct NotificationsAccepted: Codable, Hashable, Sendable {
     /// New ones.
     package var taken: Int
     /// Those that had been taken before.

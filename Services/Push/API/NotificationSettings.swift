@@ -86,10 +86,10 @@ extension NotificationSettingsChanges: Codable {
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        enabled = try container.decodeIfNamed(Bool.self, forKey: .enabled)
+        enabled = try container.decodeIfGiven(Bool.self, forKey: .enabled)
         quietHours = try container.decodeChange(forKey: .quietHours)
-        disabledCommunities = try container.decodeIfNamed([String].self, forKey: .disabledCommunities)
-        kinds = try container.decodeIfNamed(KindSwitches.self, forKey: .kinds)?.values ?? [:]
+        disabledCommunities = try container.decodeIfGiven([String].self, forKey: .disabledCommunities)
+        kinds = try container.decodeIfGiven(KindSwitches.self, forKey: .kinds)?.values ?? [:]
     }
 
     package func encode(to encoder: any Encoder) throws {

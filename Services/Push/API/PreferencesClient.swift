@@ -15,7 +15,7 @@ package struct PreferencesClient: Sendable {
     }
 
     package func devices() async throws -> [Device] {
-        try await service.get("/devices", query: [("limit", "100")], as: Page<Device>.self).things
+        try await service.get("/devices", query: [("limit", "100")], as: Page<Device>.self).items
     }
 
     package func remove(_ device: Device) async throws {
@@ -83,7 +83,7 @@ package struct SubscriptionsClient: Sendable {
 
     /// Makes favourites of these, but for those that are, and those that somebody has removed; no setting is reset.
     package func add(
-        _ broadcasters: [SubscriptionImport.Found],
+        _ broadcasters: [SubscriptionImport.Broadcaster],
         to user: User.ID
     ) async throws -> ImportedSubscriptions {
         try await service.post("/internal/subscriptions/import", SubscriptionImport(of: user, broadcasters))

@@ -16,7 +16,7 @@ package struct PushClient: Sendable {
     ///
     /// A call that failed may be made again: a notification is known by its id. At most `maximumNotifications` at a time.
     @discardableResult
-    package func notify(_ notifications: [NotificationRequest]) async throws -> NotificationsTaken {
+    package func notify(_ notifications: [NotificationRequest]) async throws -> NotificationsAccepted {
         try await service.post("/internal/notifications", ["notifications": notifications])
     }
 }
@@ -30,7 +30,7 @@ extension PushClient {
     /// What could not be sent, the newest first; those before `id`.
     package func failures(before id: Int64? = nil, limit: Int = 100) async throws -> [PushFailure] {
         let query = [("limit", "\(limit)")] + (id.map { [("before", "\($0)")] } ?? [])
-        return try await service.get("/internal/push/failures", query: query, as: Page<PushFailure>.self).things
+        return try await service.get("/internal/push/failures", query: query, as: Page<PushFailure>.self).items
     }
 
     /// Has them sent once more.

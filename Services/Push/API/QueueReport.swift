@@ -4,7 +4,7 @@ import Wire
 /// How push stands, for the operator.
 package struct QueueReport: Codable, Hashable, Sendable {
     /// What waits for one push service, of one application.
-    package struct Lane: Codable, Hashable, Sendable {
+    package struct ProviderQueue: Codable, Hashable, Sendable {
         package var applicationId: String
         /// `apns-production`, `apns-sandbox`, `fcm`, or the address of a browser's push service.
         package var service: String
@@ -42,7 +42,7 @@ package struct QueueReport: Codable, Hashable, Sendable {
         }
     }
 
-    package var lanes: [Lane]
+    package var queues: [ProviderQueue]
     /// Notifications of which it is not decided yet for whom they are, those for a later time among them.
     package var undecided: Int
     /// For people whose quiet hours it is.
@@ -50,8 +50,8 @@ package struct QueueReport: Codable, Hashable, Sendable {
     /// What could not be sent and waits for the operator's word.
     package var failures: Int
 
-    package init(lanes: [Lane], undecided: Int, held: Int, failures: Int) {
-        self.lanes = lanes
+    package init(queues: [ProviderQueue], undecided: Int, held: Int, failures: Int) {
+        self.queues = queues
         self.undecided = undecided
         self.held = held
         self.failures = failures
@@ -59,7 +59,7 @@ package struct QueueReport: Codable, Hashable, Sendable {
 }
 
 /// A notification for a device that its push service will not take as it is.
-package struct PushFailure: Codable, Hashable, Sendable, Listed {
+package struct PushFailure: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "failures"
 
     package var id: Int64

@@ -1,7 +1,7 @@
 package import Wire
 
 /// A favourite: a broadcaster whose going live somebody wants to hear of, and how.
-package struct Subscription: Codable, Hashable, Sendable, Listed {
+package struct Subscription: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "subscriptions"
 
     /// As it was written first; names are compared by their case folding.
@@ -61,10 +61,10 @@ extension SubscriptionChanges: Codable {
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        notify = try container.decodeIfNamed(Bool.self, forKey: .notify)
-        cooldown = try container.decodeIfNamed(Bool.self, forKey: .cooldown)
-        sound = try container.decodeIfNamed(String.self, forKey: .sound)
-        disabledCommunities = try container.decodeIfNamed([String].self, forKey: .disabledCommunities)
+        notify = try container.decodeIfGiven(Bool.self, forKey: .notify)
+        cooldown = try container.decodeIfGiven(Bool.self, forKey: .cooldown)
+        sound = try container.decodeIfGiven(String.self, forKey: .sound)
+        disabledCommunities = try container.decodeIfGiven([String].self, forKey: .disabledCommunities)
         iconUrl = try container.decodeChange(forKey: .iconUrl)
     }
 
@@ -92,9 +92,9 @@ package struct SubscriptionImport: Codable, Hashable, Sendable {
 
     package var applicationId: String
     package var userId: String
-    package var broadcasters: [Found]
+    package var broadcasters: [Broadcaster]
 
-    package struct Found: Codable, Hashable, Sendable {
+    package struct Broadcaster: Codable, Hashable, Sendable {
         package var name: String
         package var iconUrl: String?
 
@@ -104,7 +104,7 @@ package struct SubscriptionImport: Codable, Hashable, Sendable {
         }
     }
 
-    package init(of user: User.ID, _ broadcasters: [Found]) {
+    package init(of user: User.ID, _ broadcasters: [Broadcaster]) {
         applicationId = user.application
         userId = user.user
         self.broadcasters = broadcasters

@@ -5,9 +5,9 @@ import ServiceHost
 /// The settings of a notification's way from who has something to say to the push services.
 struct PipelineConfiguration: Sendable {
     /// `PUSH_IN_FLIGHT_MAX` (4,000): how many notifications one instance has on their way at once, to all push services.
-    var maximumSends = 4_000
+    var maximumInFlight = 4_000
     /// `PUSH_IN_FLIGHT_PER_PROVIDER_MAX` (1,000): to one push service for one application.
-    var maximumLaneSends = 1_000
+    var maximumInFlightPerProvider = 1_000
     /// `PUSH_ATTEMPTS_MAX` (20): sent so often without success, a notification waits for the operator.
     var maximumAttempts = 20
     /// `PUSH_BROADCAST_COOLDOWN_SECONDS` (14,400): how long a broadcaster is kept from who wants to hear less of him, from
@@ -21,8 +21,12 @@ struct PipelineConfiguration: Sendable {
     init() {}
 
     init(_ configuration: ConfigReader) throws {
-        maximumSends = try configuration.number("PUSH_IN_FLIGHT_MAX", default: maximumSends, in: 1...100_000)
-        maximumLaneSends = try configuration.number("PUSH_IN_FLIGHT_PER_PROVIDER_MAX", default: maximumLaneSends, in: 1...100_000)
+        maximumInFlight = try configuration.number("PUSH_IN_FLIGHT_MAX", default: maximumInFlight, in: 1...100_000)
+        maximumInFlightPerProvider = try configuration.number(
+            "PUSH_IN_FLIGHT_PER_PROVIDER_MAX",
+            default: maximumInFlightPerProvider,
+            in: 1...100_000
+        )
         maximumAttempts = try configuration.number("PUSH_ATTEMPTS_MAX", default: maximumAttempts, in: 1...1_000)
         cooldown = TimeInterval(
             try configuration.number("PUSH_BROADCAST_COOLDOWN_SECONDS", default: 14_400, in: 0...31_536_000)

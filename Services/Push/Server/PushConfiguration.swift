@@ -45,19 +45,19 @@ struct PushConfiguration: Sendable {
     /// `TRUSTED_CA`: certificates of authorities that are trusted beside the machine's, PEM.
     var trustedCA: String?
     /// `ALLOWED_PRIVATE_HOSTS`: where else than at public addresses browsers' push services may be.
-    var outsideHosts = AddressGuard()
+    var addressGuard = AddressGuard()
 
     /// `MESSAGES_PATH` (none): the operator's folder of message catalogues.
     var messagesPath: String?
 
     /// `PUSH_DEVICES_PER_USER_MAX` (50): how many devices of one user are known; one more, and the one seen longest ago goes.
-    var maximumDevicesOfUser = 50
+    var maximumDevicesPerUser = 50
     /// `PUSH_DEVICE_RETENTION_DAYS` (270): how long an Android device is known that is not heard of, as Google forgets it then.
     var deviceDays = 270
     /// `PUSH_SUBSCRIPTIONS_PER_USER_MAX` (5,000): how many broadcasters one user may follow, before 422.
-    var maximumSubscriptionsOfUser = 5_000
+    var maximumSubscriptionsPerUser = 5_000
     /// `PUSH_TOPICS_PER_USER_MAX` (1,000): how many topics, likewise.
-    var maximumTopicsOfUser = 1_000
+    var maximumTopicsPerUser = 1_000
 
     init(_ configuration: ConfigReader) throws {
         apns = try Self.apns(configuration)
@@ -69,16 +69,16 @@ struct PushConfiguration: Sendable {
         vapidKey = try Self.vapidKey(configuration)
         vapidSubject = try Self.vapidSubject(configuration) ?? vapidSubject
         trustedCA = try configuration.key("TRUSTED_CA")
-        outsideHosts = try AddressGuard(configuration)
+        addressGuard = try AddressGuard(configuration)
         messagesPath = configuration.text("MESSAGES_PATH")
-        maximumDevicesOfUser = try configuration.number("PUSH_DEVICES_PER_USER_MAX", default: 50, in: 1...10_000)
+        maximumDevicesPerUser = try configuration.number("PUSH_DEVICES_PER_USER_MAX", default: 50, in: 1...10_000)
         deviceDays = try configuration.number("PUSH_DEVICE_RETENTION_DAYS", default: deviceDays, in: 1...36_500)
-        maximumSubscriptionsOfUser = try configuration.number(
+        maximumSubscriptionsPerUser = try configuration.number(
             "PUSH_SUBSCRIPTIONS_PER_USER_MAX",
-            default: maximumSubscriptionsOfUser,
+            default: maximumSubscriptionsPerUser,
             in: 1...1_000_000
         )
-        maximumTopicsOfUser = try configuration.number("PUSH_TOPICS_PER_USER_MAX", default: 1_000, in: 1...1_000_000)
+        maximumTopicsPerUser = try configuration.number("PUSH_TOPICS_PER_USER_MAX", default: 1_000, in: 1...1_000_000)
     }
 
     /// All four or none of them.

@@ -16,24 +16,24 @@ package struct PushService: SuiteService {
         Migration(name: "V0002_notifications", sql: PackageResources.V0002_notifications_sql),
         EventConsumer.migration("V0003_event_inbox"),
         EventOutbox.migration("V0040_event_outbox"),
-        Erasures.migration("V0041_erasures"),
+        DeletionConfirmations.migration("V0041_erasures"),
         Migration(name: "V0042_mentions", sql: PackageResources.V0042_mentions_sql),
         Migration(name: "V0082_device_owners", sql: PackageResources.V0082_device_owners_sql),
         Migration(name: "V0084_android_titles", sql: PackageResources.V0084_android_titles_sql),
         Migration(name: "V0092_languages", sql: PackageResources.V0092_languages_sql),
     ]
-    package static let events: Set = [UserErased.type, DevicesChanged.type]
-    package static let setAsideKinds: [SetAsideKind] = [.fanout, .held, .queued, .erasure]
+    package static let events: Set = [UserDeletionCompleted.type, DevicesChanged.type]
+    package static let setAsideKinds: [SetAsideKind] = [.fanout, .held, .queued, .unconfirmedDeletion]
 
     private let devices: Devices
-    private let settings: PersonalSettings
+    private let settings: SettingsService
     private let subscriptions: Subscriptions
     private let topics: Topics
     private let events: EventConsumer
     private let exports: Exports
     private let providers: Providers
     private let pipeline: Pipeline
-    private let upkeep: [any Service]
+    private let backgroundServices: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
         let own = try PushConfiguration(configuration)
@@ -42,29 +42,29 @@ package struct PushService: SuiteService {
         devices = Devices(
             database: database,
             cursors: resources.cursors,
-            hosts: own.outsideHosts,
-            maximum: own.maximumDevicesOfUser,
+            hosts: own.addressGuard,
+            maximum: own.maximumDevicesPerUser,
             owners: owners,
             logger: logger,
             now: now
         )
-        settings = PersonalSettings(database: database, now: now)
+        settings = SettingsService(database: database, now: now)
         subscriptions = Subscriptions(
             database: database,
             cursors: resources.cursors,
-            maximum: own.maximumSubscriptionsOfUser,
+            maximum: own.maximumSubscriptionsPerUser,
             now: now
         )
-        topics = Topics(database: database, maximum: own.maximumTopicsOfUser)
-        let auth = AuthClient(try resources.neighbours.client("auth"))
+        topics = Topics(database: database, maximum: own.maximumTopicsPerUser)
+        let auth = AuthClient(try resources.peers.client("auth"))
         providers = Providers(
             own: own.credentials,
             // Roost's own people are the deployment's.
-            ask: { application in
+            fetch: { application in
                 guard application != RoostApplication.id else { return [:] }
                 return try await ProviderCredentials.all(auth.pushCredentials(of: application))
             },
-            make: own.client,
+            makeClient: own.client,
             logger: logger,
             now: now
         )
@@ -78,34 +78,35 @@ package struct PushService: SuiteService {
             logger: logger,
             now: now
         )
-        exports = Exports(OwnExport(database: database).write)
-        let erasures = Erasures(
+        exports = Exports(UserDataExport(database: database).write)
+        let deletionConfirmations = DeletionConfirmations(
             of: Self.name,
             database: database,
             events: resources.events,
             setAside: resources.setAside,
             logger: logger,
             now: now,
-            isGone: ForgottenSenders(database: database, now: now).forget,
-            eraseApplication: ApplicationRows(ForgettingStore<PostgresPool>.tables, database: database).erase
+            isGone: DeletedUserMentions(database: database, now: now).removeData,
+            deleteApplicationData: ApplicationRowDeletion(UserDeletionStore<PostgresPool>.tables, database: database)
+                .erase
         )
-        events = PeopleNews(
+        events = UserEventHandlers(
             devices: devices,
             broadcasts: pipeline.broadcasts,
             signIns: SignInNotices(intake: pipeline.intake, now: now),
-            erasures: erasures,
+            deletionConfirmations: deletionConfirmations,
             now: now
         )
-        .heard(by: EventConsumer(database: database, logger: logger, now: now))
+        .addHandlers(to: EventConsumer(database: database, logger: logger, now: now))
         let pruning = DevicePruning(database: database, days: own.deviceDays, now: now)
         // Stopped the other way round: what is being sent still needs its push service.
-        upkeep =
+        backgroundServices =
             [
                 providers,
                 events.background,
-                erasures.background,
-                Periodic("pruning of devices", every: .seconds(3_600), logger: logger, pruning.prune),
-                Periodic("comparison of device owners", every: .seconds(600), logger: logger, owners.compare),
+                deletionConfirmations.background,
+                PeriodicTask("pruning of devices", every: .seconds(3_600), logger: logger, pruning.prune),
+                PeriodicTask("comparison of device owners", every: .seconds(600), logger: logger, owners.compare),
             ] + pipeline.background
     }
 
@@ -115,10 +116,10 @@ package struct PushService: SuiteService {
         SubscriptionRoutes(subscriptions: subscriptions).add(to: routes)
         TopicRoutes(topics: topics).add(to: routes)
         NotificationRoutes(notifications: pipeline.notifications, log: pipeline.log).add(to: routes)
-        PipelineNeighbourRoutes(intake: pipeline.intake, oversight: pipeline.oversight).add(to: routes)
+        InternalPushRoutes(intake: pipeline.intake, queueAdmin: pipeline.queueAdmin).add(to: routes)
         events.add(to: routes)
         exports.add(to: routes)
     }
 
-    package var background: [any Service] { upkeep }
+    package var background: [any Service] { backgroundServices }
 }

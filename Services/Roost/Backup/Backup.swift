@@ -11,7 +11,7 @@ struct Backup: Sendable {
     /// How long one step may take.
     let limit: Duration
     let logger: Logger
-    let say: @Sendable (String) -> Void
+    let report: @Sendable (String) -> Void
 
     /// Writes everything into a draft and gives it its name.
     func take(into draft: BackupDraft) async throws -> BackupManifest {
@@ -27,17 +27,17 @@ struct Backup: Sendable {
     }
 
     private func write(_ draft: BackupDraft) async throws -> BackupManifest {
-        let keepers = Set(UploadFolder.keepers.compactMap { databases[$0] }).sorted()
-        guard let uploads, !keepers.isEmpty else {
+        let fileServices = Set(UploadFolder.fileServices.compactMap { databases[$0] }).sorted()
+        guard let uploads, !fileServices.isEmpty else {
             return BackupManifest(takenAt: Timestamp.string(from: Date()), schemas: try await dump(into: draft))
         }
         // The database first, the files after it: what the database knows of is in the backup, since from before its
         // moment to the end of the copying nothing is deleted.
-        return try await UploadFolder.keepingAll(in: keepers, limit: limit, logger: logger) {
+        return try await UploadFolder.withoutDeletions(in: fileServices, limit: limit, logger: logger) {
             let takenAt = Timestamp.string(from: Date())
             let schemas = try await dump(into: draft)
             let files = try UploadFolder(path: uploads).copy(into: draft)
-            say("\(files.count) uploads, \(files.bytes / 1_024) kB")
+            report("\(files.count) uploads, \(files.bytes / 1_024) kB")
             return BackupManifest(takenAt: takenAt, schemas: schemas, files: files)
         }
     }
@@ -47,7 +47,7 @@ struct Backup: Sendable {
         var schemas: [BackedUpSchema] = []
         for (url, names) in Dictionary(grouping: databases.keys.sorted(), by: { databases[$0] ?? "" }) {
             schemas += try await DatabaseSnapshot.with(of: url, limit: limit, logger: logger) { snapshot in
-                let program = try ArchiveProgram.dump(server: snapshot.serverVersion, limit: limit)
+                let program = try ArchiveTool.dump(server: snapshot.serverVersion, limit: limit)
                 var schemas: [BackedUpSchema] = []
                 for name in names {
                     if let schema = try await dump(name, of: url, in: snapshot, by: program, into: draft) {
@@ -68,7 +68,7 @@ struct Backup: Sendable {
         _ name: String,
         of url: String,
         in snapshot: DatabaseSnapshot,
-        by program: ArchiveProgram,
+        by program: ArchiveTool,
         into draft: BackupDraft
     ) async throws -> BackedUpSchema? {
         let contents = try await snapshot.contents(of: name)
@@ -85,7 +85,7 @@ struct Backup: Sendable {
             migrations: contents.migrations,
             tables: contents.tables
         )
-        say("\(name): \(schema.rows) rows in \(schema.tables.count) tables, \(schema.archive.bytes / 1_024) kB")
+        report("\(name): \(schema.rows) rows in \(schema.tables.count) tables, \(schema.archive.bytes / 1_024) kB")
         return schema
     }
 }

@@ -19,7 +19,7 @@ struct DatabaseSnapshot: Sendable {
         logger: Logger,
         _ body: nonisolated(nonsending) (DatabaseSnapshot) async throws -> Value
     ) async throws -> Value {
-        let pool = try Administration.pool(url, limit: limit, logger: logger)
+        let pool = try OperatorDatabase.pool(url, limit: limit, logger: logger)
         do {
             let value = try await pool.transaction(isolation: .repeatableRead) { transaction in
                 let (id, version) = try await transaction.one(

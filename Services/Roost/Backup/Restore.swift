@@ -13,7 +13,7 @@ struct Restore: Sendable {
     /// How long one step may take.
     let limit: Duration
     let logger: Logger
-    let say: @Sendable (String) -> Void
+    let report: @Sendable (String) -> Void
 
     private var schemas: [BackedUpSchema] { backup.manifest.schemas }
 
@@ -24,7 +24,7 @@ struct Restore: Sendable {
     ///   - prepare: makes roles and empty schemas, and answers as whom each service connects.
     /// - Throws: `Workspace.Problem`, which says whether anything was changed.
     func run(replaces: Bool, prepare: () async throws -> [String: String]) async throws {
-        let program = try ArchiveProgram.restore(
+        let program = try ArchiveTool.restore(
             writtenBy: schemas.map(\.programVersion).max() ?? 0,
             limit: limit
         )
@@ -63,7 +63,7 @@ struct Restore: Sendable {
 
     /// Whether there are tables in the way; throws where nothing may be restored at all.
     private func isFilled(_ schema: BackedUpSchema) async throws -> Bool {
-        try await Administration.connected(try administrator(of: schema), logger: logger) { database in
+        try await OperatorDatabase.connected(try administrator(of: schema), logger: logger) { database in
             let (version, tables) = try await database.one(
                 """
                 SELECT current_setting('server_version_num')::int8 / 10000 AS version,
@@ -96,14 +96,14 @@ struct Restore: Sendable {
     }
 
     private func drop(_ name: String) async throws {
-        say("dropping what \(name) has")
-        _ = try await Administration.connected(administrators[name] ?? "", limit: limit, logger: logger) { database in
+        report("dropping what \(name) has")
+        _ = try await OperatorDatabase.connected(administrators[name] ?? "", limit: limit, logger: logger) { database in
             try await database.run("DROP SCHEMA \(identifier: name) CASCADE")
         }
     }
 
-    private func restore(_ schema: BackedUpSchema, into url: String, by program: ArchiveProgram) async throws {
-        try await Administration.connected(url, limit: limit, logger: logger) { database in
+    private func restore(_ schema: BackedUpSchema, into url: String, by program: ArchiveTool) async throws {
+        try await OperatorDatabase.connected(url, limit: limit, logger: logger) { database in
             let exists = try await database.one(
                 "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = \(schema.name)) AS found",
                 as: { try $0.bool("found") }
@@ -123,14 +123,14 @@ struct Restore: Sendable {
     private func check() async throws {
         var differences: [String] = []
         for schema in schemas {
-            let contents = try await Administration.connected(
+            let contents = try await OperatorDatabase.connected(
                 try administrator(of: schema),
                 limit: limit,
                 logger: logger,
                 { try await SchemaContents.read(schema.name, on: $0) }
             )
             differences += contents.differences(from: schema)
-            say("\(schema.name): \(schema.rows) rows in \(schema.tables.count) tables")
+            report("\(schema.name): \(schema.rows) rows in \(schema.tables.count) tables")
         }
         guard differences.isEmpty else {
             let lines = differences.joined(separator: "\n")
@@ -141,16 +141,16 @@ struct Restore: Sendable {
 
 extension Restore {
     /// Restores a backup into a PostgreSQL of its own that is gone afterwards, to see that it can be done.
-    static func rehearse(
+    static func restoreTemporarily(
         _ backup: BackupFolder,
         limit: Duration,
         logger: Logger,
-        say: @escaping @Sendable (String) -> Void
+        report: @escaping @Sendable (String) -> Void
     ) async throws {
         let server = try await PostgresServer.temporary(logger: logger)
         let result: Result<Void, any Error>
         do {
-            let settings = SuiteSettings(given: [:], secrets: Secrets.throwaway())
+            let settings = SuiteSettings(given: [:], secrets: Secrets.ephemeral())
             let databases = SuiteDatabase(settings: settings, logger: logger)
             try await databases.createDatabase(on: server)
             let restore = Restore(
@@ -159,9 +159,9 @@ extension Restore {
                 administrators: try databases.administrators(on: server),
                 limit: limit,
                 logger: logger,
-                say: say
+                report: report
             )
-            try await restore.run(replaces: false) { try await databases.prepare(on: server, telling: say) }
+            try await restore.run(replaces: false) { try await databases.prepare(on: server, reporting: report) }
             result = .success(())
         } catch {
             result = .failure(error)

@@ -7,7 +7,7 @@ import Postgres
 /// The folder that users' files are kept in.
 struct UploadFolder: Sendable {
     /// The services whose files they are, each in a folder of its name.
-    static let keepers = ["conversations", "photos"]
+    static let fileServices = ["conversations", "photos"]
     private static let listName = "files.sha256"
 
     let path: String
@@ -15,18 +15,18 @@ struct UploadFolder: Sendable {
     /// Runs a body while no file is deleted that one of these databases knows of.
     ///
     /// Who deletes files takes the same lock for itself alone, and leaves them for later where it does not get it.
-    nonisolated(nonsending) static func keepingAll<Value: Sendable>(
+    nonisolated(nonsending) static func withoutDeletions<Value: Sendable>(
         in urls: [String],
         limit: Duration,
         logger: Logger,
         _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Value {
         guard let url = urls.first else { return try await body() }
-        let pool = try Administration.pool(url, limit: limit, logger: logger)
+        let pool = try OperatorDatabase.pool(url, limit: limit, logger: logger)
         do {
             let value = try await pool.transaction { transaction in
                 _ = try await transaction.execute("SELECT pg_advisory_xact_lock_shared(hashtext('roost files'))")
-                return try await keepingAll(in: Array(urls.dropFirst()), limit: limit, logger: logger, body)
+                return try await withoutDeletions(in: Array(urls.dropFirst()), limit: limit, logger: logger, body)
             }
             await pool.shutdown()
             return value

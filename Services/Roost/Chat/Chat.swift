@@ -10,7 +10,7 @@ import Wire
 /// so it is there once; what was missed is read from the record.
 actor Chat {
     /// How long an answer may take.
-    static let patience = Duration.seconds(10)
+    static let responseTimeout = Duration.seconds(10)
 
     let conversation: Conversation
     let account: ChatAccount
@@ -18,9 +18,9 @@ actor Chat {
     private let isTerminal = isatty(STDIN_FILENO) == 1
     /// Connections that have caught up; the newest alone is of interest.
     private let ready = AsyncStream.makeStream(of: SocketIOConnection.self, bufferingPolicy: .bufferingNewest(1))
-    private var record = ChatRecord()
+    private var history = ChatHistory()
     private var wakeUp: AsyncStream<Void>.Continuation?
-    private var told = ""
+    private var lastStatus = ""
     private var names: [String: String]
 
     /// `names` says what people are called, by their ids.
@@ -39,10 +39,10 @@ actor Chat {
     /// Until there is nothing more to say, or the task is cancelled.
     func run() async throws {
         let label = conversation.label.isEmpty ? "a direct conversation" : conversation.label
-        ChatScreen.tell("you are \(PlainText.of(account.username)) in \(PlainText.of(label))")
+        ChatScreen.showStatus("you are \(PlainText.of(account.username)) in \(PlainText.of(label))")
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await self.listen() }
-            group.addTask { try await self.speak() }
+            group.addTask { try await self.receiveEvents() }
+            group.addTask { try await self.sendLines() }
             defer { group.cancelAll() }
             try await group.next()
         }
@@ -50,19 +50,19 @@ actor Chat {
 
     // MARK: Listening
 
-    private func listen() async throws {
+    private func receiveEvents() async throws {
         let connections = SocketIOConnections(to: endpoint) { [account] failure in
-            if let failure { await self.tell("connecting again: \(failure)") }
+            if let failure { await self.showStatus("connecting again: \(failure)") }
             return try await account.auth(after: failure)
         }
         for try await connection in connections {
             do {
                 try await serve(connection)
-            } catch let refusal as ChatRefusal where !refusal.isOfToken && !refusal.isForNow {
-                throw Workspace.Problem("\(refusal)")
-            } catch let refusal as ChatRefusal {
-                if refusal.isOfToken { await account.expire() }
-                tell("\(refusal)")
+            } catch let error as ChatError where !error.isTokenError && !error.isRetryable {
+                throw Workspace.Problem("\(error)")
+            } catch let error as ChatError {
+                if error.isTokenError { await account.expire() }
+                showStatus("\(error)")
             } catch is SocketIOClientError {
                 // The next connection follows, and says what was wrong with this one.
             }
@@ -72,10 +72,10 @@ actor Chat {
     private func serve(_ connection: SocketIOConnection) async throws {
         let (work, wakeUp) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.wakeUp = nil
-        record.fallBehind()
+        history.markBehind()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                for try await event in connection.events { try await self.hear(event, over: connection, wakeUp) }
+                for try await event in connection.events { try await self.receive(event, over: connection, wakeUp) }
             }
             group.addTask {
                 for await _ in work { try await self.catchUp(over: connection) }
@@ -85,7 +85,7 @@ actor Chat {
         }
     }
 
-    private func hear(
+    private func receive(
         _ event: SocketIOEvent,
         over connection: SocketIOConnection,
         _ wakeUp: AsyncStream<Void>.Continuation
@@ -93,8 +93,8 @@ actor Chat {
         guard let json = event.arguments.first else { return }
         switch event.name {
         case "authenticate":
-            let device = try ChatAnswer.decode(event.arguments, as: Device.self)
-            await account.letIn()
+            let device = try ChatResponse.decode(event.arguments, as: Device.self)
+            await account.tokenAccepted()
             if device.owner.meta == nil { try await introduce(over: connection) }
             // Only now is something said: who hears it is to know whose it is.
             self.wakeUp = wakeUp
@@ -102,8 +102,8 @@ actor Chat {
         case "message", "message/updated":
             let message = try WireJSON.decoder().decode(Message.self, from: json)
             guard message.chatId == conversation.id else { return }
-            show(record.hear(message))
-            if record.isBehind { self.wakeUp?.yield() }
+            show(history.receive(message))
+            if history.isBehind { self.wakeUp?.yield() }
         case "typing", "presence": notice(event.name, json)
         default: break
         }
@@ -117,46 +117,50 @@ actor Chat {
 
     /// Reads what is missing; from then on what is said goes over this connection.
     private func catchUp(over connection: SocketIOConnection) async throws {
-        if !record.hasBegun { try await readLatest(over: connection) }
-        while record.isBehind {
-            let query = #"{"chatId":\#(conversation.id),"after":\#(record.change)}"#
-            let answer = try await connection.request("messages/sync", Data(query.utf8), timeout: Self.patience)
-            switch try ChatAnswer.decode(answer, as: Changes.self) {
-            case .missed(let missed): show(record.catchUp(missed))
+        if !history.hasBegun { try await readLatest(over: connection) }
+        while history.isBehind {
+            let query = #"{"chatId":\#(conversation.id),"after":\#(history.change)}"#
+            let response = try await connection.request(
+                "messages/sync",
+                Data(query.utf8),
+                timeout: Self.responseTimeout
+            )
+            switch try ChatResponse.decode(response, as: Changes.self) {
+            case .missed(let missed): show(history.catchUp(missed))
             case .resync: try await readLatest(over: connection)
             }
         }
         ready.continuation.yield(connection)
-        if !told.isEmpty { tell("connected") }
-        told = ""
+        if !lastStatus.isEmpty { showStatus("connected") }
+        lastStatus = ""
     }
 
     private func readLatest(over connection: SocketIOConnection) async throws {
         struct Latest: Decodable { let messages: [Message] }
         let query = #"{"chatId":\#(conversation.id),"count":20}"#
-        let answer = try await connection.request("messages/list", Data(query.utf8), timeout: Self.patience)
-        show(record.begin(try ChatAnswer.decode(answer, as: Latest.self).messages))
+        let response = try await connection.request("messages/list", Data(query.utf8), timeout: Self.responseTimeout)
+        show(history.begin(try ChatResponse.decode(response, as: Latest.self).messages))
     }
 
     // MARK: Speaking
 
-    private func speak() async throws {
+    private func sendLines() async throws {
         let input = LineInput()
-        var speaker = ChatSpeaker(conversation: conversation.id, account: account, ready: ready.stream)
+        var messageSender = MessageSender(conversation: conversation.id, account: account, ready: ready.stream)
         for await line in input.lines {
             switch line {
-            case .tooLong: ChatScreen.tell("not sent: a message has at most \(LineInput.limit) bytes")
+            case .tooLong: ChatScreen.showStatus("not sent: a message has at most \(LineInput.limit) bytes")
             case .text(let text):
                 do {
-                    let message = try await speaker.say(text)
-                    let news = record.acknowledge(message)
+                    let message = try await messageSender.send(text)
+                    let updates = history.acknowledge(message)
                     // At a terminal it is to be seen already.
-                    show(isTerminal ? news.filter { $0 != .said(message) } : news)
-                    if record.isBehind { wakeUp?.yield() }
-                } catch let refusal as ChatRefusal {
-                    ChatScreen.tell("not sent: \(refusal)")
+                    show(isTerminal ? updates.filter { $0 != .added(message) } : updates)
+                    if history.isBehind { wakeUp?.yield() }
+                } catch let error as ChatError {
+                    ChatScreen.showStatus("not sent: \(error)")
                 } catch is CancellationError {
-                    ChatScreen.tell("not acknowledged: \(PlainText.of(text))")
+                    ChatScreen.showStatus("not acknowledged: \(PlainText.of(text))")
                     return
                 }
             }
@@ -167,23 +171,23 @@ actor Chat {
     // MARK: Showing
 
     /// Without a pause between the record and the screen, so that the order of the one is that of the other.
-    private func show(_ news: [ChatRecord.News]) {
-        for item in news {
+    private func show(_ updates: [ChatHistory.Update]) {
+        for item in updates {
             switch item {
-            case .said(let message):
-                if let sender = message.senderUser { learn(from: sender) }
-                ChatScreen.show(lines.said(message))
+            case .added(let message):
+                if let sender = message.senderUser { rememberName(from: sender) }
+                ChatScreen.show(lines.added(message))
             case .changed(let message): ChatScreen.show(lines.changed(message))
             }
         }
     }
 
-    private var lines: ChatLines {
-        ChatLines { [names] in names[$0] ?? String($0.prefix(8)) }
+    private var lines: ChatFormatter {
+        ChatFormatter { [names] in names[$0] ?? String($0.prefix(8)) }
     }
 
     /// Keeps what a message's sender says of himself; of more than a thousand the first are forgotten.
-    private func learn(from sender: Message.Sender) {
+    private func rememberName(from sender: Message.Sender) {
         guard sender.serial != account.userId, let name = Self.name(in: sender.meta) else { return }
         if names.count > 1_000 { names = [account.userId: account.username] }
         names[sender.serial] = String(name.prefix(64))
@@ -205,15 +209,15 @@ actor Chat {
         guard notice.chatId == nil || notice.chatId == conversation.id else { return }
         guard conversation.members?.contains(notice.userId) ?? true || event == "typing" else { return }
         let name = PlainText.of(lines.name(notice.userId))
-        ChatScreen.tell(
+        ChatScreen.showStatus(
             event == "typing" ? "\(name) is typing" : "\(name) is \(PlainText.of(notice.status ?? "there"))"
         )
     }
 
     /// Says how the connection is, and the same not twice in a row.
-    private func tell(_ line: String) {
-        guard line != told else { return }
-        told = line
-        ChatScreen.tell(PlainText.of(line))
+    private func showStatus(_ line: String) {
+        guard line != lastStatus else { return }
+        lastStatus = line
+        ChatScreen.showStatus(PlainText.of(line))
     }
 }

@@ -87,7 +87,7 @@ actor ChatAccount {
     private func register() async throws {
         do {
             let draft = AccountDraft(username: username, password: password)
-            _ = try await service.post("/auth/register", draft, timeout: .seconds(10), as: Registered.self)
+            _ = try await service.post("/auth/register", draft, timeout: .seconds(10), as: RegistrationResult.self)
         } catch let error as APIError where error.code == "username_taken" {
             // Whose it is, the password will say.
         }
@@ -106,16 +106,16 @@ actor ChatAccount {
     ///
     /// - Throws: `SocketIOClientError` where another attempt may succeed.
     func auth(after failure: SocketIOClientError?) async throws -> Data {
-        if case .refused(let message, let data) = failure, ChatRefusal(data).isOfToken {
+        if case .refused(let message, let data) = failure, ChatError(data).isTokenError {
             refusals += 1
             guard refusals <= 3 else { throw Workspace.Problem("not let in: \(message)") }
             expire()
         }
-        if expires.timeIntervalSinceNow < Self.margin { try await renewOrSayWhy() }
+        if expires.timeIntervalSinceNow < Self.margin { try await renewMappingErrors() }
         return try JSONEncoder().encode(["token": token.current?.jwt ?? ""])
     }
 
-    private func renewOrSayWhy() async throws {
+    private func renewMappingErrors() async throws {
         do {
             try await renew()
         } catch let error as APIError {
@@ -130,7 +130,7 @@ actor ChatAccount {
     /// The server takes the token no more.
     func expire() { expires = .distantPast }
 
-    func letIn() { refusals = 0 }
+    func tokenAccepted() { refusals = 0 }
 
     func end() async {
         if token.current != nil {
@@ -143,10 +143,10 @@ actor ChatAccount {
     // MARK: People
 
     nonisolated func users(named username: String) async throws -> [UserSummary] {
-        try await service.get("/auth/users", query: [("username", username)], as: Page<UserSummary>.self).things
+        try await service.get("/auth/users", query: [("username", username)], as: Page<UserSummary>.self).items
     }
 
-    func learn(_ name: String, of user: String) { names[user] = name }
+    func rememberName(_ name: String, of user: String) { names[user] = name }
 
     /// The names that people are known by, by their ids.
     var known: [String: String] { names }

@@ -20,7 +20,7 @@ struct ChatCommand: AsyncParsableCommand {
     @Option(help: "Your password; otherwise ROOST_PASSWORD, or it is asked for. Others on this machine see arguments.")
     var password: String?
     @Flag(help: "Makes the account first, if there is none of that name.") var register = false
-    @OptionGroup var place: ChatPlaceOptions
+    @OptionGroup var conversationOptions: ConversationOptions
 
     func run() async throws {
         let endpoint: SocketIOEndpoint
@@ -33,9 +33,9 @@ struct ChatCommand: AsyncParsableCommand {
         let http = try ChatHTTP(url: url, ca: ca)
         let account = ChatAccount(http: http, username: username, password: password)
         do {
-            try await Interruption.cancels {
+            try await Interruption.cancellable {
                 try await account.begin(registering: register)
-                guard let conversation = try await place.conversation(of: account) else { return }
+                guard let conversation = try await conversationOptions.conversation(of: account) else { return }
                 let names = await account.known
                 try await Chat(conversation: conversation, endpoint: endpoint, account: account, names: names).run()
             }

@@ -6,7 +6,7 @@ enum ChatScreen {
     static func show(_ line: String) { write(line, to: STDOUT_FILENO) }
 
     /// A word of the program's own.
-    static func tell(_ line: String) { write("* \(line)", to: STDERR_FILENO) }
+    static func showStatus(_ line: String) { write("* \(line)", to: STDERR_FILENO) }
 
     private static func write(_ line: String, to descriptor: Int32) {
         let bytes = Array("\(line)\n".utf8)

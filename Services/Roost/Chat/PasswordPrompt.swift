@@ -13,15 +13,15 @@ enum PasswordPrompt {
         defer { close(terminal) }
         var saved = termios()
         tcgetattr(terminal, &saved)
-        var silent = saved
+        var withoutEcho = saved
         // Ctrl-C comes as a byte, so that the terminal is never left as it is made here.
-        silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
-        tcsetattr(terminal, TCSAFLUSH, &silent)
+        withoutEcho.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
+        tcsetattr(terminal, TCSAFLUSH, &withoutEcho)
         defer {
             tcsetattr(terminal, TCSAFLUSH, &saved)
-            say("\n", at: terminal)
+            display("\n", at: terminal)
         }
-        say("Password of \(PlainText.of(username)): ", at: terminal)
+        display("Password of \(PlainText.of(username)): ", at: terminal)
         return try line(at: terminal)
     }
 
@@ -41,7 +41,7 @@ enum PasswordPrompt {
         throw ExitCode(130)
     }
 
-    private static func say(_ text: String, at terminal: Int32) {
+    private static func display(_ text: String, at terminal: Int32) {
         _ = write(terminal, text, text.utf8.count)
     }
 }

@@ -6,14 +6,14 @@ enum PlainText {
             switch scalar {
             case "\n": plain += "⏎ "
             case "\t": plain += " "
-            case _ where isUnfit(scalar): plain += "\\u{\(String(scalar.value, radix: 16))}"
+            case _ where isUnsafe(scalar): plain += "\\u{\(String(scalar.value, radix: 16))}"
             default: plain.unicodeScalars.append(scalar)
             }
         }
         return plain
     }
 
-    private static func isUnfit(_ scalar: Unicode.Scalar) -> Bool {
+    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         // Marks and overrides of direction, which could make one name look like another.
         case 0x061C, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069: true

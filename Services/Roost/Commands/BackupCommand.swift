@@ -16,7 +16,7 @@ struct BackupCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WorkspaceOptions
-    @OptionGroup var patience: PatienceOptions
+    @OptionGroup var timeoutOptions: TimeoutOptions
 
     @Argument(help: "The folder to make; in one that is there, it is named for the time.")
     var path: String
@@ -27,7 +27,7 @@ struct BackupCommand: AsyncParsableCommand {
     func run() async throws {
         // Whatever is written here, by pg_dump too, is its owner's alone.
         umask(0o077)
-        try await Interruption.cancels { try await take() }
+        try await Interruption.cancellable { try await take() }
     }
 
     private func take() async throws {
@@ -42,7 +42,9 @@ struct BackupCommand: AsyncParsableCommand {
                     throw Workspace.Problem("there is nothing to back up: no DATABASE_URL, and roost up has never run")
                 }
                 let server = PrivateServer(workspace: workspace, logger: RoostCommand.logger())
-                try await server.lend { try await take(draft, of: database.administrators(on: $0), uploads) }
+                try await server.withRunningServer {
+                    try await take(draft, of: database.administrators(on: $0), uploads)
+                }
             } else {
                 try await take(draft, of: database.administrators(), uploads)
             }
@@ -56,7 +58,9 @@ struct BackupCommand: AsyncParsableCommand {
         }
         print("restoring it into a PostgreSQL of its own")
         let backup = try BackupFolder(verifying: draft.destination)
-        try await Restore.rehearse(backup, limit: patience.limit, logger: RoostCommand.logger()) { print($0) }
+        try await Restore.restoreTemporarily(backup, limit: timeoutOptions.limit, logger: RoostCommand.logger()) {
+            print($0)
+        }
         print("the backup can be restored, and all of it is there")
     }
 
@@ -64,16 +68,16 @@ struct BackupCommand: AsyncParsableCommand {
         let backup = Backup(
             databases: databases,
             uploads: FileManager.default.fileExists(atPath: uploads) ? uploads : nil,
-            limit: patience.limit,
+            limit: timeoutOptions.limit,
             logger: RoostCommand.logger(),
-            say: { print($0) }
+            report: { print($0) }
         )
         _ = try await backup.take(into: draft)
     }
 }
 
 /// How long a backup or a restore may take.
-struct PatienceOptions: ParsableArguments {
+struct TimeoutOptions: ParsableArguments {
     @Option(help: "Minutes that one step may take.")
     var timeout = 720
 

@@ -27,7 +27,9 @@ struct DemoCommand: AsyncParsableCommand {
         do {
             let networks = try await SandboxNetworks.read(from: sandbox)
             let demo = Demo(settings, networks: networks, password: password)
-            let signIn = try await demo.prepare(anew: false) { FileHandle.standardError.write(Data("\($0)\n".utf8)) }
+            let signIn = try await demo.prepare(relinking: false) {
+                FileHandle.standardError.write(Data("\($0)\n".utf8))
+            }
             print(signIn.jwt)
         } catch let error as APIError {
             throw Workspace.Problem(error.message)

@@ -7,7 +7,7 @@ struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
         abstract: "Rotates signing keys, encryption keys and the keys of services.",
-        subcommands: [RotateKeysCommand.self, ResealCommand.self]
+        subcommands: [RotateKeysCommand.self, ReencryptCommand.self]
     )
 }
 
@@ -62,7 +62,7 @@ struct RotateKeysCommand: AsyncParsableCommand {
 }
 
 /// `roost keys reencrypt`: what people have linked is sealed with the first key of `TOKEN_ENCRYPTION_KEY`.
-struct ResealCommand: AsyncParsableCommand {
+struct ReencryptCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reencrypt",
         abstract: "Seals the tokens of linked networks with the first key of TOKEN_ENCRYPTION_KEY.",

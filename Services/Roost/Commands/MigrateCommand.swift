@@ -28,14 +28,14 @@ struct MigrateCommand: AsyncParsableCommand {
         // Before there is data: secrets are not made anew beside what older ones have encrypted.
         _ = try SuiteSettings(workspace: workspace, makingSecrets: true)
         let server = PrivateServer(workspace: workspace, logger: RoostCommand.logger())
-        try await server.lend { try await migrate(in: workspace, on: $0) }
+        try await server.withRunningServer { try await migrate(in: workspace, on: $0) }
     }
 
     private func migrate(in workspace: Workspace, on server: PostgresServer?) async throws {
         let settings = try SuiteSettings(workspace: workspace, makingSecrets: true)
         let database = SuiteDatabase(settings: settings, logger: RoostCommand.logger())
-        let urls = try await patiently {
-            try await database.prepare(on: server, telling: { print("roost: \($0)") })
+        let urls = try await retrying {
+            try await database.prepare(on: server, reporting: { print("roost: \($0)") })
         }
         let executables = try Executables()
         for instance in try settings.instances() where instance.name == instance.program.name {
@@ -54,7 +54,7 @@ struct MigrateCommand: AsyncParsableCommand {
         }
     }
     /// Again and again while the server does not answer, for as long as may be waited.
-    private func patiently<Value>(_ attempt: () async throws -> Value) async throws -> Value {
+    private func retrying<Value>(_ attempt: () async throws -> Value) async throws -> Value {
         let deadline = ContinuousClock.now + .seconds(wait)
         var pause = Duration.milliseconds(100)
         while true {

@@ -23,8 +23,8 @@ struct PushCommand: AsyncParsableCommand {
         @OptionGroup var options: WorkspaceOptions
 
         func run() async throws {
-            let report = try await asking(options) { try await $0.queue() }
-            print(PushLines.queue(report, at: Date()), terminator: "")
+            let report = try await requesting(options) { try await $0.queue() }
+            print(PushOutput.queue(report, at: Date()), terminator: "")
         }
     }
 
@@ -38,8 +38,8 @@ struct PushCommand: AsyncParsableCommand {
         @OptionGroup var options: WorkspaceOptions
 
         func run() async throws {
-            let report = try await asking(options) { try await $0.queue() }
-            print(PushLines.circuits(report), terminator: "")
+            let report = try await requesting(options) { try await $0.queue() }
+            print(PushOutput.circuits(report), terminator: "")
         }
     }
 
@@ -55,8 +55,8 @@ struct PushCommand: AsyncParsableCommand {
         @OptionGroup var options: WorkspaceOptions
 
         func run() async throws {
-            let failures = try await asking(options) { try await $0.failures(before: before, limit: limit) }
-            print(PushLines.failures(failures), terminator: "")
+            let failures = try await requesting(options) { try await $0.failures(before: before, limit: limit) }
+            print(PushOutput.failures(failures), terminator: "")
         }
     }
 
@@ -71,7 +71,7 @@ struct PushCommand: AsyncParsableCommand {
         @OptionGroup var options: WorkspaceOptions
 
         func run() async throws {
-            let changed = try await asking(options) { try await $0.retry(selected.selection) }
+            let changed = try await requesting(options) { try await $0.retry(selected.selection) }
             print("\(changed.count) will be sent once more")
         }
     }
@@ -87,7 +87,7 @@ struct PushCommand: AsyncParsableCommand {
         @OptionGroup var options: WorkspaceOptions
 
         func run() async throws {
-            let changed = try await asking(options) { try await $0.drop(selected.selection) }
+            let changed = try await requesting(options) { try await $0.drop(selected.selection) }
             print("\(changed.count) were given up")
         }
     }
@@ -117,9 +117,9 @@ struct PushSelectionOptions: ParsableArguments {
 }
 
 /// Calls push.
-private func asking<Answer>(
+private func requesting<Response>(
     _ options: WorkspaceOptions,
-    _ question: (PushClient) async throws -> Answer
-) async throws -> Answer {
-    try await reportingErrors { try await question(PushClient.ofOperator(options)) }
+    _ call: (PushClient) async throws -> Response
+) async throws -> Response {
+    try await reportingErrors { try await call(PushClient.ofOperator(options)) }
 }

@@ -25,7 +25,7 @@ struct ReadyCommand: AsyncParsableCommand {
             return
         case .notReady(let status, let body):
             print("\(url) answers \(status): \(body.prefix(300))")
-        case .silent:
+        case .unreachable:
             print("\(url) does not answer")
         }
         throw ExitCode.failure

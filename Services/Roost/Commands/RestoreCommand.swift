@@ -15,7 +15,7 @@ struct RestoreCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var options: WorkspaceOptions
-    @OptionGroup var patience: PatienceOptions
+    @OptionGroup var timeoutOptions: TimeoutOptions
 
     @Argument(help: "The folder that roost backup has made.")
     var path: String
@@ -29,7 +29,7 @@ struct RestoreCommand: AsyncParsableCommand {
     func run() async throws {
         umask(0o077)
         do {
-            try await Interruption.cancels { try await restore() }
+            try await Interruption.cancellable { try await restore() }
         } catch let damage as DamagedBackup {
             FileHandle.standardError.write(Data("Error: \(damage)\nThe backup is damaged; nothing was changed.\n".utf8))
             throw ExitCode(2)
@@ -40,7 +40,9 @@ struct RestoreCommand: AsyncParsableCommand {
         let backup = try BackupFolder(verifying: path)
         print("every part of the backup is as it was written, \(backup.manifest.takenAt)")
         guard !dryRun else {
-            try await Restore.rehearse(backup, limit: patience.limit, logger: RoostCommand.logger()) { print($0) }
+            try await Restore.restoreTemporarily(backup, limit: timeoutOptions.limit, logger: RoostCommand.logger()) {
+                print($0)
+            }
             return print("the backup can be restored, and all of it is there")
         }
         let workspace = try options.workspace()
@@ -58,7 +60,7 @@ struct RestoreCommand: AsyncParsableCommand {
             return try await restore(backup, in: workspace, on: nil)
         }
         let server = PrivateServer(workspace: workspace, logger: RoostCommand.logger())
-        try await server.own { try await restore(backup, in: workspace, on: $0) }
+        try await server.withExclusiveServer { try await restore(backup, in: workspace, on: $0) }
     }
 
     private func restore(_ backup: BackupFolder, in workspace: Workspace, on server: PostgresServer?) async throws {
@@ -71,12 +73,12 @@ struct RestoreCommand: AsyncParsableCommand {
             backup: backup,
             databases: databases,
             administrators: try databases.administrators(on: server),
-            limit: patience.limit,
+            limit: timeoutOptions.limit,
             logger: RoostCommand.logger(),
-            say: { print($0) }
+            report: { print($0) }
         )
         try await restore.run(replaces: replace) {
-            try await databases.prepare(on: server, telling: { print("roost: \($0)") })
+            try await databases.prepare(on: server, reporting: { print("roost: \($0)") })
         }
         if let files = backup.manifest.files {
             let uploads = settings.uploads(in: workspace)

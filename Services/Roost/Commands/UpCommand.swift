@@ -33,10 +33,12 @@ struct UpCommand: AsyncParsableCommand {
     @OptionGroup var options: WorkspaceOptions
 
     @Option(help: .hidden)
-    var silenceLimit = 30
+    var livenessTimeout = 30
 
     func validate() throws {
-        guard 1...3_600 ~= silenceLimit else { throw ValidationError("--liveness-timeout is in seconds, 1 to 3600.") }
+        guard 1...3_600 ~= livenessTimeout else {
+            throw ValidationError("--liveness-timeout is in seconds, 1 to 3600.")
+        }
     }
 
     func run() async throws {
@@ -48,29 +50,29 @@ struct UpCommand: AsyncParsableCommand {
         let console = Console()
         let supervisor = Supervisor(
             console: console,
-            notes: ProcessNotes(path: workspace.processesFile),
-            journal: ExitJournal(path: workspace.restartsFile)
+            registry: ProcessRegistry(path: workspace.processesFile),
+            exitLog: ExitLog(path: workspace.restartsFile)
         )
-        let start = SuiteStart(
+        let start = SuiteStarter(
             workspace: workspace,
             supervisor: supervisor,
             console: console,
             logger: RoostCommand.logger(),
-            silenceLimit: .seconds(silenceLimit)
+            livenessTimeout: .seconds(livenessTimeout)
         )
 
-        let (events, happened) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(64))
+        let (events, eventContinuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(64))
         let starting = Task {
             do {
                 try await start.run()
-                happened.yield(.started)
+                eventContinuation.yield(.started)
             } catch {
-                happened.yield(.failed("\(error)"))
+                eventContinuation.yield(.failed("\(error)"))
             }
         }
         let listening = Task {
             for await _ in signals {
-                happened.yield(.signal)
+                eventContinuation.yield(.signal)
             }
         }
         defer { listening.cancel() }
@@ -87,10 +89,10 @@ struct UpCommand: AsyncParsableCommand {
                 await supervisor.force()
                 continue
             case .failed(let reason):
-                console.say("roost: \(reason)")
+                console.report("roost: \(reason)")
                 hasFailed = true
             case .signal:
-                console.say("roost: stopping; Ctrl-C once more stops at once")
+                console.report("roost: stopping; Ctrl-C once more stops at once")
             case .stopped:
                 await starting.value
                 if hasFailed {
@@ -102,7 +104,7 @@ struct UpCommand: AsyncParsableCommand {
             starting.cancel()
             Task {
                 await supervisor.stop()
-                happened.yield(.stopped)
+                eventContinuation.yield(.stopped)
             }
         }
     }

@@ -22,30 +22,30 @@ struct Demo: Sendable {
     ///   - tell: Is told what could not be done.
     /// - Returns: A session of the account.
     /// - Throws: Where nobody could be signed in.
-    func prepare(anew: Bool, telling tell: (String) -> Void) async throws -> SignIn {
-        let played = networks.standingIn(for: settings.given)
+    func prepare(relinking: Bool, reporting report: (String) -> Void) async throws -> SignIn {
+        let fake = networks.used(for: settings.given)
         let social = SuiteProgram.all.first { $0.name == "social" }.flatMap { settings.addresses(of: $0).first }
         let webhooks = social.map { SandboxWebhooks(social: $0, given: settings.given) }
-        for network in played {
-            await telling(tell, "\(network.network) of the sandbox does not call social") {
+        for network in fake {
+            await reporting(report, "\(network.network) of the sandbox does not call social") {
                 try await webhooks?.register(at: network)
             }
         }
         let signIn = try await account.signIn()
-        let linked = anew ? [] : try await account.linked(signIn)
-        for network in played where !linked.contains(network.network) {
-            await telling(tell, "the demo is not linked to \(network.network)") {
+        let linked = relinking ? [] : try await account.linked(signIn)
+        for network in fake where !linked.contains(network.network) {
+            await reporting(report, "the demo is not linked to \(network.network)") {
                 try await account.link(to: network, signIn)
             }
         }
         return signIn
     }
 
-    private func telling(_ tell: (String) -> Void, _ what: String, _ body: () async throws -> Void) async {
+    private func reporting(_ report: (String) -> Void, _ what: String, _ body: () async throws -> Void) async {
         do {
             try await body()
         } catch {
-            tell("\(what): \((error as? APIError)?.message ?? "\(error)")")
+            report("\(what): \((error as? APIError)?.message ?? "\(error)")")
         }
     }
 }

@@ -33,7 +33,7 @@ struct DemoAccount: Sendable {
         } catch let error as APIError where error.kind == .unauthenticated {
             let draft = AccountDraft(username: Self.username, password: password)
             do {
-                _ = try await auth.post("/auth/register", draft, timeout: .seconds(10), as: Registered.self)
+                _ = try await auth.post("/auth/register", draft, timeout: .seconds(10), as: RegistrationResult.self)
             } catch let error as APIError where error.code == "username_taken" {
                 // Another who signs in at the same moment may have made it: then the password is right.
             }
@@ -51,31 +51,31 @@ struct DemoAccount: Sendable {
     }
 
     func signOut(_ signIn: SignIn) async throws {
-        _ = try await auth.asking(as: signIn.jwt).send(.post, "/auth/logout")
+        _ = try await auth.authorized(as: signIn.jwt).send(.post, "/auth/logout")
     }
 
     /// What is linked now.
     func linked(_ signIn: SignIn) async throws -> Set<String> {
-        let page: Page<NetworkStatus> = try await social.asking(as: signIn.jwt).get("/networks")
-        return Set(page.things.filter { $0.state == .linked }.map(\.network.rawValue))
+        let page: Page<NetworkStatus> = try await social.authorized(as: signIn.jwt).get("/networks")
+        return Set(page.items.filter { $0.state == .linked }.map(\.network.rawValue))
     }
 
     /// Links it to a network of the sandbox.
-    func link(to played: SandboxNetworks.Played, _ signIn: SignIn) async throws {
-        guard let account = played.accounts.first(where: { $0.name == Self.person }) else { return }
-        let client = social.asking(as: signIn.jwt)
-        let draft = LinkDraft(account, on: played)
-        _ = try await client.put("/networks/\(played.network)", draft, timeout: .seconds(20), as: NetworkStatus.self)
+    func link(to fake: SandboxNetworks.Fake, _ signIn: SignIn) async throws {
+        guard let account = fake.accounts.first(where: { $0.name == Self.person }) else { return }
+        let client = social.authorized(as: signIn.jwt)
+        let draft = LinkDraft(account, on: fake)
+        _ = try await client.put("/networks/\(fake.network)", draft, timeout: .seconds(20), as: NetworkStatus.self)
     }
 }
 
 extension LinkDraft {
     /// The sandbox's tokens are those of OAuth 2.0, whose limits are wider than 1.0a's.
-    init(_ account: SandboxNetworks.Account, on played: SandboxNetworks.Played) {
-        switch played.network {
+    init(_ account: SandboxNetworks.Account, on fake: SandboxNetworks.Fake) {
+        switch fake.network {
         // An app password; tokens of Bluesky end within hours.
         case "bluesky": self.init(accessToken: account.password ?? account.accessToken, id: account.id)
-        case "mastodon": self.init(accessToken: account.accessToken, instance: played.origin)
+        case "mastodon": self.init(accessToken: account.accessToken, instance: fake.origin)
         default: self.init(accessToken: account.accessToken, refreshToken: account.refreshToken)
         }
     }

@@ -13,28 +13,28 @@ struct SandboxWebhooks: Sendable {
     let given: [String: String]
 
     /// What Meta's networks ask social for when they begin to call.
-    static func verifyToken(of played: SandboxNetworks.Played, in given: [String: String]) -> String {
-        given[played.setting("VERIFY_TOKEN")].flatMap { $0.isEmpty ? nil : $0 } ?? "sandbox"
+    static func verifyToken(of fake: SandboxNetworks.Fake, in given: [String: String]) -> String {
+        given[fake.setting("VERIFY_TOKEN")].flatMap { $0.isEmpty ? nil : $0 } ?? "sandbox"
     }
 
     /// Registers social at a network; nothing where the network calls nobody.
     ///
     /// The network challenges social before it answers.
-    func register(at played: SandboxNetworks.Played) async throws {
-        let network = ServiceClient(callee: played.network, transport: HTTPTransport(baseURLs: [played.origin]))
-        let callback = "\(social)/webhooks/\(played.network)"
-        if let object = Self.objects[played.network] {
+    func register(at fake: SandboxNetworks.Fake) async throws {
+        let network = ServiceClient(callee: fake.network, transport: HTTPTransport(baseURLs: [fake.origin]))
+        let callback = "\(social)/webhooks/\(fake.network)"
+        if let object = Self.objects[fake.network] {
             let query = [
                 ("object", object), ("callback_url", callback),
                 ("fields", "feed,mention,comments,messages,message_echoes"),
-                ("verify_token", Self.verifyToken(of: played, in: given)),
-                ("access_token", "\(played.clientId)|\(played.clientSecret)"),
+                ("verify_token", Self.verifyToken(of: fake, in: given)),
+                ("access_token", "\(fake.clientId)|\(fake.clientSecret)"),
             ]
-            let path = "\(played.path)/v24.0/\(played.clientId)/subscriptions"
+            let path = "\(fake.path)/v24.0/\(fake.clientId)/subscriptions"
             _ = try await network.send(.post, path, query: query, timeout: .seconds(15))
-        } else if played.network == "twitter" {
-            let hooks = "\(played.path)/2/webhooks"
-            let application = network.asking(as: try await appToken(of: played, from: network))
+        } else if fake.network == "twitter" {
+            let hooks = "\(fake.path)/2/webhooks"
+            let application = network.authorized(as: try await appToken(of: fake, from: network))
             do {
                 let hook = ["url": callback]
                 _ = try await application.post(hooks, hook, timeout: .seconds(15), as: JSONValue.self)
@@ -55,16 +55,16 @@ struct SandboxWebhooks: Sendable {
     }
 
     /// By which the application speaks for itself.
-    private func appToken(of played: SandboxNetworks.Played, from network: ServiceClient) async throws -> String {
-        let basic = Data("\(played.clientId):\(played.clientSecret)".utf8).base64EncodedString()
-        let answer = try await network.send(
+    private func appToken(of fake: SandboxNetworks.Fake, from network: ServiceClient) async throws -> String {
+        let basic = Data("\(fake.clientId):\(fake.clientSecret)".utf8).base64EncodedString()
+        let response = try await network.send(
             .post,
-            "\(played.path)/2/oauth2/token",
+            "\(fake.path)/2/oauth2/token",
             query: [("grant_type", "client_credentials")],
             headers: [.authorization: "Basic \(basic)"]
         )
-        guard let token = try JSONText.parse(answer.body)["access_token"]?.text else {
-            throw Workspace.Problem("\(played.network) gave no token")
+        guard let token = try JSONParser.parse(response.body)["access_token"]?.text else {
+            throw Workspace.Problem("\(fake.network) gave no token")
         }
         return token
     }

@@ -5,7 +5,7 @@ import NIOCore
 /// Where files are kept: with a bucket, whether a blob can be put there, read back and deleted.
 struct BlobChecks: Sendable {
     /// What the key must be allowed; see `S3BlobStore`.
-    private static let rights = """
+    private static let permissions = """
         allow the key s3:GetObject, s3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload on the objects, \
         s3:ListBucket and s3:ListBucketMultipartUploads on the bucket
         """
@@ -18,7 +18,7 @@ struct BlobChecks: Sendable {
             guard given("S3_ENDPOINT") == nil else {
                 return [.failure("S3_ENDPOINT is set, and S3_BUCKET is not", "set both, or neither")]
             }
-            return [.well("files are kept in \(settings.uploads(in: workspace))")]
+            return [.ok("files are kept in \(settings.uploads(in: workspace))")]
         }
         for name in ["S3_ACCESS_KEY", "S3_SECRET_KEY"] where given(name) == nil {
             return [.failure("S3_BUCKET is set, and \(name) is not", "set it to the bucket's key")]
@@ -28,11 +28,11 @@ struct BlobChecks: Sendable {
         // Silence: it is a temporary folder.
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let configuration = configuration(of: bucket, parts: folder)
-        let place = "the bucket \(bucket) at \(configuration.endpoint)"
+        let location = "the bucket \(bucket) at \(configuration.endpoint)"
         do {
-            return [try await probe(S3BlobStore(configuration), place)]
+            return [try await probe(S3BlobStore(configuration), location)]
         } catch {
-            return [.failure("\(place) cannot be used: \(error)", Self.remedy(for: error))]
+            return [.failure("\(location) cannot be used: \(error)", Self.remedy(for: error))]
         }
     }
 
@@ -62,7 +62,7 @@ struct BlobChecks: Sendable {
     }
 
     /// Leaves nothing behind.
-    private func probe(_ store: S3BlobStore, _ place: String) async throws -> Finding {
+    private func probe(_ store: S3BlobStore, _ location: String) async throws -> Finding {
         let (key, text) = (BlobKey.random(), "written by roost doctor")
         _ = try await store.put(key, limit: 100) { try await $0.write(ByteBuffer(string: text)) }
         let read: ByteBuffer
@@ -75,12 +75,15 @@ struct BlobChecks: Sendable {
         }
         try await store.delete(key)
         guard String(buffer: read) == text else {
-            return .failure("\(place) gives back something else than was put there", "see who else writes there")
+            return .failure("\(location) gives back something else than was put there", "see who else writes there")
         }
         guard try await store.open(key) == nil else {
-            return .failure("\(place) keeps what is deleted", "see whether something brings it back, as a mirror does")
+            return .failure(
+                "\(location) keeps what is deleted",
+                "see whether something brings it back, as a mirror does"
+            )
         }
-        return .well("files are kept in \(place): put, read back and deleted")
+        return .ok("files are kept in \(location): put, read back and deleted")
     }
 
     private func bytes(of key: BlobKey, in store: S3BlobStore) async throws -> ByteBuffer {
@@ -111,7 +114,7 @@ struct BlobChecks: Sendable {
             ("AuthorizationHeaderMalformed", "check S3_REGION"),
             ("PermanentRedirect", "check S3_REGION and S3_ENDPOINT: the bucket is elsewhere"),
             ("RequestTimeTooSkewed", "run a time service: the clocks here and there are too far apart"),
-            ("AccessDenied", rights),
+            ("AccessDenied", permissions),
         ]
         return remedies.first { reason.contains($0.0) }?.1 ?? "check S3_ENDPOINT, and the way there"
     }

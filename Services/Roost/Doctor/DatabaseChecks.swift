@@ -12,17 +12,17 @@ struct DatabaseChecks: Sendable {
     func findings() async -> [Finding] {
         do {
             guard let url = try url() else {
-                return [.well("the private PostgreSQL is not running; roost up starts it")]
+                return [.ok("the private PostgreSQL is not running; roost up starts it")]
             }
             return try await findings(at: url)
         } catch let error as PostgresError where error.isUnavailable {
-            return [.failure("PostgreSQL does not answer: \(error)", remedyForSilence)]
+            return [.failure("PostgreSQL does not answer: \(error)", remedyIfUnreachable)]
         } catch {
-            return [.failure("PostgreSQL could not be asked: \(error)", remedyForSilence)]
+            return [.failure("PostgreSQL could not be asked: \(error)", remedyIfUnreachable)]
         }
     }
 
-    private var remedyForSilence: String {
+    private var remedyIfUnreachable: String {
         settings.databaseURL == nil ? "see \(workspace.postgres)/log" : "check DATABASE_URL and the server it names"
     }
 
@@ -57,15 +57,15 @@ struct DatabaseChecks: Sendable {
             as: { try $0.int("version") }
         )
         let text = "PostgreSQL \(version / 10_000).\(version % 10_000) answers"
-        return version >= 150_000 ? .well(text) : .failure(text, "PostgreSQL 15 or newer is needed")
+        return version >= 150_000 ? .ok(text) : .failure(text, "PostgreSQL 15 or newer is needed")
     }
 
     private func clock(_ pool: PostgresPool) async throws -> Finding {
-        let theirs = try await pool.one("SELECT clock_timestamp() AS now", as: { try $0.date("now") })
-        let apart = abs(theirs.timeIntervalSinceNow)
-        let text = "the clocks here and at PostgreSQL are \(Int(apart * 1_000)) ms apart"
-        switch apart {
-        case ..<2: return .well(text)
+        let serverTime = try await pool.one("SELECT clock_timestamp() AS now", as: { try $0.date("now") })
+        let skew = abs(serverTime.timeIntervalSinceNow)
+        let text = "the clocks here and at PostgreSQL are \(Int(skew * 1_000)) ms apart"
+        switch skew {
+        case ..<2: return .ok(text)
         case ..<30: return .warning(text, "run a time service on both machines")
         default: return .failure(text, "run a time service on both machines: tokens are refused as not yet valid")
         }
@@ -82,7 +82,7 @@ struct DatabaseChecks: Sendable {
         )
         let text = "\(used) of \(limit) connections to PostgreSQL are in use"
         return used < limit * 9 / 10
-            ? .well(text) : .warning(text, "raise max_connections, or lower DATABASE_CONNECTIONS")
+            ? .ok(text) : .warning(text, "raise max_connections, or lower DATABASE_CONNECTIONS")
     }
 
     /// Whether a service's role can log in, owns its schema and can enter no other service's.
@@ -121,7 +121,7 @@ struct DatabaseChecks: Sendable {
             )
         }
         return row.mayLogIn
-            ? .well("\(program.role) owns the schema \(program.name) and can enter no other")
+            ? .ok("\(program.role) owns the schema \(program.name) and can enter no other")
             : .warning("\(program.role) cannot log in, so it is a guard and no wall", "let roost up make the roles")
     }
 }

@@ -1,7 +1,7 @@
 /// One thing that the doctor has looked at.
 struct Finding: Sendable {
     enum Severity: String, Sendable {
-        case well = "ok"
+        case ok = "ok"
         /// Works, but not for long or not for all.
         case warning = "warning"
         /// Keeps the suite from running.
@@ -14,7 +14,7 @@ struct Finding: Sendable {
     /// What to do about it.
     let remedy: String?
 
-    static func well(_ text: String) -> Finding { Finding(severity: .well, text: text, remedy: nil) }
+    static func ok(_ text: String) -> Finding { Finding(severity: .ok, text: text, remedy: nil) }
 
     static func warning(_ text: String, _ remedy: String) -> Finding {
         Finding(severity: .warning, text: text, remedy: remedy)

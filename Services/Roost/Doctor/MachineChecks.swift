@@ -10,7 +10,7 @@ struct MachineChecks: Sendable {
     let settings: SuiteSettings
 
     func findings() async -> [Finding] {
-        [await toolchain(), postgres(), executables(), room(), descriptors()] + secrets()
+        [await toolchain(), postgres(), executables(), diskSpace(), descriptors()] + secrets()
     }
 
     private func toolchain() async -> Finding {
@@ -24,16 +24,16 @@ struct MachineChecks: Sendable {
         guard let major = Int(version.1), let minor = Int(version.2), (major, minor) >= (6, 2) else {
             return .warning("\(version.0) is on PATH", "building needs Swift 6.2 or newer")
         }
-        return .well("\(version.0)")
+        return .ok("\(version.0)")
     }
 
     private func postgres() -> Finding {
         if settings.databaseURL != nil {
-            return .well("DATABASE_URL is set; no private PostgreSQL is needed")
+            return .ok("DATABASE_URL is set; no private PostgreSQL is needed")
         }
         do {
             let installation = try PostgresInstallation.find()
-            return .well("PostgreSQL \(installation.majorVersion) in \(installation.binaries)")
+            return .ok("PostgreSQL \(installation.majorVersion) in \(installation.binaries)")
         } catch {
             return .failure("\(error)", "apt-get install postgresql, or set DATABASE_URL")
         }
@@ -46,25 +46,25 @@ struct MachineChecks: Sendable {
         guard missing.isEmpty else {
             return .failure("not built: \(missing.joined(separator: ", "))", "make up builds them")
         }
-        return .well("built: \(SuiteProgram.all.map(\.name).joined(separator: ", "))")
+        return .ok("built: \(SuiteProgram.all.map(\.name).joined(separator: ", "))")
     }
 
-    private func room() -> Finding {
+    private func diskSpace() -> Finding {
         let gigabyte = 1 << 30
-        var place = workspace.postgres
-        while !FileManager.default.fileExists(atPath: place), place != "/" {
-            place = URL(filePath: place).deletingLastPathComponent().path(percentEncoded: false)
+        var volume = workspace.postgres
+        while !FileManager.default.fileExists(atPath: volume), volume != "/" {
+            volume = URL(filePath: volume).deletingLastPathComponent().path(percentEncoded: false)
         }
         var info = statvfs()
-        guard statvfs(place, &info) == 0 else {
-            return .warning("the room in \(place) cannot be told", "look at it with df")
+        guard statvfs(volume, &info) == 0 else {
+            return .warning("the room in \(volume) cannot be told", "look at it with df")
         }
         let free = Int(info.f_bavail) * Int(info.f_frsize)
-        let text = "\(free / (1 << 20)) MB free where the data is (\(place))"
+        let text = "\(free / (1 << 20)) MB free where the data is (\(volume))"
         switch free {
         case ..<(gigabyte / 4): return .failure(text, "make room: PostgreSQL stops when there is none")
         case ..<(2 * gigabyte): return .warning(text, "make room before it is needed")
-        default: return .well(text)
+        default: return .ok(text)
         }
     }
 
@@ -74,7 +74,7 @@ struct MachineChecks: Sendable {
         // `roost up` raises the soft limit to this one.
         let text = "\(limit.rlim_max) open files a process at most (ulimit -Hn)"
         return limit.rlim_max >= 4_096
-            ? .well(text) : .warning(text, "raise it: a connection takes one, a tunnelled one two in the gateway")
+            ? .ok(text) : .warning(text, "raise it: a connection takes one, a tunnelled one two in the gateway")
     }
 
     private func secrets() -> [Finding] {
@@ -86,7 +86,7 @@ struct MachineChecks: Sendable {
         if let mode {
             findings.append(
                 mode & 0o077 == 0
-                    ? .well("\(path) is its owner's alone")
+                    ? .ok("\(path) is its owner's alone")
                     : .failure(
                         "\(path) can be read by others",
                         "chmod 600 \(path), and change the secrets if others were there"
@@ -103,13 +103,13 @@ struct MachineChecks: Sendable {
                 findings.append(
                     exists
                         ? .failure("\(key) is not set", "bring back \(path) from a backup, or set it")
-                        : .well("\(key) is made by the first roost up")
+                        : .ok("\(key) is made by the first roost up")
                 )
                 continue
             }
             findings.append(
                 value.utf8.count >= 32
-                    ? .well("\(key) is set")
+                    ? .ok("\(key) is set")
                     : .failure("\(key) is shorter than 32 bytes", "openssl rand -base64 32")
             )
         }

@@ -10,13 +10,13 @@ struct ServiceChecks: Sendable {
             let instances = try settings.instances()
             guard let holder = workspace.holder else {
                 let ports = try settings.neededPorts(for: instances).map { port -> Finding in
-                    port.taken().map { .failure($0.flaw, $0.remedy) }
-                        ?? .well("port \(port.port.number), for \(port.purpose), is free")
+                    port.conflict().map { .failure($0.problem, $0.remedy) }
+                        ?? .ok("port \(port.port.number), for \(port.purpose), is free")
                 }
-                return [.well("roost up does not run for this checkout")] + ports
+                return [.ok("roost up does not run for this checkout")] + ports
             }
-            var findings: [Finding] = [.well("roost up runs (process \(holder))")]
-            findings += ExitJournal(path: workspace.restartsFile).summaries().map {
+            var findings: [Finding] = [.ok("roost up runs (process \(holder))")]
+            findings += ExitLog(path: workspace.restartsFile).summaries().map {
                 .warning($0, "see \(workspace.restartsFile), and the end of the process's log before each")
             }
             for instance in instances {
@@ -31,10 +31,10 @@ struct ServiceChecks: Sendable {
     private func readiness(of instance: SuiteInstance) async -> Finding {
         switch await Readiness.of(instance.readinessURL) {
         case .ready:
-            return .well("\(instance.name) is ready at \(instance.url)")
+            return .ok("\(instance.name) is ready at \(instance.url)")
         case .notReady(let status, let body):
             return .failure("\(instance.name) answers \(status): \(body.prefix(300))", "see \(log(of: instance))")
-        case .silent:
+        case .unreachable:
             return .failure("\(instance.name) does not answer at \(instance.readinessURL)", "see \(log(of: instance))")
         }
     }

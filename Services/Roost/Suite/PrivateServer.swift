@@ -7,7 +7,7 @@ struct PrivateServer: Sendable {
     let logger: Logger
 
     /// Lends the server that runs, or starts it for as long as the body takes.
-    func lend<Value: Sendable>(_ body: (PostgresServer) async throws -> Value) async throws -> Value {
+    func withRunningServer<Value: Sendable>(_ body: (PostgresServer) async throws -> Value) async throws -> Value {
         let server = try PostgresServer(.init(directory: workspace.postgres), logger: logger)
         if try server.isRunningElsewhere() {
             return try await body(server)
@@ -16,7 +16,7 @@ struct PrivateServer: Sendable {
     }
 
     /// Starts the server for as long as the body takes; nobody else may use it.
-    func own<Value: Sendable>(_ body: (PostgresServer) async throws -> Value) async throws -> Value {
+    func withExclusiveServer<Value: Sendable>(_ body: (PostgresServer) async throws -> Value) async throws -> Value {
         try await start(try PostgresServer(.init(directory: workspace.postgres), logger: logger), body)
     }
 

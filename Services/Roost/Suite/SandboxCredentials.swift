@@ -44,7 +44,9 @@ struct SandboxCredentials: Decodable, Sendable {
         if !environment.isSet("TRUSTED_CA") { all["TRUSTED_CA"] = authority }
         // Browsers of the sandbox are at its own address, in the clear and not.
         let allowed = environment.isSet("ALLOWED_PRIVATE_HOSTS") ? [environment["ALLOWED_PRIVATE_HOSTS"] ?? ""] : []
-        all["ALLOWED_PRIVATE_HOSTS"] = (allowed + [fcm.url, apns.url].compactMap(Self.place)).joined(separator: ",")
+        all["ALLOWED_PRIVATE_HOSTS"] = (allowed + [fcm.url, apns.url].compactMap(Self.hostAndPort)).joined(
+            separator: ","
+        )
         return all
     }
 
@@ -72,7 +74,7 @@ struct SandboxCredentials: Decodable, Sendable {
         }
     }
 
-    private static func place(_ url: String) -> String? {
+    private static func hostAndPort(_ url: String) -> String? {
         guard let parts = URLComponents(string: url), let host = parts.host, let port = parts.port else { return nil }
         return "\(host):\(port)"
     }

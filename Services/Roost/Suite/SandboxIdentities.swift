@@ -4,7 +4,7 @@ import Wire
 
 /// The sandbox's Google and Apple as places to sign in by, where the operator knows nothing of the real ones'.
 struct SandboxIdentities: Decodable, Sendable {
-    struct Played: Decodable, Sendable {
+    struct Fake: Decodable, Sendable {
         let provider: String
         let issuer: String
         let clientId: String
@@ -14,7 +14,7 @@ struct SandboxIdentities: Decodable, Sendable {
         let teamId: String?
     }
 
-    let identities: [Played]
+    let identities: [Fake]
 
     /// Asks a sandbox that runs.
     static func read(from url: String) async throws -> SandboxIdentities {
@@ -25,15 +25,15 @@ struct SandboxIdentities: Decodable, Sendable {
     /// Auth's environment, so that people sign in at the sandbox where the operator has said nothing of a provider.
     func added(to environment: [String: String]) -> [String: String] {
         var all = environment
-        for played in identities {
-            let name = played.provider.uppercased()
+        for fake in identities {
+            let name = fake.provider.uppercased()
             guard !environment.isSet("\(name)_CLIENT_ID"), !environment.isSet("\(name)_ISSUER") else { continue }
-            all["\(name)_CLIENT_ID"] = played.clientId
-            all["\(name)_ISSUER"] = played.issuer
-            all["\(name)_CLIENT_SECRET"] = played.clientSecret
-            all["\(name)_KEY"] = played.key
-            all["\(name)_KEY_ID"] = played.keyId
-            all["\(name)_TEAM_ID"] = played.teamId
+            all["\(name)_CLIENT_ID"] = fake.clientId
+            all["\(name)_ISSUER"] = fake.issuer
+            all["\(name)_CLIENT_SECRET"] = fake.clientSecret
+            all["\(name)_KEY"] = fake.key
+            all["\(name)_KEY_ID"] = fake.keyId
+            all["\(name)_TEAM_ID"] = fake.teamId
         }
         // The sandbox's own page, so that there is somewhere to come back to from a provider's.
         let issuer = identities.first.flatMap { URLComponents(string: $0.issuer) }

@@ -4,7 +4,7 @@ import Wire
 
 /// The sandbox's social networks, where the operator knows nothing of the real ones'.
 struct SandboxNetworks: Decodable, Sendable {
-    struct Played: Decodable, Sendable {
+    struct Fake: Decodable, Sendable {
         let network: String
         let url: String
         let clientId: String
@@ -21,7 +21,7 @@ struct SandboxNetworks: Decodable, Sendable {
         var password: String?
     }
 
-    let networks: [Played]
+    let networks: [Fake]
 
     /// Asks a sandbox that runs.
     static func read(from url: String) async throws -> SandboxNetworks {
@@ -30,24 +30,24 @@ struct SandboxNetworks: Decodable, Sendable {
     }
 
     /// Those that social asks there, and not at the real place: people can be linked to them.
-    func standingIn(for given: [String: String]) -> [Played] {
-        networks.filter { $0.network != "rpan" && $0.standsIn(for: given) }
+    func used(for given: [String: String]) -> [Fake] {
+        networks.filter { $0.network != "rpan" && $0.isUsed(for: given) }
     }
 
     /// The environment of social, or of auth, which knows but some of them: it asks the sandbox instead of a network
     /// that the operator has said nothing of.
     func added(to environment: [String: String], only names: Set<String>? = nil) -> [String: String] {
         var all = environment
-        for played in networks where (names?.contains(played.network) ?? true) && played.standsIn(for: environment) {
+        for fake in networks where (names?.contains(fake.network) ?? true) && fake.isUsed(for: environment) {
             // Mastodon's address comes with each account, and its instances register whoever asks.
-            guard played.network != "mastodon" else { continue }
-            all[played.setting("URL")] = played.url
+            guard fake.network != "mastodon" else { continue }
+            all[fake.setting("URL")] = fake.url
             // Who is asked what is live needs no application, and Bluesky knows one by its address.
-            guard !["rpan", "bluesky"].contains(played.network) else { continue }
-            all[played.setting("CLIENT_ID")] = played.clientId
-            all[played.setting("CLIENT_SECRET")] = played.clientSecret
-            guard SandboxWebhooks.objects[played.network] != nil else { continue }
-            all[played.setting("VERIFY_TOKEN")] = SandboxWebhooks.verifyToken(of: played, in: environment)
+            guard !["rpan", "bluesky"].contains(fake.network) else { continue }
+            all[fake.setting("CLIENT_ID")] = fake.clientId
+            all[fake.setting("CLIENT_SECRET")] = fake.clientSecret
+            guard SandboxWebhooks.objects[fake.network] != nil else { continue }
+            all[fake.setting("VERIFY_TOKEN")] = SandboxWebhooks.verifyToken(of: fake, in: environment)
         }
         guard let parts = networks.first.flatMap({ URLComponents(string: $0.url) }), let host = parts.host,
             let port = parts.port
@@ -60,7 +60,7 @@ struct SandboxNetworks: Decodable, Sendable {
     }
 }
 
-extension SandboxNetworks.Played {
+extension SandboxNetworks.Fake {
     /// The sandbox's own address, without the network's path: an instance of Mastodon has none.
     var origin: String {
         var parts = URLComponents(string: url)
@@ -75,7 +75,7 @@ extension SandboxNetworks.Played {
     func setting(_ name: String) -> String { "\(network.uppercased())_\(name)" }
 
     /// Whether the operator has said nothing of the real one, or that this is it.
-    func standsIn(for given: [String: String]) -> Bool {
+    func isUsed(for given: [String: String]) -> Bool {
         given[setting("URL")] == url || ["URL", "CLIENT_ID"].allSatisfy { given[setting($0)]?.isEmpty ?? true }
     }
 }

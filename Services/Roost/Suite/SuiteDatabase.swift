@@ -11,7 +11,8 @@ struct SuiteDatabase: Sendable {
     let logger: Logger
 
     /// Prepares the operator's database, or the one that a private server holds, and answers each service's URL.
-    func prepare(on server: PostgresServer? = nil, telling say: (String) -> Void) async throws -> [String: String] {
+    func prepare(on server: PostgresServer? = nil, reporting report: (String) -> Void) async throws -> [String: String]
+    {
         var urls: [String: String]
         if let server {
             try await createDatabase(on: server)
@@ -20,7 +21,7 @@ struct SuiteDatabase: Sendable {
             do {
                 urls = try await databases(given).prepare()
             } catch let error as PostgresError where error.sqlState == "42501" {
-                say("the user of DATABASE_URL may not make roles, so all services connect as that user")
+                report("the user of DATABASE_URL may not make roles, so all services connect as that user")
                 let services = SuiteProgram.all.filter(\.hasDatabase)
                 urls = Dictionary(uniqueKeysWithValues: services.map { ($0.name, given) })
             }

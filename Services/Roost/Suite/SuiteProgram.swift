@@ -78,7 +78,7 @@ struct SuiteProgram: Hashable, Sendable {
         secrets.contains("TOKEN_ENCRYPTION_KEY") ? "\(name.uppercased())_TOKEN_ENCRYPTION_KEY" : nil
     }
     /// The setting with its private key, by which the other processes recognise it; the sandbox has none.
-    var serviceKeyKey: String? { self == .sandbox ? nil : ServiceKeys.setting(of: name) }
+    var serviceKeySetting: String? { self == .sandbox ? nil : ServiceKeys.setting(of: name) }
     /// The setting that gives it a database of its own.
     var databaseKey: String { "\(name.uppercased())_DATABASE_URL" }
 }
@@ -92,12 +92,12 @@ struct NeededPort: Sendable {
     let setting: String
 
     /// What is wrong and what to do about it, where somebody else listens there.
-    func taken() -> (flaw: String, remedy: String)? {
+    func conflict() -> (problem: String, remedy: String)? {
         guard !port.isFree else {
             return nil
         }
-        let taker = port.listener.map { "process \($0.pid) (\($0.commandLine.prefix(100)))" } ?? "another process"
-        return ("port \(port.number), for \(purpose), is taken by \(taker)", "stop it, or set \(setting)")
+        let owner = port.listener.map { "process \($0.pid) (\($0.commandLine.prefix(100)))" } ?? "another process"
+        return ("port \(port.number), for \(purpose), is taken by \(owner)", "stop it, or set \(setting)")
     }
 }
 

@@ -128,7 +128,7 @@ struct SuiteSettings: Sendable {
         environment["TOKEN_ENCRYPTION_KEY"] = encryptionKeys(of: instance.program)
         for name in ServiceKeys.names { environment[ServiceKeys.setting(of: name)] = nil }
         environment["SERVICE_SECRET"] = nil
-        if let key = instance.program.serviceKeyKey {
+        if let key = instance.program.serviceKeySetting {
             environment["SERVICE_KEY"] = secret(key)
             environment["SERVICE_PUBLIC_KEYS"] = try servicePublicKeys()
         }

@@ -1,16 +1,16 @@
 /// How long to wait before something that has ended is started again: not at all, then 0.1 s, doubled up to 5 s.
 struct Backoff: Sendable {
-    static let longest = Duration.seconds(5)
+    static let maximumPause = Duration.seconds(5)
     /// What has run this long is taken to be well, and the next end is the first.
-    static let trial = Duration.seconds(10)
+    static let resetTime = Duration.seconds(10)
 
-    private var ends = 0
+    private var exits = 0
 
     mutating func pause(afterRunning duration: Duration) -> Duration {
-        if duration >= Self.trial {
-            ends = 0
+        if duration >= Self.resetTime {
+            exits = 0
         }
-        defer { ends += 1 }
-        return ends == 0 ? .zero : min(.milliseconds(100) * (1 << min(ends - 1, 10)), Self.longest)
+        defer { exits += 1 }
+        return exits == 0 ? .zero : min(.milliseconds(100) * (1 << min(exits - 1, 10)), Self.maximumPause)
     }
 }

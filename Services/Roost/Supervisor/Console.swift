@@ -6,7 +6,7 @@ import Locks
 final class Console: Sendable {
     private let lines = Lock(())
 
-    func say(_ text: String) {
+    func report(_ text: String) {
         write(Array("\(text)\n".utf8))
     }
 

@@ -5,7 +5,7 @@ import Synchronization
 /// Work that Ctrl-C and SIGTERM cancel, so that it can clean up, instead of ending the process.
 enum Interruption {
     /// Runs the work to its end; ends the command with 130 if it was interrupted.
-    static func cancels(_ work: @escaping @Sendable () async throws -> Void) async throws {
+    static func cancellable(_ work: @escaping @Sendable () async throws -> Void) async throws {
         let signals = Signals([SIGINT, SIGTERM, SIGHUP])
         let isInterrupted = Atomic<Bool>(false)
         try await withThrowingTaskGroup(of: Bool.self) { group in

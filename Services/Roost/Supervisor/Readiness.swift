@@ -6,7 +6,7 @@ enum Readiness: Sendable, Equatable {
     case ready
     /// It answers, but something that it needs does not.
     case notReady(status: Int, body: String)
-    case silent
+    case unreachable
 
     /// Whether a service at a base URL answers `/health` at all, with whatever status.
     static func isAlive(_ url: String, within limit: Duration) async -> Bool {
@@ -27,7 +27,7 @@ enum Readiness: Sendable, Equatable {
             }
             return .notReady(status: response.status, body: String(decoding: response.body, as: UTF8.self))
         } catch {
-            return .silent
+            return .unreachable
         }
     }
 }

@@ -4,20 +4,20 @@ import Foundation
 /// Keeps several processes running, and stops them in stages.
 actor Supervisor {
     let console: Console
-    let notes: ProcessNotes
-    let journal: ExitJournal
-    private var supervised: [(process: Supervised, loop: Task<Void, Never>)] = []
+    let registry: ProcessRegistry
+    let exitLog: ExitLog
+    private var supervised: [(process: SupervisedProcess, loop: Task<Void, Never>)] = []
     private var isStopping = false
 
-    init(console: Console, notes: ProcessNotes, journal: ExitJournal) {
+    init(console: Console, registry: ProcessRegistry, exitLog: ExitLog) {
         self.console = console
-        self.notes = notes
-        self.journal = journal
+        self.registry = registry
+        self.exitLog = exitLog
     }
 
     /// Starts a process and keeps it running from now on.
-    func keep(_ charge: Supervised.Charge) -> Supervised {
-        let process = Supervised(charge, console: console, notes: notes, journal: journal)
+    func supervise(_ configuration: SupervisedProcess.Configuration) -> SupervisedProcess {
+        let process = SupervisedProcess(configuration, console: console, registry: registry, exitLog: exitLog)
         if !isStopping {
             supervised.append((process, Task { await process.run() }))
         }
@@ -29,9 +29,9 @@ actor Supervisor {
     /// A service waits a while for others that ask it still; at once they wait together.
     func stop() async {
         isStopping = true
-        for stage in Supervised.Charge.Stage.allCases {
+        for stage in SupervisedProcess.Configuration.Stage.allCases {
             await withTaskGroup(of: Void.self) { tasks in
-                for (process, loop) in supervised where process.charge.stage == stage {
+                for (process, loop) in supervised where process.configuration.stage == stage {
                     tasks.addTask {
                         await process.stop()
                         await loop.value

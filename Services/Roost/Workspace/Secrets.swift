@@ -40,7 +40,7 @@ struct Secrets: Sendable {
             if hasKeys, name.hasSuffix(ServiceKeys.settingSuffix) { continue }
             values[name] = random(name)
         }
-        if values != known { try keep(values, in: workspace) }
+        if values != known { try save(values, in: workspace) }
         return Secrets(values: values.merging(given) { $1 })
     }
 
@@ -51,11 +51,11 @@ struct Secrets: Sendable {
         if let password = values["DEMO_PASSWORD"] { return password }
         let password = Base64URL.encode(randomKey())
         values["DEMO_PASSWORD"] = password
-        try keep(values, in: workspace)
+        try save(values, in: workspace)
         return password
     }
 
-    private static func keep(_ values: [String: String], in workspace: Workspace) throws {
+    private static func save(_ values: [String: String], in workspace: Workspace) throws {
         try workspace.create()
         try EnvironmentFile(path: workspace.secretsFile).write(
             values,
@@ -64,7 +64,7 @@ struct Secrets: Sendable {
     }
 
     /// Secrets for a database that is soon gone.
-    static func throwaway() -> Secrets {
+    static func ephemeral() -> Secrets {
         Secrets(values: Dictionary(uniqueKeysWithValues: names.map { ($0, random($0)) }))
     }
 

@@ -9,7 +9,7 @@ import ServiceLifecycle
 /// Run it as a service, or in a test by `Sandbox.run`.
 package final class Sandbox: Service {
     package let script: Script
-    package let seen: SeenNotifications
+    package let received: ReceivedNotifications
     package let devices: APNsDevices
     package let networks: Networks
     package let mailbox: Mailbox
@@ -37,34 +37,39 @@ package final class Sandbox: Service {
         self.configuration = configuration
         self.logger = logger
         let now = configuration.now
-        let keys = try configuration.keys ?? SandboxKeys(keptIn: configuration.folder)
+        let keys = try configuration.keys ?? SandboxKeys(storedIn: configuration.folder)
         self.keys = keys
         if let file = configuration.authorityFile { try keys.authority.write(to: file) }
-        let seen = SeenNotifications(capacity: configuration.kept, now: now)
+        let received = ReceivedNotifications(capacity: configuration.retentionLimit, now: now)
         let script = Script()
         let devices = APNsDevices()
         let ports = Ports()
         let networks = Networks(
             script: script,
-            seen: seen,
+            received: received,
             accounts: keys.accounts,
             now: now,
             posts: configuration.posts
         )
         self.networks = networks
-        let mailbox = Mailbox(capacity: configuration.kept, now: now)
+        let mailbox = Mailbox(capacity: configuration.retentionLimit, now: now)
         self.mailbox = mailbox
         web = Web(
-            seen: seen,
+            received: received,
             script: script,
             devices: devices,
             accounts: keys.accounts,
             fcm: FCM(
-                tokens: AccessTokens(accounts: keys.accounts, script: script, seen: seen, now: now),
+                tokens: AccessTokens(accounts: keys.accounts, script: script, received: received, now: now),
                 script: script,
-                seen: seen
+                received: received
             ),
-            webPush: WebPush(subscriptions: keys.subscriptions, vapid: Vapid(now: now), script: script, seen: seen),
+            webPush: WebPush(
+                subscriptions: keys.subscriptions,
+                vapid: Vapid(now: now),
+                script: script,
+                received: received
+            ),
             networks: networks,
             pages: PageFiles(),
             authorityPEM: keys.authority.pem,
@@ -75,11 +80,11 @@ package final class Sandbox: Service {
         listeners = Listeners(
             configuration: configuration,
             context: try keys.authority.serverContext(names: configuration.names, now: Date()),
-            apns: APNs(tokens: tokens, devices: devices, script: script, seen: seen, now: now),
+            apns: APNs(tokens: tokens, devices: devices, script: script, received: received, now: now),
             web: web,
-            mail: MailSession(mailbox: mailbox, logins: MailLogins(accounts: keys.accounts), script: script)
+            mail: SMTPSession(mailbox: mailbox, logins: SMTPLogins(accounts: keys.accounts), script: script)
         )
-        self.seen = seen
+        self.received = received
         self.script = script
         self.devices = devices
         self.ports = ports
@@ -174,7 +179,10 @@ extension PrivateAuthority {
     /// Writes the certificate to a file, for who is to trust it.
     func write(to file: String) throws {
         let path = URL(filePath: file)
-        let folder = try KeptFolder(path.deletingLastPathComponent().path(percentEncoded: false), setting: "SANDBOX_CA_FILE")
+        let folder = try PrivateFolder(
+            path.deletingLastPathComponent().path(percentEncoded: false),
+            setting: "SANDBOX_CA_FILE"
+        )
         try folder.write(pem, to: path.lastPathComponent)
     }
 }

@@ -23,7 +23,7 @@ package struct SandboxConfiguration: Sendable {
     /// Where the authority's certificate is written too.
     package var authorityFile: String?
     /// How many of the newest notifications are kept, of 64 MiB in all at most.
-    package var kept = 10_000
+    package var retentionLimit = 10_000
     /// Threads that carry connections; 0 is one a core.
     package var threads = 0
     /// Connections at once on each port; one more is closed.
@@ -57,7 +57,7 @@ package struct SandboxConfiguration: Sendable {
         }
         folder = reader.text("SANDBOX_FOLDER")
         authorityFile = reader.text("SANDBOX_CA_FILE")
-        kept = try reader.number("SANDBOX_NOTIFICATIONS_MAX", default: kept, in: 1...1_000_000)
+        retentionLimit = try reader.number("SANDBOX_NOTIFICATIONS_MAX", default: retentionLimit, in: 1...1_000_000)
         posts = try reader.number("SANDBOX_POSTS", default: posts, in: 0...100_000)
     }
 }

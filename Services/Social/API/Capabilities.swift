@@ -11,8 +11,8 @@ package struct Capabilities: Codable, Hashable, Sendable {
     package var favorite = false
     package var reply = false
 
-    package init(_ able: Set<Capability> = []) {
-        for capability in able { self[keyPath: capability.keyPath] = true }
+    package init(_ supported: Set<Capability> = []) {
+        for capability in supported { self[keyPath: capability.keyPath] = true }
     }
 
     package subscript(capability: Capability) -> Bool {

@@ -10,7 +10,7 @@ package enum LinkState: String, Codable, Sendable {
 }
 
 /// A network as somebody has it.
-package struct NetworkStatus: Codable, Hashable, Sendable, Listed {
+package struct NetworkStatus: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "networks"
 
     package var network: Network

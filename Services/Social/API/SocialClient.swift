@@ -10,13 +10,13 @@ package struct SocialClient: Sendable {
     }
 
     /// Puts all tokens of networks under the first key of `TOKEN_ENCRYPTION_KEY`.
-    package func reencrypt() async throws -> ResealReport {
+    package func reencrypt() async throws -> ReencryptionReport {
         try await service.post("/internal/social/reencrypt", [String: String](), timeout: .seconds(120))
     }
 
     /// Returns the communities of broadcasts.
     package func operatorCommunities() async throws -> [BroadcastCommunity] {
-        try await service.get("/internal/social/communities", as: Page<BroadcastCommunity>.self).things
+        try await service.get("/internal/social/communities", as: Page<BroadcastCommunity>.self).items
     }
 
     /// Adds a community to the list of official communities.

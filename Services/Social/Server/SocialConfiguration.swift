@@ -21,9 +21,9 @@ struct SocialConfiguration: Sendable {
     /// `STORAGE_QUOTA_BYTES`: bytes of files that one user's scheduled posts may have, if fewer than 256 MB, before 507.
     var quota: StorageQuota
     /// What tells people what changes.
-    var live: LiveConfiguration
+    var realtime: RealtimeConfiguration
     /// `PUSH_URL`: whether push is there to be told.
-    var tellsPush: Bool
+    var notifiesPush: Bool
     /// `TRUSTED_CA`: certificates of authorities that are trusted beside the machine's, PEM.
     var trustedCA: String?
     /// `ALLOWED_PRIVATE_HOSTS`: where else than at public addresses the places that users name may be.
@@ -37,15 +37,15 @@ struct SocialConfiguration: Sendable {
     ]
 
     /// Networks that live in many places, each given by who links an account there.
-    private static let scattered: Set<Network> = [.mastodon, .bluesky]
+    private static let federatedNetworks: Set<Network> = [.mastodon, .bluesky]
 
     init(_ configuration: ConfigReader) throws {
         encryptionKeys = try configuration.secret("TOKEN_ENCRYPTION_KEY")
         deadline = .milliseconds(try configuration.number("SOCIAL_DEADLINE_MS", default: 3_000, in: 10...60_000))
         maximumUploads = try configuration.number("SOCIAL_UPLOADS_MAX", default: 8, in: 1...1_000)
         quota = try StorageQuota(configuration)
-        live = try LiveConfiguration(configuration)
-        tellsPush = configuration.text("PUSH_URL") != nil
+        realtime = try RealtimeConfiguration(configuration)
+        notifiesPush = configuration.text("PUSH_URL") != nil
         redirectURLs = configuration.text("SOCIAL_REDIRECT_URLS", default: "").split(separator: ",")
             .map { $0.trimmingCharacters(in: .whitespaces) }
         for network in Network.allCases where network != .roost {
@@ -55,7 +55,7 @@ struct SocialConfiguration: Sendable {
                 baseURL: address ?? "",
                 id: configuration.text("\(name)_CLIENT_ID"),
                 secret: try network == .bluesky
-                    ? BlueskyClient.key(configuration) : configuration.text("\(name)_CLIENT_SECRET"),
+                    ? BlueskyOAuthClient.key(configuration) : configuration.text("\(name)_CLIENT_SECRET"),
                 others: try ApplicationKey.others(of: network, configuration)
             )
         }
@@ -66,8 +66,8 @@ struct SocialConfiguration: Sendable {
 
     /// The forms that are in memory at once: few have files of the largest size, and each network that a file goes to
     /// takes a copy.
-    var formSlots: UploadSlots {
-        UploadSlots(
+    var formSlots: UploadConcurrencyLimit {
+        UploadConcurrencyLimit(
             capacity: maximumUploads,
             ofUser: 4,
             bytes: max(PostForm.maximumFile + PostForm.maximumFields, maximumUploads * 12_582_912),
@@ -76,12 +76,12 @@ struct SocialConfiguration: Sendable {
     }
 
     /// What each connector is made of.
-    func parts(_ connections: OutsideConnections, now: @escaping @Sendable () -> Date) -> [Network: ConnectorParts] {
+    func parts(_ connections: OutboundConnections, now: @escaping @Sendable () -> Date) -> [Network: ConnectorParts] {
         Dictionary(
             uniqueKeysWithValues: keys.map { network, key in
-                let listed = key.places(of: network).compactMap(HTTPOrigin.init)
+                let listed = key.endpoints(of: network).compactMap(HTTPOrigin.init)
                 let reach: OutsideHTTP.Reach =
-                    Self.scattered.contains(network) ? .given(outsideHosts) : .listed(Set(listed))
+                    Self.federatedNetworks.contains(network) ? .userSupplied(outsideHosts) : .listed(Set(listed))
                 let http = OutsideHTTP(reach: reach, connections: connections)
                 return (network, ConnectorParts(key: key, http: http, now: now))
             }

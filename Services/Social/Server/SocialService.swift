@@ -18,43 +18,45 @@ package struct SocialService: SuiteService {
         EventOutbox.migration("V0011_event_outbox"),
         Migration(name: "V0012_replies", sql: PackageResources.V0012_replies_sql),
         Migration(name: "V0013_sent", sql: PackageResources.V0013_sent_sql),
-        Erasures.migration("V0040_erasures"),
+        DeletionConfirmations.migration("V0040_erasures"),
         Migration(name: "V0080_fetched_media", sql: PackageResources.V0080_fetched_media_sql),
         Migration(name: "V0081_delivery_parts", sql: PackageResources.V0081_delivery_parts_sql),
         Migration(name: "V0082_presence", sql: PackageResources.V0082_presence_sql),
         Migration(name: "V0083_change_kinds", sql: PackageResources.V0083_change_kinds_sql),
         Migration(name: "V0084_official_communities", sql: PackageResources.V0084_official_communities_sql),
     ]
-    package static let events: Set = [BroadcastLive.type, UserErased.type]
-    package static let setAsideKinds: [SetAsideKind] = [.change, .watch, .scheduledPost, .delivery, .erasure]
+    package static let events: Set = [BroadcastLive.type, UserDeletionCompleted.type]
+    package static let setAsideKinds: [SetAsideKind] = [
+        .change, .polledList, .scheduledPost, .publication, .unconfirmedDeletion,
+    ]
 
     private let reader: RequestReader
     private let encryption: TokenEncryption
     private let linking: Linking
     private let authorizations: Authorizations
-    private let reading: Reading
-    private let writing: Writing
+    private let reading: FeedReader
+    private let postService: PostService
     private let media: PostMedia
-    private let live: Live
+    private let realtime: RealtimeModule
     private let reencryption: Reencryption
-    private let broadcasting: Broadcasting
+    private let broadcastModule: BroadcastModule
     private let events: EventConsumer
     private let exports: Exports
-    private let upkeep: [any Service]
+    private let maintenance: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
         let settings = try SocialConfiguration(configuration)
-        let connections = try OutsideConnections(trustedCA: settings.trustedCA)
+        let connections = try OutboundConnections(trustedCA: settings.trustedCA)
         let roost = RoostConnector(
-            photos: try resources.neighbours.client("photos"),
-            conversations: try resources.neighbours.client("conversations")
+            photos: try resources.peers.client("photos"),
+            conversations: try resources.peers.client("conversations")
         )
         let connectors = Connectors.make(settings.parts(connections, now: resources.now), roost: roost)
         let broadcasts = settings.rpanURL.map { url in
             let origins = Set([HTTPOrigin(url)].compactMap(\.self))
             return BroadcastSource(baseURL: url, http: OutsideHTTP(reach: .listed(origins), connections: connections))
         }
-        try self.init(resources, settings, connectors, broadcasts: broadcasts, upkeep: [connections])
+        try self.init(resources, settings, connectors, broadcasts: broadcasts, maintenance: [connections])
     }
 
     /// The service over connectors of any kind.
@@ -63,56 +65,61 @@ package struct SocialService: SuiteService {
         _ settings: SocialConfiguration,
         _ connectors: Connectors,
         broadcasts source: BroadcastSource? = nil,
-        upkeep: [any Service] = []
+        maintenance: [any Service] = []
     ) throws {
         let (database, logger, now) = (resources.database, resources.logger, resources.now)
-        let vault = Vault(sealer: try Sealer(keys: settings.encryptionKeys))
-        let sources = Sources(database: database, vault: vault, connectors: connectors)
-        let push = try settings.tellsPush ? PushClient(resources.neighbours.client("push")) : nil
-        let recording = ChangeRecording(settings.live, push: push, resources)
+        let tokenCipher = TokenCipher(encryptor: try TokenEncryptor(keys: settings.encryptionKeys))
+        let sources = Sources(database: database, tokenCipher: tokenCipher, connectors: connectors)
+        let push = try settings.notifiesPush ? PushClient(resources.peers.client("push")) : nil
+        let recording = ChangeRecording(settings.realtime, push: push, resources)
         let renewals = Renewals(
             database: database,
             sources: sources,
-            journal: recording.journal,
+            changeLog: recording.changeLog,
             logger: logger,
             now: now
         )
-        let asking = Asking(
+        let networkGateway = NetworkGateway(
             deadline: settings.deadline,
-            circuits: Circuits(now: now),
+            circuitBreakers: CircuitBreakers(now: now),
             renewals: renewals,
             now: now
         )
         let identities = Identities()
-        encryption = try TokenEncryption(vault.sealer)
+        encryption = try TokenEncryption(tokenCipher.encryptor)
         let rules = AccountRules(hosts: settings.outsideHosts, encryption: encryption, now: now)
         reader = RequestReader(rules: rules, slots: settings.formSlots)
-        live = Live(
-            settings.live,
+        realtime = RealtimeModule(
+            settings.realtime,
             recording,
             sources: sources,
-            asking: asking,
+            networkGateway: networkGateway,
             identities: identities,
             resources
         )
         linking = Linking(
             database: database,
-            vault: vault,
+            tokenCipher: tokenCipher,
             connectors: connectors,
             rules: rules,
-            asking: asking,
-            looking: live.looking,
+            networkGateway: networkGateway,
+            poller: realtime.poller,
             logger: logger,
             now: now
         )
-        reading = Reading(
+        reading = FeedReader(
             sources: sources,
-            asking: asking,
+            networkGateway: networkGateway,
             cache: PageCache(),
             identities: identities,
             cursors: resources.cursors
         )
-        reencryption = Reencryption([Vault.encrypted], database: database, sealer: vault.sealer, logger: logger)
+        reencryption = Reencryption(
+            [TokenCipher.encrypted],
+            database: database,
+            encryptor: tokenCipher.encryptor,
+            logger: logger
+        )
         let media = PostMedia(
             database: database,
             cursors: resources.cursors,
@@ -121,57 +128,62 @@ package struct SocialService: SuiteService {
             now: now
         )
         self.media = media
-        writing = Writing(
+        postService = PostService(
             sources: sources,
-            asking: asking,
+            networkGateway: networkGateway,
             identities: identities,
-            photos: try resources.neighbours.client("photos"),
+            photos: try resources.peers.client("photos"),
             quota: settings.quota,
             media: media,
             resources
         )
         authorizations = Authorizations(
             database: database,
-            vault: vault,
+            tokenCipher: tokenCipher,
             linking: linking,
             redirectURLs: settings.redirectURLs,
             publicURL: resources.publicURL,
             now: now
         )
-        broadcasting = try Broadcasting(resources, source: source, sources: sources, asking: asking)
-        exports = Exports(OwnExport(database: database).write)
-        let erasures = Erasures(
+        broadcastModule = try BroadcastModule(
+            resources,
+            source: source,
+            sources: sources,
+            networkGateway: networkGateway
+        )
+        exports = Exports(UserDataExport(database: database).write)
+        let deletionConfirmations = DeletionConfirmations(
             of: Self.name,
             database: database,
             events: resources.events,
             setAside: resources.setAside,
             logger: logger,
             now: now,
-            eraseApplication: ApplicationRows(PeopleNews.tables, database: database).erase
+            deleteApplicationData: ApplicationRowDeletion(UserEventHandlers.tables, database: database).erase
         )
-        events = PeopleNews(erasures: erasures, now: now)
-            .heard(by: EventConsumer(database: database, logger: logger, now: now))
-        self.upkeep =
-            upkeep + live.upkeep + writing.upkeep + [
+        events = UserEventHandlers(deletionConfirmations: deletionConfirmations, now: now)
+            .register(on: EventConsumer(database: database, logger: logger, now: now))
+        self.maintenance =
+            maintenance + realtime.maintenance + postService.maintenance + [
                 events.background,
-                erasures.background,
+                deletionConfirmations.background,
                 reencryption.background,
-                Periodic("sweep of authorizations", every: .seconds(60), logger: logger, authorizations.sweep),
-            ] + broadcasting.background
+                PeriodicTask("sweep of authorizations", every: .seconds(60), logger: logger, authorizations.sweep),
+            ] + broadcastModule.background
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
         NetworkRoutes(linking: linking, authorizations: authorizations, encryption: encryption).add(to: routes)
-        FeedRoutes(reader: reader, reading: reading, writing: writing).add(to: routes)
-        PostRoutes(reader: reader, writing: writing).add(to: routes)
+        FeedRoutes(reader: reader, reading: reading, postService: postService).add(to: routes)
+        PostRoutes(reader: reader, postService: postService).add(to: routes)
         PostMediaRoutes(media: media).add(to: routes)
-        StreamRoutes(live: live).add(to: routes)
-        WebhookRoutes(webhooks: live.webhooks).add(to: routes)
-        NeighbourRoutes(reencryption: reencryption, communities: broadcasting.communities).add(to: routes)
-        broadcasting.add(to: routes)
+        StreamRoutes(realtime: realtime).add(to: routes)
+        WebhookRoutes(webhooks: realtime.webhooks).add(to: routes)
+        InternalRoutes(reencryption: reencryption, communities: broadcastModule.communities).add(to: routes)
+        broadcastModule.add(to: routes)
         events.add(to: routes)
         exports.add(to: routes)
     }
 
-    package var background: [any Service] { upkeep }
+    package var background: [any Service] { maintenance }
 }

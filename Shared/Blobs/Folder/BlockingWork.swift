@@ -13,7 +13,7 @@ struct BlockingWork: Sendable {
     }
 
     /// For what cannot fail.
-    func always(_ work: @escaping @Sendable () -> Void) async {
+    func uncancellable(_ work: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             pool.submit { _ in
                 work()

@@ -4,13 +4,13 @@ import NIOCore
 final class FolderBlobSink: BlobSink {
     private let file: TemporaryFile
     private let blocking: BlockingWork
-    private var gathered = ByteBuffer()
-    private var tally: BlobTally
+    private var buffered = ByteBuffer()
+    private var tally: BlobInspector
 
     init(file: TemporaryFile, limit: Int64, blocking: BlockingWork) {
         self.file = file
         self.blocking = blocking
-        tally = BlobTally(limit: limit)
+        tally = BlobInspector(limit: limit)
     }
 
     func write(_ bytes: ByteBuffer) async throws {
@@ -18,11 +18,11 @@ final class FolderBlobSink: BlobSink {
         try tally.take(bytes)
         let isLarge = bytes.readableBytes >= BlobLimits.piece
         // What came before goes before it.
-        if isLarge || gathered.readableBytes + bytes.readableBytes > BlobLimits.gathered { try await flush() }
+        if isLarge || buffered.readableBytes + bytes.readableBytes > BlobLimits.buffered { try await flush() }
         if isLarge {
             try await append(bytes)
         } else {
-            gathered.writeImmutableBuffer(bytes)
+            buffered.writeImmutableBuffer(bytes)
         }
     }
 
@@ -38,9 +38,9 @@ final class FolderBlobSink: BlobSink {
     }
 
     private func flush() async throws {
-        guard gathered.readableBytes > 0 else { return }
-        try await append(gathered)
-        gathered.clear()
+        guard buffered.readableBytes > 0 else { return }
+        try await append(buffered)
+        buffered.clear()
     }
 
     private func append(_ bytes: ByteBuffer) async throws {

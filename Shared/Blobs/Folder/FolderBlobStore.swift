@@ -53,7 +53,7 @@ public struct FolderBlobStore: FileBlobStore {
             return stored
         } catch {
             sink.close()
-            await blocking.always { temporary.discard() }
+            await blocking.uncancellable { temporary.discard() }
             throw error
         }
     }

@@ -36,13 +36,13 @@ public final class ScratchFolder: Sendable {
     }
 
     /// Lends a folder in it, which is gone afterwards with all that is in it.
-    public func lend<Value>(_ body: (_ path: String) async throws -> Value) async throws -> Value {
+    public func withTemporaryFolder<Value>(_ body: (_ path: String) async throws -> Value) async throws -> Value {
         let folder = "\(path)/\(BlobKey.random())"
         try await blocking { _ = try FileSystem.makeFolder(folder) }
         let outcome: Result<Value, any Error>
         do { outcome = .success(try await body(folder)) } catch { outcome = .failure(error) }
         // Silence: what is left is removed with the whole.
-        await blocking.always { try? FileManager.default.removeItem(atPath: folder) }
+        await blocking.uncancellable { try? FileManager.default.removeItem(atPath: folder) }
         return try outcome.get()
     }
 
@@ -122,7 +122,7 @@ private final class ScratchSink: BlobSink {
     private let file: ScratchFile
     private let limit: Int64
     private let blocking: BlockingWork
-    private var gathered = ByteBuffer()
+    private var buffered = ByteBuffer()
     private var size: Int64 = 0
 
     init(file: ScratchFile, limit: Int64, blocking: BlockingWork) {
@@ -134,15 +134,15 @@ private final class ScratchSink: BlobSink {
     func write(_ bytes: ByteBuffer) async throws {
         guard Int64(bytes.readableBytes) <= limit - size else { throw BlobError.tooLarge(limit: limit) }
         size += Int64(bytes.readableBytes)
-        gathered.writeImmutableBuffer(bytes)
-        if gathered.readableBytes >= BlobLimits.gathered { _ = try await finish() }
+        buffered.writeImmutableBuffer(bytes)
+        if buffered.readableBytes >= BlobLimits.buffered { _ = try await finish() }
     }
 
     func finish() async throws -> Int64 {
-        guard gathered.readableBytes > 0 else { return size }
-        let bytes = gathered
+        guard buffered.readableBytes > 0 else { return size }
+        let bytes = buffered
         try await blocking { [file] in try file.append(bytes) }
-        gathered.clear()
+        buffered.clear()
         return size
     }
 }

@@ -13,10 +13,10 @@ final class S3BlobSink: BlobSink {
     private let blocking: BlockingWork
     private let file: SpoolFile
 
-    private var gathered = ByteBuffer()
+    private var buffered = ByteBuffer()
     private var hash = SHA256()
-    private var tally: BlobTally
-    /// Of the part that lies in the file and in `gathered`.
+    private var tally: BlobInspector
+    /// Of the part that lies in the file and in `buffered`.
     private var length: Int64 = 0
     private var upload: String?
     private var tags: [String] = []
@@ -28,7 +28,7 @@ final class S3BlobSink: BlobSink {
         self.connection = connection
         self.file = file
         self.blocking = blocking
-        tally = BlobTally(limit: limit)
+        tally = BlobInspector(limit: limit)
         partSize = max(Int64(connection.configuration.partSize), limit / Self.maximumParts + 1)
     }
 
@@ -80,8 +80,8 @@ final class S3BlobSink: BlobSink {
             }
             length += Int64(piece.readableBytes)
             piece.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
-            if gathered.readableBytes + piece.readableBytes > BlobLimits.gathered { try await flush() }
-            gathered.writeImmutableBuffer(piece)
+            if buffered.readableBytes + piece.readableBytes > BlobLimits.buffered { try await flush() }
+            buffered.writeImmutableBuffer(piece)
         }
     }
 
@@ -105,10 +105,10 @@ final class S3BlobSink: BlobSink {
     }
 
     private func flush() async throws {
-        guard gathered.readableBytes > 0 else { return }
-        let bytes = gathered
+        guard buffered.readableBytes > 0 else { return }
+        let bytes = buffered
         try await blocking { [file] in try file.append(bytes) }
-        gathered.clear()
+        buffered.clear()
     }
 
     private func part() -> SpooledPart {

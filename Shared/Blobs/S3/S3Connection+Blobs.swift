@@ -7,9 +7,9 @@ extension S3Connection {
     /// In bytes; nil where there is no such blob.
     func size(of key: BlobKey) async throws -> Int64? {
         let purpose = "look at a blob"
-        let answer = try await answer(S3Request(purpose: purpose, method: .HEAD, key: key, mayBeMissing: true))
-        guard answer.isFound else { return nil }
-        guard let size = answer.headers.first(name: "content-length").flatMap({ Int64($0) }) else {
+        let response = try await response(S3Request(purpose: purpose, method: .HEAD, key: key, mayBeMissing: true))
+        guard response.isFound else { return nil }
+        guard let size = response.headers.first(name: "content-length").flatMap({ Int64($0) }) else {
             throw BlobError.failed(purpose, code: 0)
         }
         return size
@@ -36,7 +36,7 @@ extension S3Connection {
     }
 
     func put(_ key: BlobKey, _ part: SpooledPart, mediaType: String) async throws {
-        _ = try await answer(
+        _ = try await response(
             S3Request(
                 purpose: "put a blob",
                 method: .PUT,
@@ -49,7 +49,7 @@ extension S3Connection {
     }
 
     func delete(_ key: BlobKey, attempts: Int? = nil) async throws {
-        _ = try await answer(
+        _ = try await response(
             S3Request(purpose: "delete a blob", method: .DELETE, key: key, mayBeMissing: true, attempts: attempts)
         )
     }
@@ -57,7 +57,7 @@ extension S3Connection {
     /// Begins an upload in parts, and answers with its id.
     func begin(_ key: BlobKey, mediaType: String) async throws -> String {
         let purpose = "begin an upload"
-        let answer = try await answer(
+        let response = try await response(
             S3Request(
                 purpose: purpose,
                 method: .POST,
@@ -66,14 +66,14 @@ extension S3Connection {
                 headers: [("content-type", mediaType)]
             )
         )
-        guard let id = answer.text["UploadId"], !id.isEmpty else { throw BlobError.failed(purpose, code: 0) }
+        guard let id = response.text["UploadId"], !id.isEmpty else { throw BlobError.failed(purpose, code: 0) }
         return id
     }
 
     /// Puts a part, and answers with the tag that it is named by at the end.
     func put(_ part: SpooledPart, number: Int, of key: BlobKey, upload: String) async throws -> String {
         let purpose = "put a part"
-        let answer = try await answer(
+        let response = try await response(
             S3Request(
                 purpose: purpose,
                 method: .PUT,
@@ -83,7 +83,7 @@ extension S3Connection {
                 bodyHash: part.hash
             )
         )
-        guard let tag = answer.headers.first(name: "etag"), !tag.isEmpty else {
+        guard let tag = response.headers.first(name: "etag"), !tag.isEmpty else {
             throw BlobError.failed(purpose, code: 0)
         }
         return tag
@@ -99,7 +99,7 @@ extension S3Connection {
             string: "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\(parts.joined())"
                 + "</CompleteMultipartUpload>"
         )
-        let answer = try await answer(
+        let response = try await response(
             S3Request(
                 purpose: "end an upload",
                 method: .POST,
@@ -111,13 +111,13 @@ extension S3Connection {
             )
         )
         // No such upload any more: an earlier attempt, whose answer was lost, has ended it.
-        guard !answer.isFound else { return }
+        guard !response.isFound else { return }
         guard try await self.size(of: key) == size else { throw BlobError.failed("end an upload", code: 404) }
     }
 
     /// Drops an upload with its parts.
     func abort(_ key: BlobKey, upload: String, attempts: Int? = nil) async throws {
-        _ = try await answer(
+        _ = try await response(
             S3Request(
                 purpose: "drop an upload",
                 method: .DELETE,
@@ -132,10 +132,10 @@ extension S3Connection {
     /// The uploads of a blob that were begun and not ended.
     func uploads(of key: BlobKey) async throws -> [String] {
         let name = "\(configuration.prefix)\(key.folder)/\(key)"
-        let answer = try await answer(
+        let response = try await response(
             S3Request(purpose: "list uploads", method: .GET, query: [("prefix", name), ("uploads", "")])
         )
-        return answer.text.all("Upload").filter { $0["Key"] == name }.compactMap { $0["UploadId"] }
+        return response.text.all("Upload").filter { $0["Key"] == name }.compactMap { $0["UploadId"] }
     }
 }
 

@@ -8,7 +8,7 @@ import NIOSSL
 /// Makes signed requests to one bucket, again where that may help, and tells what came of them.
 final class S3Connection: Sendable {
     /// The most of a small answer that is read, in bytes: a list of 1,000 uploads has some 500 kB.
-    private static let maximumAnswer = 2_097_152
+    private static let maximumResponseSize = 2_097_152
 
     let configuration: S3Configuration
     private let authority: String
@@ -37,27 +37,27 @@ final class S3Connection: Sendable {
     }
 
     /// Makes a request whose answer is small.
-    func answer(_ request: S3Request) async throws -> S3Answer {
-        try await repeating(request) { response in
+    func response(_ request: S3Request) async throws -> S3Response {
+        try await retrying(request) { response in
             var bytes = ByteBuffer()
             for try await piece in response.body {
-                guard bytes.readableBytes + piece.readableBytes <= Self.maximumAnswer else {
+                guard bytes.readableBytes + piece.readableBytes <= Self.maximumResponseSize else {
                     throw BlobError.failed(request.purpose, code: 0)
                 }
                 bytes.writeImmutableBuffer(piece)
             }
-            let text = AnswerText(String(buffer: bytes))
+            let text = S3XMLText(String(buffer: bytes))
             // S3 begins to answer some requests before it knows how they end (CompleteMultipartUpload).
-            guard !text.is("Error") else { throw Refusal(status: response.status.code, answer: text) }
-            return S3Answer(isFound: true, headers: response.headers, text: text)
+            guard !text.is("Error") else { throw S3ErrorResponse(status: response.status.code, response: text) }
+            return S3Response(isFound: true, headers: response.headers, text: text)
         } missing: {
-            S3Answer(isFound: false, headers: [:], text: AnswerText(""))
+            S3Response(isFound: false, headers: [:], text: S3XMLText(""))
         }
     }
 
     /// Makes a request whose answer is a blob, or a part of one; nil where there is none.
     func body(_ request: S3Request) async throws -> HTTPClientResponse? {
-        try await repeating(request) {
+        try await retrying(request) {
             $0
         } missing: {
             nil
@@ -76,24 +76,24 @@ final class S3Connection: Sendable {
         try await Task.sleep(for: longest * Double.random(in: 0.5...1))
     }
 
-    private func repeating<Answer>(
+    private func retrying<Output>(
         _ request: S3Request,
-        _ read: (HTTPClientResponse) async throws -> Answer,
-        missing: () -> Answer
-    ) async throws -> Answer {
+        _ read: (HTTPClientResponse) async throws -> Output,
+        missing: () -> Output
+    ) async throws -> Output {
         var attempt = 1
         while true {
             do {
                 let response = try await client.execute(signed(request), timeout: TimeAmount(configuration.timeout))
                 if (200..<300).contains(response.status.code) { return try await read(response) }
-                let refusal = Refusal(status: response.status.code, answer: try await Self.reason(response))
+                let refusal = S3ErrorResponse(status: response.status.code, response: try await Self.reason(response))
                 if refusal.isMissing, request.mayBeMissing { return missing() }
                 throw refusal
             } catch {
-                let refusal = error as? Refusal
-                let failure = refusal?.told(of: request, at: authority) ?? self.failure(error)
-                let mayHelp = refusal?.isPassing ?? (!(error is BlobError) && !(failure is CancellationError))
-                guard mayHelp, attempt < request.attempts ?? configuration.attempts else { throw failure }
+                let refusal = error as? S3ErrorResponse
+                let failure = refusal?.blobError(of: request, at: authority) ?? self.failure(error)
+                let isRetryable = refusal?.isTransient ?? (!(error is BlobError) && !(failure is CancellationError))
+                guard isRetryable, attempt < request.attempts ?? configuration.attempts else { throw failure }
             }
             try await pause(after: attempt)
             attempt += 1
@@ -133,8 +133,8 @@ final class S3Connection: Sendable {
     }
 
     /// Why a request was refused; what cannot be read says nothing, and the status is enough.
-    private static func reason(_ response: HTTPClientResponse) async throws -> AnswerText {
-        AnswerText(String(buffer: try await response.body.collect(upTo: 65_536)))
+    private static func reason(_ response: HTTPClientResponse) async throws -> S3XMLText {
+        S3XMLText(String(buffer: try await response.body.collect(upTo: 65_536)))
     }
 
     private static func clientConfiguration(_ configuration: S3Configuration) throws -> HTTPClient.Configuration {
@@ -163,20 +163,20 @@ final class S3Connection: Sendable {
 }
 
 /// An answer that is not what was asked for.
-private struct Refusal: Error {
+private struct S3ErrorResponse: Error {
     let status: UInt
     /// S3's own word for it, like `SlowDown`; empty where the answer has none.
     let code: String
 
-    init(status: UInt, answer: AnswerText) {
+    init(status: UInt, response: S3XMLText) {
         self.status = status
-        code = answer["Code"] ?? ""
+        code = response["Code"] ?? ""
     }
 
     var isMissing: Bool { status == 404 && code != "NoSuchBucket" }
 
     /// Whether the same request may be answered in a moment.
-    var isPassing: Bool {
+    var isTransient: Bool {
         guard !isFull else { return false }
         return [408, 429, 500, 502, 503, 504].contains(status)
             || ["RequestTimeout", "SlowDown", "InternalError", "OperationAborted", "ServiceUnavailable"].contains(code)
@@ -190,11 +190,11 @@ private struct Refusal: Error {
             )
     }
 
-    func told(of request: S3Request, at authority: String) -> BlobError {
+    func blobError(of request: S3Request, at authority: String) -> BlobError {
         if isFull { return .noSpace }
         // What concerns the bucket or the key is no fault of this one blob: all wait until an operator has seen to it.
         let isOurs = [301, 307, 400, 401, 403].contains(status) || code == "NoSuchBucket"
-        guard isOurs || isPassing else { return .failed(request.purpose, code: Int32(status)) }
+        guard isOurs || isTransient else { return .failed(request.purpose, code: Int32(status)) }
         return .unavailable("\(authority): \(status) \(code) to \"\(request.purpose)\"")
     }
 }

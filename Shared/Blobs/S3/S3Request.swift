@@ -27,9 +27,9 @@ struct S3Request: Sendable {
 }
 
 /// A small answer, read to its end.
-struct S3Answer: Sendable {
+struct S3Response: Sendable {
     /// Whether there was what was asked for.
     let isFound: Bool
     let headers: HTTPHeaders
-    let text: AnswerText
+    let text: S3XMLText
 }

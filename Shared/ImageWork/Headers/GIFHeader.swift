@@ -3,9 +3,9 @@ enum GIFHeader {
     /// Extensions that say how a GIF moves: how often, in the words of the browsers that first asked.
     private static let loops = ["NETSCAPE2.0", "ANIMEXTS1.0"]
     /// Each frame has one, and a few say how the GIF moves.
-    private static let mostExtensions = 10_000
+    private static let maximumExtensions = 10_000
 
-    static func read(_ file: inout FileBytes, mostFrames: Int) throws(ImageRefusal) -> ImageHeader {
+    static func read(_ file: inout FileBytes, maximumFrames: Int) throws(ImageDecodingError) -> ImageHeader {
         guard let width = file.littleEndian(6, 2), let height = file.littleEndian(8, 2), let flags = file.byte(10)
         else {
             throw .truncated
@@ -18,16 +18,16 @@ enum GIFHeader {
             case 0x2C: try readFrame(&file, &position, &header)
             case 0x21:
                 extensions += 1
-                guard extensions <= mostExtensions else { throw .tooManyParts }
+                guard extensions <= maximumExtensions else { throw .tooManyParts }
                 try readExtension(&file, &position, &header)
             case 0x3B:
                 guard header.frames > 0 else { throw .broken(reason: "has no picture in it") }
                 header.end = position + 1
                 return header
             case nil: throw .truncated
-            default: throw .misplacedPart
+            default: throw .malformedStructure
             }
-            guard header.frames <= mostFrames else { throw .tooManyFrames }
+            guard header.frames <= maximumFrames else { throw .tooManyFrames }
         }
     }
 
@@ -35,7 +35,7 @@ enum GIFHeader {
         _ file: inout FileBytes,
         _ position: inout Int,
         _ header: inout ImageHeader
-    ) throws(ImageRefusal) {
+    ) throws(ImageDecodingError) {
         guard let left = file.littleEndian(position + 1, 2), let top = file.littleEndian(position + 3, 2),
             let width = file.littleEndian(position + 5, 2), let height = file.littleEndian(position + 7, 2),
             let flags = file.byte(position + 9)
@@ -52,7 +52,7 @@ enum GIFHeader {
         _ file: inout FileBytes,
         _ position: inout Int,
         _ header: inout ImageHeader
-    ) throws(ImageRefusal) {
+    ) throws(ImageDecodingError) {
         switch file.byte(position + 1) {
         case 0xF9: break
         case 0xFF: header.hasMetadata = header.hasMetadata || !loops.contains(file.text(position + 3, 11) ?? "")
@@ -63,7 +63,7 @@ enum GIFHeader {
     }
 
     /// Data comes in blocks of at most 255 bytes, the last of which is empty.
-    private static func skipBlocks(_ file: inout FileBytes, _ position: inout Int) throws(ImageRefusal) {
+    private static func skipBlocks(_ file: inout FileBytes, _ position: inout Int) throws(ImageDecodingError) {
         while let length = file.byte(position) {
             position += 1 + Int(length)
             if length == 0 { return }

@@ -3,11 +3,11 @@ enum HEICHeader {
     /// The brands of still images that HEVC has coded.
     private static let brands: Set = ["heic", "heix", "heim", "heis"]
     /// The most boxes of a file at all levels together: phones write five to ten, and some hundred in the description.
-    private static let mostBoxes = 10_000
+    private static let maximumBoxes = 10_000
     /// The boxes that lead to the sizes: no other box is entered, so the depth does not depend on the file.
     private static let pathToSizes = ["iprp", "ipco"]
 
-    static func read(_ file: inout FileBytes) throws(ImageRefusal) -> ImageHeader {
+    static func read(_ file: inout FileBytes) throws(ImageDecodingError) -> ImageHeader {
         // Of ten bits a colour; those of eight take half.
         var header = ImageHeader(type: .heic, bytesHeldPerPixel: 14)
         guard let length = file.bigEndian(0, 4), length >= 16, length <= 1_024, length <= file.count else {
@@ -45,7 +45,7 @@ enum HEICHeader {
         level: Int,
         _ header: inout ImageHeader,
         _ boxes: inout Int
-    ) throws(ImageRefusal) {
+    ) throws(ImageDecodingError) {
         var position = start
         while position < end {
             let box = try box(&file, at: position, before: end, &boxes)
@@ -69,9 +69,9 @@ enum HEICHeader {
         at position: Int,
         before end: Int,
         _ boxes: inout Int
-    ) throws(ImageRefusal) -> (name: String, content: Int, end: Int) {
+    ) throws(ImageDecodingError) -> (name: String, content: Int, end: Int) {
         boxes += 1
-        guard boxes <= mostBoxes else { throw .tooManyParts }
+        guard boxes <= maximumBoxes else { throw .tooManyParts }
         guard let short = file.bigEndian(position, 4), let name = file.text(position + 4, 4) else { throw .truncated }
         var (content, length) = (position + 8, short)
         if short == 0 {
@@ -81,7 +81,7 @@ enum HEICHeader {
             length = file.bigEndian(position + 8, 8).map { $0 < 0 ? .max : $0 } ?? 0
             content += 8
         }
-        guard length >= content - position else { throw .misplacedPart }
+        guard length >= content - position else { throw .malformedStructure }
         guard length <= end - position else { throw .truncated }
         return (name, content, position + length)
     }

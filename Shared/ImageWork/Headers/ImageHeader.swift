@@ -22,29 +22,29 @@ package struct ImageHeader: Equatable, Sendable {
     /// - Throws: why the file is not decoded.
     package static func read(
         _ descriptor: Int32,
-        mostPixels: Int,
-        mostFrames: Int
-    ) throws(ImageRefusal) -> ImageHeader {
+        maximumPixels: Int,
+        maximumFrames: Int
+    ) throws(ImageDecodingError) -> ImageHeader {
         var file = FileBytes(descriptor)
-        let header = try read(&file, mostFrames: mostFrames)
+        let header = try read(&file, maximumFrames: maximumFrames)
         guard header.width > 0, header.height > 0 else { throw .broken(reason: "has a picture without pixels") }
-        guard header.width <= mostPixels / header.height else { throw .tooManyPixels }
-        try OtherKinds.refuseSecondNature(&file, imageEnd: header.end)
+        guard header.width <= maximumPixels / header.height else { throw .tooManyPixels }
+        try ForeignFormats.rejectPolyglot(&file, imageEnd: header.end)
         return header
     }
 
-    private static func read(_ file: inout FileBytes, mostFrames: Int) throws(ImageRefusal) -> ImageHeader {
+    private static func read(_ file: inout FileBytes, maximumFrames: Int) throws(ImageDecodingError) -> ImageHeader {
         let head = file.bytes(0, upTo: 64)
         guard !head.isEmpty else { throw .broken(reason: "is empty") }
         if head.starts(with: [0xFF, 0xD8, 0xFF]) { return try JPEGHeader.read(&file) }
         if head.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return try PNGHeader.read(&file) }
         if head.starts(with: Array("GIF87a".utf8)) || head.starts(with: Array("GIF89a".utf8)) {
-            return try GIFHeader.read(&file, mostFrames: mostFrames)
+            return try GIFHeader.read(&file, maximumFrames: maximumFrames)
         }
         if head.starts(with: Array("RIFF".utf8)), head.dropFirst(8).starts(with: Array("WEBP".utf8)) {
-            return try WebPHeader.read(&file, mostFrames: mostFrames)
+            return try WebPHeader.read(&file, maximumFrames: maximumFrames)
         }
         if head.dropFirst(4).starts(with: Array("ftyp".utf8)) { return try HEICHeader.read(&file) }
-        throw .unsupported(reason: OtherKinds.name(head: file.bytes(0, upTo: 1_024)))
+        throw .unsupported(reason: ForeignFormats.name(head: file.bytes(0, upTo: 1_024)))
     }
 }

@@ -3,11 +3,11 @@ enum JPEGHeader {
     /// Of progressive images.
     ///
     /// Encoders make about ten, and each costs the decoder a walk through the whole image.
-    private static let mostScans = 100
+    private static let maximumScans = 100
     /// A colour profile may take 255 segments, and a large EXIF block some more.
-    private static let mostSegments = 10_000
+    private static let maximumSegments = 10_000
 
-    static func read(_ file: inout FileBytes) throws(ImageRefusal) -> ImageHeader {
+    static func read(_ file: inout FileBytes) throws(ImageDecodingError) -> ImageHeader {
         var header = ImageHeader(type: .jpeg)
         var position = 2
         var (segments, scans) = (0, 0)
@@ -24,7 +24,7 @@ enum JPEGHeader {
             default: break
             }
             segments += 1
-            guard segments <= mostSegments else { throw .tooManyParts }
+            guard segments <= maximumSegments else { throw .tooManyParts }
             guard let length = file.bigEndian(position, 2), length >= 2, position + length <= file.count else {
                 throw .truncated
             }
@@ -35,7 +35,7 @@ enum JPEGHeader {
             case 0xDA:
                 guard header.width > 0 else { throw .broken(reason: "has pixels before their description") }
                 scans += 1
-                guard scans <= mostScans else { throw .broken(reason: "is made of more than \(mostScans) scans") }
+                guard scans <= maximumScans else { throw .broken(reason: "is made of more than \(maximumScans) scans") }
                 if scans == 1 { header.bytesHeldPerPixel = frame.bytesHeldPerPixel(firstScan: file.byte(position + 2)) }
                 position = try endOfScan(&file, from: position + length)
                 continue
@@ -47,9 +47,9 @@ enum JPEGHeader {
     }
 
     /// Reads a marker, before which there may be any number of FF, and moves behind it.
-    private static func marker(_ file: inout FileBytes, _ position: inout Int) throws(ImageRefusal) -> UInt8 {
+    private static func marker(_ file: inout FileBytes, _ position: inout Int) throws(ImageDecodingError) -> UInt8 {
         guard let first = file.byte(position) else { throw .truncated }
-        guard first == 0xFF else { throw .misplacedPart }
+        guard first == 0xFF else { throw .malformedStructure }
         while let byte = file.byte(position) {
             position += 1
             if byte != 0xFF { return byte }
@@ -62,7 +62,7 @@ enum JPEGHeader {
         at position: Int,
         marker: UInt8,
         _ header: inout ImageHeader
-    ) throws(ImageRefusal) -> Frame {
+    ) throws(ImageDecodingError) -> Frame {
         guard header.width == 0 else { throw .broken(reason: "says twice how large it is") }
         guard let precision = file.byte(position + 2), let height = file.bigEndian(position + 3, 2),
             let width = file.bigEndian(position + 5, 2), let components = file.byte(position + 7)
@@ -100,7 +100,7 @@ enum JPEGHeader {
     }
 
     /// Coded pixels end at a marker; FF 00 is a byte of theirs, and restarts (D0 to D7) lie among them.
-    private static func endOfScan(_ file: inout FileBytes, from start: Int) throws(ImageRefusal) -> Int {
+    private static func endOfScan(_ file: inout FileBytes, from start: Int) throws(ImageDecodingError) -> Int {
         var position = start
         while let next = file.position(of: 0xFF, from: position) {
             guard let marker = file.byte(next + 1) else { throw .truncated }

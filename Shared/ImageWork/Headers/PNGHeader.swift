@@ -2,9 +2,9 @@
 enum PNGHeader {
     private static let metadata: Set = ["eXIf", "tEXt", "zTXt", "iTXt", "tIME"]
     /// Encoders write the pixels in chunks of 8 kB or more.
-    private static let mostChunks = 100_000
+    private static let maximumChunks = 100_000
 
-    static func read(_ file: inout FileBytes) throws(ImageRefusal) -> ImageHeader {
+    static func read(_ file: inout FileBytes) throws(ImageDecodingError) -> ImageHeader {
         var header = ImageHeader(type: .png)
         guard let width = file.bigEndian(16, 4), let height = file.bigEndian(20, 4) else { throw .truncated }
         guard file.bigEndian(8, 4) == 13, file.text(12, 4) == "IHDR", width < 1 << 31, height < 1 << 31 else {
@@ -20,7 +20,7 @@ enum PNGHeader {
                 position + 12 + length <= file.count
             else { throw .truncated }
             chunks += 1
-            guard chunks <= mostChunks else { throw .tooManyParts }
+            guard chunks <= maximumChunks else { throw .tooManyParts }
             position += 12 + length
             switch name {
             case "IDAT": hasPixels = true
@@ -35,7 +35,7 @@ enum PNGHeader {
         }
     }
 
-    private static func pixel(_ file: inout FileBytes) throws(ImageRefusal) -> Pixel {
+    private static func pixel(_ file: inout FileBytes) throws(ImageDecodingError) -> Pixel {
         guard let depth = file.byte(24), let colours = file.byte(25), let interlace = file.byte(28) else {
             throw .truncated
         }

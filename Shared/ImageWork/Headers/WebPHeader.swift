@@ -1,9 +1,9 @@
 /// WebP: chunks of RIFF (RFC 9649, section 2).
 enum WebPHeader {
     /// Files have a chunk a frame, and a few more.
-    private static let mostChunks = 10_000
+    private static let maximumChunks = 10_000
 
-    static func read(_ file: inout FileBytes, mostFrames: Int) throws(ImageRefusal) -> ImageHeader {
+    static func read(_ file: inout FileBytes, maximumFrames: Int) throws(ImageDecodingError) -> ImageHeader {
         guard let length = file.littleEndian(4, 4), 8 + length <= file.count else { throw .truncated }
         var header = ImageHeader(type: .webp, frames: 0, end: 8 + length, bytesHeldPerPixel: 9)
         var pictures = 0
@@ -14,7 +14,7 @@ enum WebPHeader {
                 position + 8 + size <= header.end
             else { throw .truncated }
             chunks += 1
-            guard chunks <= mostChunks else { throw .tooManyParts }
+            guard chunks <= maximumChunks else { throw .tooManyParts }
             let data = position + 8
             switch name {
             case "VP8X": grow(&header, file.littleEndian(data + 4, 3), file.littleEndian(data + 7, 3), adding: 1)
@@ -33,7 +33,7 @@ enum WebPHeader {
             case "EXIF", "XMP ": header.hasMetadata = true
             default: break
             }
-            guard header.frames <= mostFrames else { throw .tooManyFrames }
+            guard header.frames <= maximumFrames else { throw .tooManyFrames }
             position = data + size + size % 2
         }
         guard pictures + header.frames > 0 else { throw .broken(reason: "has no picture in it") }

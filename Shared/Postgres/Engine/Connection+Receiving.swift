@@ -24,19 +24,19 @@ extension Connection {
                 PQclear(raw)
                 complete(now: now, completed)
             case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
-                take(Answer(raw), for: segment)
+                take(ResultHandle(raw), for: segment)
             case PGRES_PIPELINE_ABORTED:
                 PQclear(raw)
                 abandonStep(of: segment)
             case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
                 PQclear(raw)
-                lastWords = "COPY is not supported"
+                closingReason = "COPY is not supported"
                 return false
             default:
                 let failure = Failure(raw)
                 PQclear(raw)
                 guard let report = failure.report, !failure.isFatal else {
-                    lastWords = failure.message
+                    closingReason = failure.message
                     return false
                 }
                 reject(report, isStale: failure.isStalePlan, of: segment)
@@ -52,30 +52,30 @@ extension Connection {
         completed(segment)
     }
 
-    private func take(_ answer: Answer, for segment: Segment) {
-        guard isPipelined, segment.answered < segment.steps.count else {
-            segment.results.append(PostgresResult(answer: answer))
+    private func take(_ resultHandle: ResultHandle, for segment: Segment) {
+        guard isPipelined, segment.completedSteps < segment.steps.count else {
+            segment.results.append(PostgresResult(resultHandle: resultHandle))
             return
         }
-        switch segment.steps[segment.answered] {
+        switch segment.steps[segment.completedSteps] {
         case .begin: break
         case .prepare(let entry): entry.isConfirmed = true
-        case .run: segment.results.append(PostgresResult(answer: answer))
+        case .run: segment.results.append(PostgresResult(resultHandle: resultHandle))
         }
-        segment.answered += 1
+        segment.completedSteps += 1
     }
 
     private func abandonStep(of segment: Segment) {
-        guard segment.answered < segment.steps.count else { return }
-        if case .prepare(let entry) = segment.steps[segment.answered] { cache.remove(entry, deallocating: false) }
-        segment.answered += 1
+        guard segment.completedSteps < segment.steps.count else { return }
+        if case .prepare(let entry) = segment.steps[segment.completedSteps] { cache.remove(entry, deallocating: false) }
+        segment.completedSteps += 1
     }
 
     private func reject(_ report: PostgresError.Report, isStale: Bool, of segment: Segment) {
         if segment.error == nil { segment.error = .server(report) }
         // Past the last step it is the Sync itself that failed: a deferred constraint, a serialization failure.
-        guard segment.answered < segment.steps.count else { return }
-        switch segment.steps[segment.answered] {
+        guard segment.completedSteps < segment.steps.count else { return }
+        switch segment.steps[segment.completedSteps] {
         case .begin: break
         case .prepare(let entry): cache.remove(entry, deallocating: false)
         case .run(let entry):
@@ -85,6 +85,6 @@ extension Connection {
                 segment.isStale = true
             }
         }
-        segment.answered += 1
+        segment.completedSteps += 1
     }
 }

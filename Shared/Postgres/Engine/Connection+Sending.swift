@@ -29,7 +29,7 @@ extension Connection {
 
     private func append(_ segment: Segment, now: Int64) {
         if inFlight.isEmpty { headSince = now }
-        segment.place = .inFlight(self)
+        segment.queueState = .inFlight(self)
         inFlight.append(segment)
     }
 
@@ -95,7 +95,7 @@ extension Connection {
         let names = cache.discarded
         cache.discarded = []
         for name in names {
-            let segment = Segment(.plain(""), timeout: 10 * Monotonic.second, purpose: .housekeeping)
+            let segment = Segment(.plain(""), timeout: 10 * Monotonic.second, purpose: .maintenance)
             segment.steps = [.run(nil)]
             guard PQsendQueryParams(handle, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, 1) == 1,
                 PQpipelineSync(handle) == 1

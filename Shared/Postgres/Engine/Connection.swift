@@ -33,7 +33,7 @@ final class Connection {
     var cache: StatementCache
     /// The transaction it is lent to.
     var session: Session?
-    var isLent = false
+    var isAssigned = false
     var idleSince: Int64 = 0
     /// Until when a cancel request may be on its way; nothing is sent meanwhile, lest it hits that.
     var cancellingUntil: Int64?
@@ -41,7 +41,7 @@ final class Connection {
     /// Who waits for it to be rolled back.
     var onRelease: [() -> Void] = []
     /// Why it is no good any more, where the server or libpq said so.
-    var lastWords: String?
+    var closingReason: String?
 
     init(id: UInt64, role: Role, now: Int64, preparedStatements: Int) {
         self.id = id
@@ -80,7 +80,7 @@ final class Connection {
 
     /// What libpq has to say, in one line.
     var problem: String {
-        lastWords ?? Self.oneLine(PQerrorMessage(handle))
+        closingReason ?? Self.oneLine(PQerrorMessage(handle))
     }
 
     static func oneLine(_ text: UnsafePointer<CChar>?) -> String {

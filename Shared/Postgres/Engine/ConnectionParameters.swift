@@ -37,7 +37,7 @@ struct ConnectionParameters: Sendable {
         case .pooled: break
         case .session(let session):
             switch session.kind {
-            case .lane(let statementTimeout, let own):
+            case .dedicatedConnection(let statementTimeout, let own):
                 timeout = statementTimeout
                 settings.merge(own) { _, new in new }
             case .script(let options): settings.merge(options) { _, new in new }

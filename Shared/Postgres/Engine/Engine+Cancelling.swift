@@ -5,8 +5,8 @@ import DequeModule
 extension Engine {
     /// Undoes what a cancelled task had asked for, as far as that can still be done.
     func withdraw(_ segment: Segment) {
-        switch segment.place {
-        case .nowhere, .done: break
+        switch segment.queueState {
+        case .unqueued, .done: break
         case .waitingForReads: readsWaiting.removeAll { $0 === segment }
         case .waitingForConnection:
             waiters.removeAll { if case .single(let other) = $0 { other === segment } else { false } }
@@ -23,7 +23,7 @@ extension Engine {
         guard !connection.isReads, connection.isReady, !connection.isCancelling,
             connection.inFlight.allSatisfy(\.isFinished), let cancel = PQgetCancel(connection.handle)
         else { return }
-        connection.cancellingUntil = now + Self.housekeepingTimeout
+        connection.cancellingUntil = now + Self.maintenanceTimeout
         let request = CancelRequest(pointer: cancel)
         let id = connection.id
         // Asking is a connection of its own, and blocks.
@@ -36,7 +36,7 @@ extension Engine {
     func cancelReturned(id: UInt64) {
         guard let connection = connections[id] else { return }
         connection.cancellingUntil = nil
-        settle(connection)
+        recycle(connection)
         if case .session(let session) = connection.role { pump(session) }
         if let session = connection.session { pump(session) }
     }

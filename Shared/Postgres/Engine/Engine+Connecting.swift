@@ -39,7 +39,7 @@ enum Background {
 
 // Making connections.
 extension Engine {
-    private var isAnyoneWaiting: Bool {
+    private var hasWaiters: Bool {
         !readsWaiting.isEmpty || !waiters.isEmpty || sessions.contains { !$0.waiting.isEmpty }
     }
 
@@ -47,10 +47,10 @@ extension Engine {
     var isConnecting: Bool { connections.values.contains { !$0.isReady } }
 
     /// When to look again for what is missing.
-    var nextAttempt: Int64 { backoff.due(isUrgent: isAnyoneWaiting) }
+    var nextAttempt: Int64 { backoff.due(isUrgent: hasWaiters) }
 
     /// Starts as many connections as are wanted; one at a time while the server refuses.
-    func connectWhatIsMissing() {
+    func openMissingConnections() {
         guard now >= nextAttempt, !backoff.isFailing || !isConnecting else { return }
         let missing = missing()
         for role in missing.prefix(backoff.isFailing ? 1 : .max) { connect(role) }
@@ -62,9 +62,9 @@ extension Engine {
         if drainUntil == nil {
             roles += Array(repeating: .reads, count: max(0, configuration.readConnections - reads.count))
         }
-        let busy = pooled.count { $0.isLent }
-        let wanted = min(configuration.transactionConnections, max(1, busy + waiters.count))
-        roles += Array(repeating: .pooled, count: max(0, wanted - pooled.count))
+        let busy = pooled.count { $0.isAssigned }
+        let target = min(configuration.transactionConnections, max(1, busy + waiters.count))
+        roles += Array(repeating: .pooled, count: max(0, target - pooled.count))
         for session in sessions where session.connection == nil { roles.append(.session(session)) }
         for subscription in subscriptions where subscription.connection == nil { roles.append(.listener(subscription)) }
         return roles
@@ -145,7 +145,7 @@ extension Engine {
         case .pooled:
             connection.idleSince = now
             idle.append(connection)
-            lend()
+            assign()
         case .session(let session): pump(session)
         case .listener(let subscription): listen(subscription, on: connection)
         }

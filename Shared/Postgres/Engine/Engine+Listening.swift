@@ -59,7 +59,7 @@ extension Engine {
         subscription.nextKeepalive = now + configuration.keepaliveInterval.nanoseconds
         let statements = subscription.channels.map { "LISTEN \(PostgresQuery.quoted(identifier: $0))" }
         for (index, sql) in statements.enumerated() {
-            let segment = Segment(.plain(sql), timeout: Self.housekeepingTimeout, purpose: .housekeeping)
+            let segment = Segment(.plain(sql), timeout: Self.maintenanceTimeout, purpose: .maintenance)
             let isLast = index == statements.count - 1
             segment.onCompletion = { [weak self, weak connection] result in
                 switch result {
@@ -92,7 +92,7 @@ extension Engine {
             connection.inFlight.isEmpty
         else { return }
         subscription.nextKeepalive = now + configuration.keepaliveInterval.nanoseconds
-        transmit(Segment(.plain("SELECT 1"), timeout: Monotonic.second, purpose: .housekeeping), on: connection)
+        transmit(Segment(.plain("SELECT 1"), timeout: Monotonic.second, purpose: .maintenance), on: connection)
     }
 
     func drop(_ subscription: Subscription) {

@@ -3,13 +3,13 @@ import DequeModule
 // The shared read-only connections.
 extension Engine {
     func accept(read segment: Segment) {
-        segment.givenUpAt = segment.waitingUntil + segment.timeout + configuration.silenceTimeout.nanoseconds
+        segment.readDeadline = segment.waitingUntil + segment.timeout + configuration.responseTimeout.nanoseconds
         guard let connection = leastBusyRead() else {
             guard readsWaiting.count < configuration.maximumWaiting else {
                 segment.finish(with: .failure(.exhausted("\(readsWaiting.count) reads wait already")))
                 return
             }
-            segment.place = .waitingForReads
+            segment.queueState = .waitingForReads
             readsWaiting.append(segment)
             if reads.count < configuration.readConnections { needsConnections = true }
             return
@@ -37,10 +37,10 @@ extension Engine {
     }
 
     /// Sends a read once more, before all that wait, since its connection was lost or its plan was out of date.
-    func repeatRead(_ segment: Segment) {
+    func retryRead(_ segment: Segment) {
         guard !segment.isFinished else { return }
         segment.reset()
-        segment.place = .waitingForReads
+        segment.queueState = .waitingForReads
         readsWaiting.prepend(segment)
     }
 }

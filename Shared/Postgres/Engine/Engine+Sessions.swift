@@ -8,9 +8,9 @@ extension Engine {
             segment.finish(with: .failure(.exhausted("\(waiters.count) calls wait already")))
             return
         }
-        segment.place = .waitingForConnection
+        segment.queueState = .waitingForConnection
         waiters.append(.single(segment))
-        lend()
+        assign()
     }
 
     func accept(_ segment: Segment, in session: Session) {
@@ -27,7 +27,7 @@ extension Engine {
             return
         }
         segment.session = session
-        segment.place = .waitingInSession(session)
+        segment.queueState = .waitingInSession(session)
         session.waiting.append(segment)
         if session.connection != nil {
             pump(session)
@@ -41,7 +41,7 @@ extension Engine {
             session.isQueued = true
             session.waitingUntil = segment.waitingUntil
             waiters.append(.session(session))
-            lend()
+            assign()
         }
     }
 
@@ -51,7 +51,7 @@ extension Engine {
     }
 
     /// Gives idle connections to those who wait, in the order they came.
-    func lend() {
+    func assign() {
         while let waiter = waiters.first {
             switch waiter {
             case .single(let segment) where segment.isFinished: waiters.removeFirst()
@@ -62,13 +62,13 @@ extension Engine {
                     return
                 }
                 waiters.removeFirst()
-                lend(connection, to: waiter)
+                assign(connection, to: waiter)
             }
         }
     }
 
-    private func lend(_ connection: Connection, to waiter: Waiter) {
-        connection.isLent = true
+    private func assign(_ connection: Connection, to waiter: Waiter) {
+        connection.isAssigned = true
         switch waiter {
         case .single(let segment): transmit(segment, on: connection)
         case .session(let session):
@@ -107,32 +107,32 @@ extension Engine {
         session.connection = nil
         connection.session = nil
         if let onRelease { connection.onRelease.append(onRelease) }
-        settle(connection)
+        recycle(connection)
     }
 
     /// Makes a lent connection free again if nothing is left on it, and rolls back first what is open.
-    func settle(_ connection: Connection) {
-        guard connection.isPooled, connection.isReady, connection.isLent, connection.session == nil,
+    func recycle(_ connection: Connection) {
+        guard connection.isPooled, connection.isReady, connection.isAssigned, connection.session == nil,
             connection.inFlight.isEmpty, !connection.isCancelling
         else { return }
         switch PQtransactionStatus(connection.handle) {
         case PQTRANS_IDLE:
-            connection.isLent = false
+            connection.isAssigned = false
             connection.idleSince = now
             idle.append(connection)
             let onRelease = connection.onRelease
             connection.onRelease = []
             for resume in onRelease { resume() }
-            lend()
+            assign()
         case PQTRANS_INTRANS, PQTRANS_INERROR:
-            let rollback = Segment(.plain("ROLLBACK"), timeout: Self.housekeepingTimeout, purpose: .housekeeping)
+            let rollback = Segment(.plain("ROLLBACK"), timeout: Self.maintenanceTimeout, purpose: .maintenance)
             transmit(rollback, on: connection)
         default:
             lose(connection, because: .broken)
         }
     }
 
-    static let housekeepingTimeout = 5 * Monotonic.second
+    static let maintenanceTimeout = 5 * Monotonic.second
 
     /// Closes a lane's connection for good.
     func close(owned session: Session) {

@@ -6,21 +6,21 @@ import Locks
 extension Engine {
     func loop() {
         var batch: [Command] = []
-        while !isOver {
+        while !isFinished {
             inbox.take(into: &batch)
             now = Monotonic.now()
-            if !batch.isEmpty { hasNews = true }
-            for command in batch { if isOver { refuse(command) } else { handle(command) } }
+            if !batch.isEmpty { hasUnrecordedMetrics = true }
+            for command in batch { if isFinished { refuse(command) } else { handle(command) } }
             batch.removeAll(keepingCapacity: true)
             if now >= nextTick { tick() }
             if !readsWaiting.isEmpty { sendWaitingReads() }
-            if !waiters.isEmpty { lend() }
-            if needsConnections { connectWhatIsMissing() }
+            if !waiters.isEmpty { assign() }
+            if needsConnections { openMissingConnections() }
             if let drainUntil, isDrained || now >= drainUntil { finish() }
-            guard !isOver else { break }
-            poller.wait(milliseconds: inbox.fallAsleep() ? sleepMilliseconds() : 0) { event in
+            guard !isFinished else { break }
+            poller.wait(milliseconds: inbox.sleepIfEmpty() ? sleepMilliseconds() : 0) { event in
                 now = Monotonic.now()
-                hasNews = true
+                hasUnrecordedMetrics = true
                 handle(event)
             }
         }
@@ -74,13 +74,13 @@ extension Engine {
 
     /// Whether nothing is under way any more.
     private var isDrained: Bool {
-        readsWaiting.isEmpty && waiters.isEmpty && !pooled.contains(where: \.isLent)
+        readsWaiting.isEmpty && waiters.isEmpty && !pooled.contains(where: \.isAssigned)
             && sessions.allSatisfy(\.waiting.isEmpty) && connections.values.allSatisfy(\.inFlight.isEmpty)
     }
 
     /// Closes everything; what is still under way fails.
     private func finish() {
-        isOver = true
+        isFinished = true
         let commands = inbox.close()
         for connection in Array(connections.values) { lose(connection, because: .shutdown) }
         for segment in readsWaiting { segment.finish(with: .failure(.shutDown)) }
@@ -92,7 +92,7 @@ extension Engine {
         waiters = []
         sessions = []
         subscriptions = []
-        life.withLock { $0 = .stopped }
+        lifecycle.withLock { $0 = .stopped }
         for resume in onShutdown { resume() }
         onShutdown = []
     }

@@ -7,7 +7,7 @@ extension Engine {
     /// How long the thread may sleep if nothing happens: until the next deadline; for good (-1) if there is none.
     func sleepMilliseconds() -> Int32 {
         // While anything is under way its deadlines are looked at tick by tick, and once more when all is done.
-        var until = isActive || hasNews ? nextTick : Int64.max
+        var until = isActive || hasUnrecordedMetrics ? nextTick : Int64.max
         for subscription in subscriptions { until = min(until, subscription.nextKeepalive) }
         if idle.count > 1, let oldest = idle.lazy.map(\.idleSince).min() {
             until = min(until, oldest + configuration.idleTimeout.nanoseconds)
@@ -28,17 +28,17 @@ extension Engine {
     func tick() {
         nextTick = now + Self.tickInterval
         for connection in Array(connections.values) { check(connection) }
-        giveUpWaiting()
+        failExpiredWaiters()
         for connection in reads {
-            for segment in connection.inFlight where segment.givenUpAt < now && !segment.isFinished {
+            for segment in connection.inFlight where segment.readDeadline < now && !segment.isFinished {
                 // The answer, when it comes, is for nobody; its place in the order stays.
                 segment.finish(with: .failure(PostgresError(.timeout(outcomeUnknown: false), "the read took too long")))
             }
         }
         for subscription in subscriptions { keepAlive(subscription) }
         closeIdle()
-        if hasNews { metrics.record(self) }
-        hasNews = false
+        if hasUnrecordedMetrics { metrics.record(self) }
+        hasUnrecordedMetrics = false
     }
 
     private func check(_ connection: Connection) {
@@ -52,40 +52,40 @@ extension Engine {
             if let until = connection.cancellingUntil, now > until {
                 lose(connection, because: .silent)
             } else if let oldest = connection.inFlight.first,
-                now - connection.headSince > oldest.timeout + configuration.silenceTimeout.nanoseconds
+                now - connection.headSince > oldest.timeout + configuration.responseTimeout.nanoseconds
             {
                 lose(connection, because: .silent)
             }
         }
     }
 
-    private func giveUpWaiting() {
+    private func failExpiredWaiters() {
         while let segment = readsWaiting.first, segment.isFinished || segment.waitingUntil < now {
             readsWaiting.removeFirst()
-            segment.finish(with: .failure(gaveUp(isConnected: reads.contains(where: \.isReady))))
+            segment.finish(with: .failure(acquireTimeoutError(isConnected: reads.contains(where: \.isReady))))
         }
         while let waiter = waiters.first {
             switch waiter {
             case .single(let segment) where segment.isFinished || segment.waitingUntil < now: break
             case .session(let session) where session.isEnded || session.waitingUntil < now: break
-            default: return giveUpWaitingInLanes()
+            default: return failExpiredInSessions()
             }
             waiters.removeFirst()
-            fail(waiter, with: gaveUp(isConnected: pooled.contains(where: \.isReady)))
+            fail(waiter, with: acquireTimeoutError(isConnected: pooled.contains(where: \.isReady)))
         }
-        giveUpWaitingInLanes()
+        failExpiredInSessions()
     }
 
-    private func giveUpWaitingInLanes() {
+    private func failExpiredInSessions() {
         for session in sessions {
             while let segment = session.waiting.first, segment.isFinished || segment.waitingUntil < now {
                 session.waiting.removeFirst()
-                segment.finish(with: .failure(gaveUp(isConnected: session.connection?.isReady == true)))
+                segment.finish(with: .failure(acquireTimeoutError(isConnected: session.connection?.isReady == true)))
             }
         }
     }
 
-    private func gaveUp(isConnected: Bool) -> PostgresError {
+    private func acquireTimeoutError(isConnected: Bool) -> PostgresError {
         let time = configuration.acquireTimeout
         return isConnected
             ? .exhausted("none became free within \(time)")

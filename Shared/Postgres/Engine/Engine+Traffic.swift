@@ -19,7 +19,7 @@ extension Engine {
         guard connection.send(segment, opening: opening, now: now) else {
             // Without its Sync nothing of it can be committed.
             lose(connection, because: .broken)
-            retake(segment)
+            requeue(segment)
             return
         }
         flush(connection)
@@ -57,7 +57,7 @@ extension Engine {
 
     private func completed(_ segment: Segment, on connection: Connection) {
         metrics.completed(segment, at: now)
-        if segment.isStale, segment.attempts < 3, !segment.isFinished, again(segment, on: connection) { return }
+        if segment.isStale, segment.attempts < 3, !segment.isFinished, retry(segment, on: connection) { return }
         if let error = segment.error {
             if let session = segment.session, error.isRetryable || segment.isStale {
                 session.failedRetryably.store(true, ordering: .relaxed)
@@ -71,14 +71,14 @@ extension Engine {
             session.connection = nil
             connection.session = nil
         }
-        settle(connection)
+        recycle(connection)
     }
 
     /// Runs a segment again whose prepared statement was out of date; false where it cannot be.
-    private func again(_ segment: Segment, on connection: Connection) -> Bool {
+    private func retry(_ segment: Segment, on connection: Connection) -> Bool {
         switch segment.purpose {
         case .read:
-            repeatRead(segment)
+            retryRead(segment)
             return true
         case .standalone where connection.inFlight.isEmpty && !connection.isCancelling:
             segment.reset()
@@ -89,24 +89,24 @@ extension Engine {
     }
 
     /// Keeps a segment that could not be sent for another connection, once; a read as often as its connections may be lost.
-    private func retake(_ segment: Segment) {
-        guard segment.attempts == 0 || mayRepeat(segment) else {
+    private func requeue(_ segment: Segment) {
+        guard segment.attempts == 0 || canRetry(segment) else {
             segment.finish(with: .failure(.lost(outcomeUnknown: false, lastProblem)))
             return
         }
         switch segment.purpose {
-        case .read: repeatRead(segment)
+        case .read: retryRead(segment)
         case .standalone:
             segment.reset()
             guard let session = segment.session else {
-                segment.place = .waitingForConnection
+                segment.queueState = .waitingForConnection
                 waiters.prepend(.single(segment))
                 needsConnections = true
                 return
             }
-            segment.place = .waitingInSession(session)
+            segment.queueState = .waitingInSession(session)
             session.waiting.prepend(segment)
-        case .transaction, .housekeeping:
+        case .transaction, .maintenance:
             segment.finish(with: .failure(.lost(outcomeUnknown: false, lastProblem)))
         case .commit:
             // The server runs a COMMIT when it comes, not when its Sync does.
@@ -143,7 +143,7 @@ extension Engine {
         if case .session(let session) = connection.role { session.connection = nil }
         if case .listener(let subscription) = connection.role { subscription.connection = nil }
         for (index, segment) in inFlight.enumerated().reversed() {
-            settleLost(segment, isOldest: index == 0, because: loss, problem)
+            finishLost(segment, isOldest: index == 0, because: loss, problem)
         }
         let onRelease = connection.onRelease
         connection.onRelease = []
@@ -152,18 +152,18 @@ extension Engine {
 
     /// Whether it is a read that has not met as many lost connections as there are: they die together, so the next one may be
     /// as dead as the last.
-    private func mayRepeat(_ segment: Segment) -> Bool {
+    private func canRetry(_ segment: Segment) -> Bool {
         segment.purpose == .read && segment.attempts < configuration.readConnections
     }
 
-    private func settleLost(_ segment: Segment, isOldest: Bool, because loss: Loss, _ problem: String) {
+    private func finishLost(_ segment: Segment, isOldest: Bool, because loss: Loss, _ problem: String) {
         // An error that came before the end is an answer: all of the segment is rolled back.
         if let error = segment.error {
             segment.finish(with: .failure(error.withoutServerTimeout))
             return
         }
-        if loss == .broken, mayRepeat(segment) {
-            repeatRead(segment)
+        if loss == .broken, canRetry(segment) {
+            retryRead(segment)
             return
         }
         let isUnknown = segment.purpose == .standalone || segment.purpose == .commit

@@ -44,7 +44,7 @@ final class Engine: @unchecked Sendable {
         case session(Session)
     }
 
-    enum Life {
+    enum Lifecycle {
         case fresh, running, stopped
     }
 
@@ -53,7 +53,7 @@ final class Engine: @unchecked Sendable {
     let metrics: EngineMetrics
     let poller: Poller
     let inbox: Inbox<Command>
-    let life = Lock(Life.fresh)
+    let lifecycle = Lock(Lifecycle.fresh)
     private let isShuttingDown = Atomic<Bool>(false)
 
     // The thread's own.
@@ -73,9 +73,9 @@ final class Engine: @unchecked Sendable {
     var needsConnections = true
     var nextTick: Int64 = 0
     /// Whether anything has happened since the gauges were last set.
-    var hasNews = false
+    var hasUnrecordedMetrics = false
     var drainUntil: Int64?
-    var isOver = false
+    var isFinished = false
     var onShutdown: [() -> Void] = []
 
     init(configuration: PostgresConfiguration, logger: Logger) {
@@ -86,16 +86,16 @@ final class Engine: @unchecked Sendable {
         metrics = EngineMetrics(pool: configuration.name)
         let poller = Poller()
         self.poller = poller
-        inbox = Inbox { poller.ring() }
+        inbox = Inbox { poller.wake() }
     }
 }
 
 // What other threads call.
 extension Engine {
     func start() {
-        let starts = life.withLock { life in
-            guard life == .fresh else { return false }
-            life = .running
+        let starts = lifecycle.withLock { lifecycle in
+            guard lifecycle == .fresh else { return false }
+            lifecycle = .running
             return true
         }
         guard starts else { return }
@@ -168,9 +168,9 @@ extension Engine {
 
     func shutdown() async {
         isShuttingDown.store(true, ordering: .relaxed)
-        let isRunning = life.withLock { life in
-            defer { if life == .fresh { life = .stopped } }
-            return life == .running
+        let isRunning = lifecycle.withLock { lifecycle in
+            defer { if lifecycle == .fresh { lifecycle = .stopped } }
+            return lifecycle == .running
         }
         guard isRunning else {
             _ = inbox.close()

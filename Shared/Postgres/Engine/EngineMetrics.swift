@@ -27,7 +27,7 @@ struct EngineMetrics {
         switch segment.purpose {
         case .read: reads.recordNanoseconds(now - segment.submittedAt)
         case .standalone, .transaction, .commit: writes.recordNanoseconds(now - segment.submittedAt)
-        case .housekeeping: break
+        case .maintenance: break
         }
         if let state = segment.error?.sqlState {
             Counter(label: "postgres_errors_total", dimensions: [("pool", pool), ("class", String(state.prefix(2)))])
@@ -45,8 +45,8 @@ struct EngineMetrics {
 
     func record(_ engine: Engine) {
         open.record(engine.connections.values.count(where: \.isReady))
-        let inLanes = engine.sessions.reduce(0) { $0 + $1.waiting.count }
-        waiting.record(engine.readsWaiting.count + engine.waiters.count + inLanes)
+        let inSessions = engine.sessions.reduce(0) { $0 + $1.waiting.count }
+        waiting.record(engine.readsWaiting.count + engine.waiters.count + inSessions)
         inFlight.record(engine.connections.values.reduce(0) { $0 + $1.inFlight.count })
     }
 }

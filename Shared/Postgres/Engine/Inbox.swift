@@ -4,7 +4,7 @@ import Locks
 final class Inbox<Command: Sendable>: Sendable {
     private struct State {
         var commands: [Command] = []
-        var isAsleep = false
+        var isSleeping = false
         var isClosed = false
     }
 
@@ -22,8 +22,8 @@ final class Inbox<Command: Sendable>: Sendable {
         let (isOpen, wakes) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
             state.commands.append(command)
-            defer { state.isAsleep = false }
-            return (true, state.isAsleep)
+            defer { state.isSleeping = false }
+            return (true, state.isSleeping)
         }
         if wakes { wake() }
         return isOpen
@@ -32,16 +32,16 @@ final class Inbox<Command: Sendable>: Sendable {
     /// Takes everything, swapping the caller's emptied array in to be filled next.
     func take(into batch: inout [Command]) {
         state.withLock { state in
-            state.isAsleep = false
+            state.isSleeping = false
             swap(&state.commands, &batch)
         }
     }
 
     /// Announces that the engine is about to sleep; false if there is something to do first.
-    func fallAsleep() -> Bool {
+    func sleepIfEmpty() -> Bool {
         state.withLock { state in
-            state.isAsleep = state.commands.isEmpty
-            return state.isAsleep
+            state.isSleeping = state.commands.isEmpty
+            return state.isSleeping
         }
     }
 

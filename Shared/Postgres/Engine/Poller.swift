@@ -12,7 +12,7 @@ final class Poller: @unchecked Sendable {
         let isWritable: Bool
     }
 
-    private static let bell: UInt64 = 0
+    private static let wakeID: UInt64 = 0
     private static let capacity: Int32 = 64
     private let epoll: Int32
     private let eventfd: Int32
@@ -23,7 +23,7 @@ final class Poller: @unchecked Sendable {
         eventfd = CLibpq.eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         precondition(epoll >= 0 && eventfd >= 0, "no file descriptors left for a PostgreSQL pool")
         buffer = .allocate(capacity: Int(Self.capacity))
-        watch(eventfd, id: Self.bell, reading: true, writing: false)
+        watch(eventfd, id: Self.wakeID, reading: true, writing: false)
     }
 
     deinit {
@@ -33,7 +33,7 @@ final class Poller: @unchecked Sendable {
     }
 
     /// Ends a ``wait(milliseconds:_:)`` of another thread.
-    func ring() {
+    func wake() {
         var one: UInt64 = 1
         _ = write(eventfd, &one, 8)
     }
@@ -61,9 +61,9 @@ final class Poller: @unchecked Sendable {
         guard count > 0 else { return }
         for index in 0..<Int(count) {
             let event = buffer[index]
-            guard event.data.u64 != Self.bell else {
-                var rings: UInt64 = 0
-                _ = read(eventfd, &rings, 8)
+            guard event.data.u64 != Self.wakeID else {
+                var wakeCount: UInt64 = 0
+                _ = read(eventfd, &wakeCount, 8)
                 continue
             }
             // An error or a hang-up is for libpq to find out: it reads and says so.

@@ -26,7 +26,7 @@ final class Segment: @unchecked Sendable {
         /// Ends a transaction.
         case commit
         /// The engine's own.
-        case housekeeping
+        case maintenance
     }
 
     /// What the server will answer, in order.
@@ -37,8 +37,8 @@ final class Segment: @unchecked Sendable {
     }
 
     /// Where the engine has it.
-    enum Place {
-        case nowhere
+    enum QueueState {
+        case unqueued
         case waitingForReads
         case waitingForConnection
         case waitingInSession(Session)
@@ -53,17 +53,17 @@ final class Segment: @unchecked Sendable {
 
     // The engine thread's.
     var purpose: Purpose
-    var place = Place.nowhere
+    var queueState = QueueState.unqueued
     var session: Session?
     var steps: [Step] = []
-    var answered = 0
+    var completedSteps = 0
     var results: [PostgresResult] = []
     var error: PostgresError?
     var isStale = false
     var attempts = 0
     var submittedAt: Int64 = 0
     var waitingUntil: Int64 = 0
-    var givenUpAt = Int64.max
+    var readDeadline = Int64.max
     var onCompletion: ((Result<[PostgresResult], PostgresError>) -> Void)?
 
     private enum State {
@@ -107,7 +107,7 @@ final class Segment: @unchecked Sendable {
 
     /// Gives the caller its answer, unless it was given back before.
     func finish(with result: Result<[PostgresResult], PostgresError>) {
-        place = .done
+        queueState = .done
         if let onCompletion {
             self.onCompletion = nil
             onCompletion(result)
@@ -126,7 +126,7 @@ final class Segment: @unchecked Sendable {
     /// Makes it ready to be sent once more.
     func reset() {
         steps = []
-        answered = 0
+        completedSteps = 0
         results = []
         error = nil
         isStale = false

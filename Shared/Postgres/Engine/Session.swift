@@ -8,7 +8,7 @@ final class Session: @unchecked Sendable {
     enum Kind {
         case transaction(PostgresIsolation)
         /// Segments one after another, pipelined.
-        case lane(statementTimeout: Duration, settings: [String: String])
+        case dedicatedConnection(statementTimeout: Duration, settings: [String: String])
         /// Scripts, out of pipeline mode.
         case script(options: [String: String])
     }

@@ -1,7 +1,7 @@
 /// One value of an answer: its type and its bytes, which it keeps alive.
 public struct PostgresCell: @unchecked Sendable {
-    // Unchecked: the pointer is into `answer`, which nobody writes to and which lives as long as the cell.
-    let answer: Answer
+    // Unchecked: the pointer is into `resultHandle`, which nobody writes to and which lives as long as the cell.
+    let resultHandle: ResultHandle
     let column: Int32
     let base: UnsafeRawPointer?
     let count: Int
@@ -13,7 +13,7 @@ public struct PostgresCell: @unchecked Sendable {
     public var isNull: Bool { base == nil }
 
     /// The name of its column, for errors.
-    public var columnName: String { answer.name(of: column) }
+    public var columnName: String { resultHandle.name(of: column) }
 
     /// The bytes in PostgreSQL's binary format; none for NULL.
     public var bytes: [UInt8] {
@@ -24,7 +24,7 @@ public struct PostgresCell: @unchecked Sendable {
     public func withUnsafeBytes<Value, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        try withExtendedLifetime(answer) { () throws(Failure) -> Value in
+        try withExtendedLifetime(resultHandle) { () throws(Failure) -> Value in
             try body(UnsafeRawBufferPointer(start: base, count: count))
         }
     }
@@ -58,7 +58,7 @@ public struct PostgresCell: @unchecked Sendable {
     @inline(__always)
     func integer<Value: FixedWidthInteger>(_: Value.Type) throws -> Value {
         let bytes = try fixed(MemoryLayout<Value>.size)
-        return withExtendedLifetime(answer) { Value(bigEndian: bytes.loadUnaligned(as: Value.self)) }
+        return withExtendedLifetime(resultHandle) { Value(bigEndian: bytes.loadUnaligned(as: Value.self)) }
     }
 
     func text(dropping prefix: Int) throws -> String {
@@ -106,7 +106,7 @@ extension PostgresCell {
     }
 
     private func part(at base: UnsafeRawPointer?, count: Int, type: PostgresType) -> PostgresCell {
-        PostgresCell(answer: answer, column: column, base: base, count: count, type: type)
+        PostgresCell(resultHandle: resultHandle, column: column, base: base, count: count, type: type)
     }
 }
 

@@ -5,18 +5,18 @@ public import Foundation
 /// Every read names a column and a type, and throws an error that names the column when it is not there, is NULL or is
 /// of another type. Where two columns have one name, the first is read.
 public struct PostgresRow: Sendable {
-    let answer: Answer
+    let resultHandle: ResultHandle
     let row: Int32
 
     /// How many columns there are.
-    public var count: Int { Int(answer.columns) }
+    public var count: Int { Int(resultHandle.columns) }
 
     /// The value in a column, by name.
     public func cell(_ column: String) throws -> PostgresCell {
-        guard let index = answer.column(named: column) else {
+        guard let index = resultHandle.column(named: column) else {
             throw PostgresError.decoding(column: column, "is not in the answer")
         }
-        return answer.cell(row: row, column: index)
+        return resultHandle.cell(row: row, column: index)
     }
 
     /// The value in a column, by its place from 0; for hot paths, since no name is looked up.
@@ -24,7 +24,7 @@ public struct PostgresRow: Sendable {
         guard column >= 0, column < count else {
             throw PostgresError.decoding(column: "number \(column)", "is not in the answer, which has \(count)")
         }
-        return answer.cell(row: row, column: Int32(column))
+        return resultHandle.cell(row: row, column: Int32(column))
     }
 
     /// Reads a column as the type asked for.

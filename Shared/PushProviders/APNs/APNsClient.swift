@@ -124,8 +124,8 @@ public final class APNsClient: PushProvider {
             signed.add("authorization", "bearer \(token.value)")
             switch await pool.send(signed) {
             case .failure(let failure): return failure.reply
-            case .success(let answer):
-                let reply = APNsAnswer(answer, now: now()).reply
+            case .success(let response):
+                let reply = APNsResponse(response, now: now()).reply
                 guard let other = retry.reply(to: reply, for: token, tokens) else { continue }
                 return other
             }

@@ -15,7 +15,7 @@ struct APNsFields {
         id = message.id.uuidString.lowercased()
         expiration = message.expires.map { $0 > now ? String(Int($0.timeIntervalSince1970)) : "0" }
         collapseID = message.collapseKey.map {
-            CollapseName.make($0, limit: 64, isAllowed: CollapseName.isVisibleASCII)
+            CollapseID.make($0, limit: 64, isAllowed: CollapseID.isVisibleASCII)
         }
     }
 

@@ -2,43 +2,43 @@
 struct APNsPayload: Sendable {
     /// In bytes.
     static let limit = 4_096
-    static let callLimit = 5_120
+    static let voipLimit = 5_120
 
     let soundSuffix: String
 
     /// Nil where it is too long without any text.
     func encode(_ message: PushMessage) -> [UInt8]? {
-        let limit = message.kind == .voip ? Self.callLimit : Self.limit
+        let limit = message.kind == .voip ? Self.voipLimit : Self.limit
         guard message.localizedTitle != nil || message.localizedBody != nil else {
-            return TextFit.encode(message, into: limit, whole)
+            return TextTruncation.encode(message, into: limit, encoded)
         }
-        let localized = whole(message)
+        let localized = encoded(message)
         guard localized.count > limit else { return localized }
         // Arguments cannot be cut as a text can.
         var plain = message
         (plain.localizedTitle, plain.localizedBody) = (nil, nil)
-        return TextFit.encode(plain, into: limit, whole)
+        return TextTruncation.encode(plain, into: limit, encoded)
     }
 
-    private func whole(_ message: PushMessage) -> [UInt8] {
-        var payload = JSONObject()
+    private func encoded(_ message: PushMessage) -> [UInt8] {
+        var payload = JSONObjectWriter()
         payload.add("aps", APNsDictionary.make(message, soundSuffix: soundSuffix, withText: true))
         if message.kind != .background, message.data["image"] == nil { payload.add("image", message.imageURL) }
         payload.add(members: message.data)
-        return payload.whole
+        return payload.encoded
     }
 }
 
 /// The dictionary `aps`, which FCM hands on to Apple as well.
 enum APNsDictionary {
-    static func make(_ message: PushMessage, soundSuffix: String, withText: Bool) -> JSONObject {
-        var aps = JSONObject()
+    static func make(_ message: PushMessage, soundSuffix: String, withText: Bool) -> JSONObjectWriter {
+        var aps = JSONObjectWriter()
         guard message.kind != .background else {
             aps.add("content-available", 1)
             return aps
         }
         if withText {
-            var alert = JSONObject()
+            var alert = JSONObjectWriter()
             if let title = message.localizedTitle {
                 alert.add("title-loc-key", title.key)
                 alert.add("title-loc-args", title.arguments)

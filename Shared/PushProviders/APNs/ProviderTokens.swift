@@ -9,16 +9,16 @@ import Locks
 final class ProviderTokens: Sendable {
     struct Token: Sendable {
         let value: String
-        let made: Date
+        let createdAt: Date
     }
 
     static let lifetime: TimeInterval = 45 * 60
-    static let shortestLife: TimeInterval = 20 * 60
+    static let minimumAge: TimeInterval = 20 * 60
 
     private struct State {
         var token: Token?
         /// When Apple's word alone, that it has expired, was last believed.
-        var forced: Date?
+        var lastForcedRenewal: Date?
     }
 
     private let key: P256.Signing.PrivateKey
@@ -43,7 +43,9 @@ final class ProviderTokens: Sendable {
             // Asked for in here: whoever came a moment earlier, and in here a moment later, would see a clock put back.
             let now = now()
             // A clock that was put back must not leave a token in use that Apple takes for one of the future.
-            if let token = state.token, (0..<Self.lifetime).contains(now.timeIntervalSince(token.made)) { return token }
+            if let token = state.token, (0..<Self.lifetime).contains(now.timeIntervalSince(token.createdAt)) {
+                return token
+            }
             return try make(now, &state)
         }
     }
@@ -54,26 +56,30 @@ final class ProviderTokens: Sendable {
         let now = now()
         return try state.withLock { state in
             guard state.token?.value == expired.value else { return true }
-            if let forced = state.forced, now.timeIntervalSince(forced) < Self.shortestLife { return false }
-            state.forced = now
+            if let lastForcedRenewal = state.lastForcedRenewal,
+                now.timeIntervalSince(lastForcedRenewal) < Self.minimumAge
+            {
+                return false
+            }
+            state.lastForcedRenewal = now
             _ = try make(now, &state)
             return true
         }
     }
 
     /// How long until a token may be replaced.
-    func rest(of token: Token) -> Duration {
-        .seconds(min(max(Self.shortestLife - now().timeIntervalSince(token.made), 1), Self.shortestLife))
+    func timeUntilReplaceable(of token: Token) -> Duration {
+        .seconds(min(max(Self.minimumAge - now().timeIntervalSince(token.createdAt), 1), Self.minimumAge))
     }
 
     private func make(_ now: Date, _ state: inout State) throws -> Token {
-        var header = JSONObject()
+        var header = JSONObjectWriter()
         header.add("alg", "ES256")
         header.add("kid", keyID)
-        var claims = JSONObject()
+        var claims = JSONObjectWriter()
         claims.add("iss", teamID)
         claims.add("iat", Int(now.timeIntervalSince1970))
-        let token = Token(value: try CompactToken.make(header: header, claims: claims, key: key), made: now)
+        let token = Token(value: try CompactJWS.make(header: header, claims: claims, key: key), createdAt: now)
         state.token = token
         return token
     }

@@ -26,7 +26,7 @@ final class AccessTokens: Sendable {
     /// Before a token's end; a tenth of an hour's token.
     private static let margin: TimeInterval = 360
     /// How long a failure stands for the next attempts: there may be thousands of notifications behind it.
-    private static let pause: TimeInterval = 1
+    private static let retryDelay: TimeInterval = 1
 
     private let account: ServiceAccount
     private let address: HTTPAddress
@@ -47,21 +47,23 @@ final class AccessTokens: Sendable {
     /// - Parameter refused: one that FCM has just said no to, so that it is not had again.
     /// - Returns: the token.
     /// - Throws: what to reply to whoever wanted to send.
-    func current(besides refused: String? = nil) async throws(Failure) -> String {
+    func current(excluding refused: String? = nil) async throws(Failure) -> String {
         let now = now()
-        enum Found {
+        enum TokenState {
             case token(String)
             case failure(Failure)
             case fetch(Task<Result<String, Failure>, Never>)
         }
-        let found: Found = state.withLock { state in
+        let found: TokenState = state.withLock { state in
             if let token = state.token, token.value == refused || token.end <= now { state.token = nil }
             if let token = state.token {
-                if token.renewal <= now, state.fetch == nil, !Self.isPausing(state, now) { state.fetch = beginFetch() }
+                if token.renewal <= now, state.fetch == nil, !Self.isBackingOff(state, now) {
+                    state.fetch = beginFetch()
+                }
                 return .token(token.value)
             }
             if let fetch = state.fetch { return .fetch(fetch) }
-            if let failure = state.failure, Self.isPausing(state, now) { return .failure(failure.0) }
+            if let failure = state.failure, Self.isBackingOff(state, now) { return .failure(failure.0) }
             let fetch = beginFetch()
             state.fetch = fetch
             return .fetch(fetch)
@@ -73,15 +75,15 @@ final class AccessTokens: Sendable {
         }
     }
 
-    private static func isPausing(_ state: State, _ now: Date) -> Bool {
+    private static func isBackingOff(_ state: State, _ now: Date) -> Bool {
         state.failure.map { $0.until > now } ?? false
     }
 
     /// Of nobody's task, since whoever began it may stop waiting for it.
     private func beginFetch() -> Task<Result<String, Failure>, Never> {
         Task {
-            let asked = now()
-            let result = await ask(asked)
+            let requestedAt = now()
+            let result = await requestToken(requestedAt)
             return state.withLock { state in
                 state.fetch = nil
                 switch result {
@@ -89,14 +91,14 @@ final class AccessTokens: Sendable {
                     state.token = token
                     state.failure = nil
                 case .failure(let failure):
-                    state.failure = (failure, now().addingTimeInterval(Self.pause))
+                    state.failure = (failure, now().addingTimeInterval(Self.retryDelay))
                 }
                 return result.map(\.value)
             }
         }
     }
 
-    private func ask(_ now: Date) async -> Result<Token, Failure> {
+    private func requestToken(_ now: Date) async -> Result<Token, Failure> {
         guard let assertion = try? account.assertion(at: now) else {
             return .failure(Failure(reply: PushReply(.misconfigured, reason: "UnusableKey")))
         }
@@ -106,30 +108,32 @@ final class AccessTokens: Sendable {
         switch await pool.send(request) {
         case .failure(let failure):
             return .failure(Failure(reply: PushReply(.providerBusy, reason: "AccessToken: \(failure.reason)")))
-        case .success(let answer): return Self.token(in: answer, now)
+        case .success(let response): return Self.token(in: response, now)
         }
     }
 
-    private struct Grant: Decodable {
+    private struct TokenResponse: Decodable {
         var access_token: String?
         var expires_in: Double?
         var error: String?
     }
 
-    private static func token(in answer: Answer, _ now: Date) -> Result<Token, Failure> {
-        let grant = try? JSONDecoder().decode(Grant.self, from: Data(answer.body.readableBytesView))
-        if answer.status == 200, let value = grant?.access_token, value.utf8.allSatisfy(CollapseName.isVisibleASCII) {
-            let life = min(max(grant?.expires_in ?? 3_600, 0), 86_400)
+    private static func token(in response: ProviderResponse, _ now: Date) -> Result<Token, Failure> {
+        let tokenResponse = try? JSONDecoder().decode(TokenResponse.self, from: Data(response.body.readableBytesView))
+        if response.status == 200, let value = tokenResponse?.access_token,
+            value.utf8.allSatisfy(CollapseID.isVisibleASCII)
+        {
+            let life = min(max(tokenResponse?.expires_in ?? 3_600, 0), 86_400)
             // One that lives for minutes only is renewed halfway.
             let renewal = now.addingTimeInterval(max(life - margin, life / 2))
             return .success(Token(value: value, renewal: renewal, end: now.addingTimeInterval(life)))
         }
-        let isTransient = answer.status >= 500 || answer.status == 429 || answer.status == 408
+        let isTransient = response.status >= 500 || response.status == 429 || response.status == 408
         let reply = PushReply(
             isTransient ? .providerBusy : .misconfigured,
-            status: answer.status,
-            reason: "AccessToken: \(String((grant?.error ?? "no token").prefix(100)))",
-            retryAfter: answer.retryAfter(now: now)
+            status: response.status,
+            reason: "AccessToken: \(String((tokenResponse?.error ?? "no token").prefix(100)))",
+            retryAfter: response.retryAfter(now: now)
         )
         return .failure(Failure(reply: reply))
     }

@@ -86,7 +86,7 @@ public final class FCMClient: PushProvider {
         while true {
             let access: String
             do {
-                access = try await tokens.current(besides: refused)
+                access = try await tokens.current(excluding: refused)
             } catch {
                 return error.reply
             }
@@ -94,9 +94,9 @@ public final class FCMClient: PushProvider {
             signed.add("authorization", "Bearer \(access)")
             switch await pool.send(signed) {
             case .failure(let failure): return failure.reply
-            case .success(let answer):
-                let reply = FCMAnswer(answer, now: now()).reply
-                guard answer.status == 401, reply.reason != "THIRD_PARTY_AUTH_ERROR", refused == nil else {
+            case .success(let response):
+                let reply = FCMResponse(response, now: now()).reply
+                guard response.status == 401, reply.reason != "THIRD_PARTY_AUTH_ERROR", refused == nil else {
                     return reply
                 }
                 refused = access

@@ -19,30 +19,30 @@ struct FCMPayload: Sendable {
 
     private func fit(_ message: PushMessage, _ token: String, _ now: Date) -> [UInt8]? {
         // What FCM counts is not the request but what reaches the device; the rest has its own, short, bounds.
-        let around = whole(message, token, now).count - counted(message)
-        return TextFit.encode(message, into: Self.limit + around) { whole($0, token, now) }
+        let overhead = encoded(message, token, now).count - counted(message)
+        return TextTruncation.encode(message, into: Self.limit + overhead) { encoded($0, token, now) }
     }
 
     private func counted(_ message: PushMessage) -> Int {
         // An Android phone gets this title beside the notification, which has the other one.
-        let androidTitle = message.androidTitle.map(JSONText.length(of:)) ?? 0
-        return notification(message).whole.count + androidTitle + data(message).whole.count
+        let androidTitle = message.androidTitle.map(JSONStringEncoding.length(of:)) ?? 0
+        return notification(message).encoded.count + androidTitle + data(message).encoded.count
     }
 
-    private func whole(_ message: PushMessage, _ token: String, _ now: Date) -> [UInt8] {
-        var body = JSONObject()
+    private func encoded(_ message: PushMessage, _ token: String, _ now: Date) -> [UInt8] {
+        var body = JSONObjectWriter()
         body.add("token", token)
         body.add("notification", notification(message))
         body.add("data", data(message))
         body.add("android", android(message, now))
         body.add("apns", apple(message, now))
-        var request = JSONObject()
+        var request = JSONObjectWriter()
         request.add("message", body)
-        return request.whole
+        return request.encoded
     }
 
-    private func notification(_ message: PushMessage) -> JSONObject {
-        var notification = JSONObject()
+    private func notification(_ message: PushMessage) -> JSONObjectWriter {
+        var notification = JSONObjectWriter()
         guard message.kind != .background else { return notification }
         notification.add("title", message.title)
         notification.add("body", message.body)
@@ -51,20 +51,20 @@ struct FCMPayload: Sendable {
     }
 
     /// FCM takes strings only.
-    private func data(_ message: PushMessage) -> JSONObject {
-        var data = JSONObject()
+    private func data(_ message: PushMessage) -> JSONObjectWriter {
+        var data = JSONObjectWriter()
         if message.data["id"] == nil { data.add("id", message.id.uuidString.lowercased()) }
         for (name, value) in message.data.sorted(by: { $0.key < $1.key }) { data.add(name, value.string ?? value.text) }
         return data
     }
 
-    private func android(_ message: PushMessage, _ now: Date) -> JSONObject {
-        var android = JSONObject()
+    private func android(_ message: PushMessage, _ now: Date) -> JSONObjectWriter {
+        var android = JSONObjectWriter()
         android.add("collapse_key", message.collapseKey)
         android.add("priority", isUrgent(message) ? "HIGH" : "NORMAL")
         android.add("ttl", message.expires.map { "\(max(0, Int($0.timeIntervalSince(now))))s" })
         guard message.kind != .background else { return android }
-        var notification = JSONObject()
+        var notification = JSONObjectWriter()
         // Takes the place of the title that all platforms have (FCM's AndroidNotification).
         notification.add("title", message.androidTitle)
         notification.add("sound", message.sound)
@@ -74,21 +74,21 @@ struct FCMPayload: Sendable {
         return android
     }
 
-    private func apple(_ message: PushMessage, _ now: Date) -> JSONObject {
+    private func apple(_ message: PushMessage, _ now: Date) -> JSONObjectWriter {
         // Calls have tokens of their own, which FCM does not know: here they are alerts.
         var message = message
         if isUrgent(message) { (message.kind, message.priority) = (.alert, .high) }
         let fields = APNsFields(message, now: now)
-        var headers = JSONObject()
+        var headers = JSONObjectWriter()
         headers.add("apns-push-type", fields.pushType)
         headers.add("apns-priority", fields.priority)
         headers.add("apns-expiration", fields.expiration)
         headers.add("apns-collapse-id", fields.collapseID)
-        var payload = JSONObject()
+        var payload = JSONObjectWriter()
         payload.add("aps", APNsDictionary.make(message, soundSuffix: soundSuffix, withText: false))
-        var options = JSONObject()
+        var options = JSONObjectWriter()
         if message.kind != .background { options.add("image", message.imageURL) }
-        var apple = JSONObject()
+        var apple = JSONObjectWriter()
         apple.add("headers", headers)
         apple.add("payload", payload)
         apple.add("fcm_options", options)

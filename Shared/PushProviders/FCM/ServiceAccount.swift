@@ -28,7 +28,7 @@ struct ServiceAccount: Sendable {
             throw PushCredentialsError("the private_key of the service account for FCM is no RSA key in PEM")
         }
         // It goes into a path.
-        let isName = !document.project_id.isEmpty && document.project_id.utf8.allSatisfy(Self.isOfName)
+        let isName = !document.project_id.isEmpty && document.project_id.utf8.allSatisfy(Self.isProjectIDCharacter)
         guard isName else { throw PushCredentialsError("the project_id of the service account for FCM is no name") }
         projectID = document.project_id
         email = document.client_email
@@ -38,7 +38,7 @@ struct ServiceAccount: Sendable {
     }
 
     /// Of letters, digits, and what old projects have in their names.
-    private static func isOfName(_ byte: UInt8) -> Bool {
+    private static func isProjectIDCharacter(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
@@ -50,16 +50,16 @@ struct ServiceAccount: Sendable {
 
     /// A statement about itself that is exchanged for an access token (RFC 7523).
     func assertion(at now: Date) throws -> String {
-        var header = JSONObject()
+        var header = JSONObjectWriter()
         header.add("alg", "RS256")
         header.add("typ", "JWT")
         header.add("kid", keyID)
-        var claims = JSONObject()
+        var claims = JSONObjectWriter()
         claims.add("iss", email)
         claims.add("scope", "https://www.googleapis.com/auth/firebase.messaging")
         claims.add("aud", tokenURL)
         claims.add("iat", Int(now.timeIntervalSince1970))
         claims.add("exp", Int(now.timeIntervalSince1970) + 3_600)
-        return try CompactToken.make(header: header, claims: claims, key: key)
+        return try CompactJWS.make(header: header, claims: claims, key: key)
     }
 }

@@ -29,7 +29,7 @@ public struct EncodedJSON: Hashable, Sendable, CustomStringConvertible {
     /// A string.
     public static func string(_ text: String) -> EncodedJSON {
         var bytes: [UInt8] = []
-        JSONText.append(text, to: &bytes)
+        JSONStringEncoding.append(text, to: &bytes)
         return EncodedJSON(checked: String(decoding: bytes, as: UTF8.self))
     }
 

@@ -22,24 +22,24 @@ final class ConnectionPool: Sendable {
     /// Whether nothing is open, and nobody waits.
     var isUnused: Bool { state.withLock { $0.isUnused } }
 
-    func send(_ request: OutgoingRequest) async -> Exchange.Outcome {
-        let exchange = Exchange(request, deadline: .now() + settings.requestTimeout)
-        return await exchange.outcome { submit(exchange) }
+    func send(_ request: OutgoingRequest) async -> PendingRequest.Outcome {
+        let pendingRequest = PendingRequest(request, deadline: .now() + settings.requestTimeout)
+        return await pendingRequest.outcome { submit(pendingRequest) }
     }
 
-    private func submit(_ exchange: Exchange) {
-        let (steps, isRefused) = state.withLock { state in
-            guard !state.isShutDown, state.waiting.count < settings.waiting else { return (PoolSteps(), true) }
-            state.waiting.append(exchange)
+    private func submit(_ pendingRequest: PendingRequest) {
+        let (actions, isRefused) = state.withLock { state in
+            guard !state.isShutDown, state.waiting.count < settings.waiting else { return (PoolActions(), true) }
+            state.waiting.append(pendingRequest)
             return (state.advance(settings), false)
         }
-        if isRefused { exchange.end(.failure(state.withLock { $0.isShutDown } ? .shutDown : .notSent)) }
-        carryOut(steps)
+        if isRefused { pendingRequest.end(.failure(state.withLock { $0.isShutDown } ? .shutDown : .notSent)) }
+        perform(actions)
     }
 
-    private func carryOut(_ steps: PoolSteps) {
-        for (connection, eventLoop) in steps.woken { eventLoop.execute { connection.value.wake() } }
-        if let pause = steps.connects {
+    private func perform(_ actions: PoolActions) {
+        for (connection, eventLoop) in actions.woken { eventLoop.execute { connection.value.wake() } }
+        if let pause = actions.connectDelay {
             let eventLoop = connector.group.next()
             if pause > .nanoseconds(0) {
                 eventLoop.scheduleTask(in: pause) { self.connector.connect(self, on: eventLoop) }
@@ -47,20 +47,20 @@ final class ConnectionPool: Sendable {
                 eventLoop.execute { self.connector.connect(self, on: eventLoop) }
             }
         }
-        if let deadline = steps.expires {
+        if let deadline = actions.expires {
             connector.group.next().scheduleTask(deadline: deadline) { self.expire() }
         }
-        for waiter in steps.ended { waiter.resume() }
+        for waiter in actions.ended { waiter.resume() }
     }
 
     /// Ends what has waited too long.
     private func expire() {
-        let (overdue, steps) = state.withLock { state in
-            state.isExpirySet = false
-            return (state.takeOverdue(.now()), state.advance(settings))
+        let (overdue, actions) = state.withLock { state in
+            state.isExpiryScheduled = false
+            return (state.removeExpired(.now()), state.advance(settings))
         }
-        for exchange in overdue { exchange.end(.failure(.notSent)) }
-        carryOut(steps)
+        for pendingRequest in overdue { pendingRequest.end(.failure(.notSent)) }
+        perform(actions)
     }
 
     // MARK: What connections report
@@ -71,39 +71,41 @@ final class ConnectionPool: Sendable {
         on eventLoop: any EventLoop,
         limit: Int
     ) {
-        let (steps, isLate) = state.withLock { state in
+        let (actions, isLate) = state.withLock { state in
             state.connecting -= 1
             state.alive += 1
-            guard !state.isShutDown else { return (PoolSteps(), true) }
+            guard !state.isShutDown else { return (PoolActions(), true) }
             state.members.append(PoolMember(id: id, connection: connection, eventLoop: eventLoop, limit: limit))
             return (state.advance(settings), false)
         }
         // A channel that is closed while it becomes active never tells its handlers that it is closed.
         if isLate { eventLoop.execute { connection.value.retire() } }
-        carryOut(steps)
+        perform(actions)
     }
 
-    func couldNotConnect(_ failure: TransportFailure) {
-        let (waiting, steps) = state.withLock { state in
+    func connectFailed(_ failure: TransportFailure) {
+        let (waiting, actions) = state.withLock { state in
             state.connecting -= 1
-            state.mayConnect = .now() + settings.connectPause
+            state.nextConnectAt = .now() + settings.connectPause
             // While there is another connection, it serves them.
-            guard state.members.isEmpty, state.connecting == 0 else { return ([Exchange](), state.advance(settings)) }
+            guard state.members.isEmpty, state.connecting == 0 else {
+                return ([PendingRequest](), state.advance(settings))
+            }
             let waiting = Array(state.waiting)
             state.waiting.removeAll()
             return (waiting, state.advance(settings))
         }
-        for exchange in waiting { exchange.end(.failure(failure)) }
-        carryOut(steps)
+        for pendingRequest in waiting { pendingRequest.end(.failure(failure)) }
+        perform(actions)
     }
 
     /// What a connection is to send now, after it has finished some.
-    func turn(_ id: ObjectIdentifier, finished: Int) -> [Exchange] {
-        state.withLock { $0.turn(id, finished: finished) }
+    func takeRequests(_ id: ObjectIdentifier, finished: Int) -> [PendingRequest] {
+        state.withLock { $0.takeRequests(id, finished: finished) }
     }
 
     func limitChanged(_ id: ObjectIdentifier, to limit: Int) {
-        carryOut(
+        perform(
             state.withLock { state in
                 state.changeLimit(of: id, to: limit)
                 return state.advance(settings)
@@ -112,11 +114,11 @@ final class ConnectionPool: Sendable {
     }
 
     /// A request that one connection surely did nothing about goes to another, or to the same again.
-    func giveBack(_ exchange: Exchange) {
-        guard !exchange.isReturnedTooOften() else { return exchange.end(.failure(.lost("refused"))) }
-        carryOut(
+    func requeue(_ pendingRequest: PendingRequest) {
+        guard !pendingRequest.isReturnedTooOften() else { return pendingRequest.end(.failure(.lost("refused"))) }
+        perform(
             state.withLock { state in
-                state.waiting.prepend(exchange)
+                state.waiting.prepend(pendingRequest)
                 return state.advance(settings)
             }
         )
@@ -128,30 +130,30 @@ final class ConnectionPool: Sendable {
     ///   - id: the connection.
     ///   - returned: what it gives back.
     ///   - hasServed: whether it has answered anything: one that has not is not followed by another at once.
-    func retired(_ id: ObjectIdentifier, returning returned: [Exchange], hasServed: Bool) {
-        var back: [Exchange] = []
-        for exchange in returned {
-            if exchange.isReturnedTooOften() {
-                exchange.end(.failure(.lost("returned")))
+    func retired(_ id: ObjectIdentifier, returning returned: [PendingRequest], hasServed: Bool) {
+        var back: [PendingRequest] = []
+        for pendingRequest in returned {
+            if pendingRequest.isReturnedTooOften() {
+                pendingRequest.end(.failure(.lost("returned")))
             } else {
-                back.append(exchange)
+                back.append(pendingRequest)
             }
         }
-        let (dropped, steps) = state.withLock { state in
-            state.takeBack(id, back)
-            if !hasServed { state.mayConnect = .now() + settings.connectPause }
-            guard state.isShutDown else { return ([Exchange](), state.advance(settings)) }
+        let (dropped, actions) = state.withLock { state in
+            state.reclaim(id, back)
+            if !hasServed { state.nextConnectAt = .now() + settings.connectPause }
+            guard state.isShutDown else { return ([PendingRequest](), state.advance(settings)) }
             let dropped = Array(state.waiting)
             state.waiting.removeAll()
             return (dropped, state.advance(settings))
         }
-        for exchange in dropped { exchange.end(.failure(.shutDown)) }
-        carryOut(steps)
+        for pendingRequest in dropped { pendingRequest.end(.failure(.shutDown)) }
+        perform(actions)
     }
 
     /// A connection that was open has closed.
     func closed() {
-        carryOut(
+        perform(
             state.withLock { state in
                 state.alive -= 1
                 return state.advance(settings)
@@ -168,10 +170,10 @@ final class ConnectionPool: Sendable {
                 state.isShutDown = true
                 let waiting = Array(state.waiting)
                 state.waiting.removeAll()
-                if !state.isUnused { state.enders.append(continuation) }
+                if !state.isUnused { state.shutdownWaiters.append(continuation) }
                 return (state.members, waiting, state.isUnused)
             }
-            for exchange in waiting { exchange.end(.failure(.shutDown)) }
+            for pendingRequest in waiting { pendingRequest.end(.failure(.shutDown)) }
             for member in members { member.eventLoop.execute { member.connection.value.retire() } }
             if isOver { continuation.resume() }
         }

@@ -17,7 +17,7 @@ struct Connector: Sendable {
     let group: any EventLoopGroup
     private let tls: NIOSSLContext
     private let versions: Versions
-    private let guardian: AddressGuard?
+    private let addressGuard: AddressGuard?
 
     /// - Parameters:
     ///   - group: where the connections live.
@@ -29,52 +29,52 @@ struct Connector: Sendable {
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         versions: Versions,
         authorities: String? = nil,
-        guardian: AddressGuard? = nil
+        addressGuard: AddressGuard? = nil
     ) throws {
         self.group = group
         self.versions = versions
-        self.guardian = guardian
-        tls = try Self.contexts.context(for: versions, trusting: authorities)
+        self.addressGuard = addressGuard
+        tls = try Self.tlsContexts.context(for: versions, trusting: authorities)
     }
 
-    private static let contexts = Contexts()
+    private static let tlsContexts = TLSContexts()
 
     /// Opens a connection for a pool; on `eventLoop`, where it stays.
     func connect(_ pool: ConnectionPool, on eventLoop: any EventLoop) {
         let origin = pool.origin
-        let opening = Opening(pool: pool, eventLoop: eventLoop, timeout: pool.settings.connectTimeout)
+        let attempt = ConnectionAttempt(pool: pool, eventLoop: eventLoop, timeout: pool.settings.connectTimeout)
         var bootstrap = ClientBootstrap(group: eventLoop)
             .connectTimeout(pool.settings.connectTimeout)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.socketOption(.so_keepalive), value: 1)
-        if let guardian {
-            bootstrap = bootstrap.resolver(GuardedResolver(guardian, eventLoop: eventLoop))
+        if let addressGuard {
+            bootstrap = bootstrap.resolver(GuardedResolver(addressGuard, eventLoop: eventLoop))
         }
         // Handlers are added to the one channel that won, where a name has several addresses that are tried side by side.
         bootstrap.connect(host: origin.host, port: origin.port).assumeIsolated().whenComplete { result in
             switch result {
             case .success(let channel):
-                guard opening.began(on: channel) else { return }
+                guard attempt.began(on: channel) else { return }
                 do {
-                    try self.install(on: channel, pool, opening)
+                    try self.install(on: channel, pool, attempt)
                 } catch {
-                    opening.fail(.unreachable(Self.describe(error)))
+                    attempt.fail(.unreachable(Self.describe(error)))
                 }
-            case .failure(let error): opening.fail(Self.failure(error))
+            case .failure(let error): attempt.fail(Self.failure(error))
             }
         }
     }
 
-    private func install(on channel: any Channel, _ pool: ConnectionPool, _ opening: Opening) throws {
+    private func install(on channel: any Channel, _ pool: ConnectionPool, _ attempt: ConnectionAttempt) throws {
         guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
         let pipeline = channel.pipeline.syncOperations
         guard pool.origin.isSecure else {
-            return try HTTP1Connection.install(on: pipeline, pool: pool, opening: opening)
+            return try HTTP1Connection.install(on: pipeline, pool: pool, attempt: attempt)
         }
         // The name goes into the handshake, and into what the certificate must say; an address is compared as it is.
         let isName = (try? SocketAddress(ipAddress: pool.origin.host, port: 0)) == nil
         let handler = try NIOSSLClientHandler(context: tls, serverHostname: isName ? pool.origin.host : nil)
-        try pipeline.addHandler(Greeting(pool: pool, opening: opening, versions: versions))
+        try pipeline.addHandler(ALPNHandler(pool: pool, attempt: attempt, versions: versions))
         try pipeline.addHandler(handler, position: .first)
     }
 
@@ -82,7 +82,7 @@ struct Connector: Sendable {
         guard let error = error as? NIOConnectionError else { return .unreachable(describe(error)) }
         switch (error.dnsAError ?? error.dnsAAAAError) as? AddressGuardError {
         case .privateAddress?: return .forbiddenAddress
-        case .busy?: return .unreachable("too many names of the host's domain are being looked up")
+        case .tooManyLookups?: return .unreachable("too many names of the host's domain are being looked up")
         case .unknownHost?, nil: break
         }
         let reason = error.connectionErrors.last.map { describe($0.error) }
@@ -94,7 +94,7 @@ struct Connector: Sendable {
 }
 
 /// What connections speak TLS by, shared by all that trust the same: each holds the system's certificates, a megabyte.
-private final class Contexts: Sendable {
+private final class TLSContexts: Sendable {
     private struct Key: Hashable {
         var versions: Connector.Versions
         var authorities: String?
@@ -130,17 +130,17 @@ private final class Contexts: Sendable {
 }
 
 /// Waits for the end of TLS's handshake and puts the handlers of the version of HTTP that was agreed on into its place.
-private final class Greeting: ChannelInboundHandler, RemovableChannelHandler {
+private final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
     private let pool: ConnectionPool
-    private let opening: Opening
+    private let attempt: ConnectionAttempt
     private let versions: Connector.Versions
     private var problem: String?
 
-    init(pool: ConnectionPool, opening: Opening, versions: Connector.Versions) {
+    init(pool: ConnectionPool, attempt: ConnectionAttempt, versions: Connector.Versions) {
         self.pool = pool
-        self.opening = opening
+        self.attempt = attempt
         self.versions = versions
     }
 
@@ -151,13 +151,13 @@ private final class Greeting: ChannelInboundHandler, RemovableChannelHandler {
         let pipeline = context.pipeline.syncOperations
         do {
             switch version {
-            case "h2": try HTTP2Connection.install(on: pipeline, pool: pool, opening: opening)
+            case "h2": try HTTP2Connection.install(on: pipeline, pool: pool, attempt: attempt)
             case nil where versions == .any, "http/1.1" where versions == .any:
-                try HTTP1Connection.install(on: pipeline, pool: pool, opening: opening)
-            default: opening.fail(.unreachable("no HTTP/2"))
+                try HTTP1Connection.install(on: pipeline, pool: pool, attempt: attempt)
+            default: attempt.fail(.unreachable("no HTTP/2"))
             }
         } catch {
-            opening.fail(.unreachable(Connector.describe(error)))
+            attempt.fail(.unreachable(Connector.describe(error)))
         }
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
     }
@@ -168,7 +168,7 @@ private final class Greeting: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        opening.fail(.unreachable(problem ?? "closed during the handshake"))
+        attempt.fail(.unreachable(problem ?? "closed during the handshake"))
         context.fireChannelInactive()
     }
 }

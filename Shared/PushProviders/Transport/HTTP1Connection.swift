@@ -9,64 +9,64 @@ final class HTTP1Connection: ChannelInboundHandler, PooledConnection {
     typealias OutboundOut = HTTPClientRequestPart
 
     private let pool: ConnectionPool
-    private let opening: Opening
+    private let attempt: ConnectionAttempt
     private var context: ChannelHandlerContext?
-    private var current: Exchange?
+    private var current: PendingRequest?
     private var head: HTTPResponseHead?
     private var body = ByteBuffer()
     private var isOpen = false
     private var hasServed = false
     private var isRetired = false
-    private var farewell: String?
-    private var watch: ConnectionWatch
+    private var closeReason: String?
+    private var keepAlive: ConnectionKeepAlive
 
-    init(pool: ConnectionPool, opening: Opening) {
+    init(pool: ConnectionPool, attempt: ConnectionAttempt) {
         self.pool = pool
-        self.opening = opening
+        self.attempt = attempt
         // It cannot be asked whether it is still there.
         var settings = pool.settings
         settings.pingInterval = .hours(24)
-        watch = ConnectionWatch(settings)
+        keepAlive = ConnectionKeepAlive(settings)
     }
 
     static func install(
         on pipeline: ChannelPipeline.SynchronousOperations,
         pool: ConnectionPool,
-        opening: Opening
+        attempt: ConnectionAttempt
     ) throws {
-        let connection = HTTP1Connection(pool: pool, opening: opening)
+        let connection = HTTP1Connection(pool: pool, attempt: attempt)
         try pipeline.addHandlers(
-            RecordFiller(),
+            TLSRecordBatcher(),
             HTTPRequestEncoder(),
             ByteToMessageHandler(HTTPResponseDecoder(informationalResponseStrategy: .drop)),
             connection
         )
-        connection.isOpen = opening.succeed(connection, limit: 1)
+        connection.isOpen = attempt.succeed(connection, limit: 1)
     }
 
     // MARK: Requests
 
     func wake() {
-        takeTurn(finished: 0)
+        startRequests(finished: 0)
     }
 
-    private func takeTurn(finished: Int) {
+    private func startRequests(finished: Int) {
         guard let context, !isRetired else { return }
         var finished = finished
         while current == nil {
-            let taken = pool.turn(ObjectIdentifier(self), finished: finished)
-            guard let exchange = taken.first else { break }
+            let taken = pool.takeRequests(ObjectIdentifier(self), finished: finished)
+            guard let pendingRequest = taken.first else { break }
             // Asked once: its caller may give up at any moment.
-            let isOver = exchange.isOver
+            let isOver = pendingRequest.isOver
             finished = isOver ? 1 : 0
-            if !isOver { begin(exchange, context) }
+            if !isOver { begin(pendingRequest, context) }
         }
         setTimer(context)
     }
 
-    private func begin(_ exchange: Exchange, _ context: ChannelHandlerContext) {
-        current = exchange
-        let request = exchange.request
+    private func begin(_ pendingRequest: PendingRequest, _ context: ChannelHandlerContext) {
+        current = pendingRequest
+        let request = pendingRequest.request
         var head = HTTPRequestHead(version: .http1_1, method: .POST, uri: request.path)
         head.headers.add(name: "host", value: request.authority)
         for field in request.fields where !field.name.hasPrefix(":") {
@@ -92,7 +92,7 @@ final class HTTP1Connection: ChannelInboundHandler, PooledConnection {
     // MARK: Answers
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        watch.heard()
+        keepAlive.recordRead()
         switch Self.unwrapInboundIn(data) {
         case .head(let head): self.head = head
         case .body(var bytes):
@@ -103,41 +103,45 @@ final class HTTP1Connection: ChannelInboundHandler, PooledConnection {
             }
             var piece = bytes.readSlice(length: room) ?? ByteBuffer()
             body.writeBuffer(&piece)
-            finish(mayGoOn: false)
-        case .end: finish(mayGoOn: head?.isKeepAlive == true)
+            finish(keepsConnection: false)
+        case .end: finish(keepsConnection: head?.isKeepAlive == true)
         }
     }
 
-    private func finish(mayGoOn: Bool) {
-        guard let exchange = current, let head else { return }
+    private func finish(keepsConnection: Bool) {
+        guard let pendingRequest = current, let head else { return }
         current = nil
         self.head = nil
-        let answer = Answer(status: Int(head.status.code), fields: HPACKHeaders(httpHeaders: head.headers), body: body)
+        let response = ProviderResponse(
+            status: Int(head.status.code),
+            fields: HPACKHeaders(httpHeaders: head.headers),
+            body: body
+        )
         body = ByteBuffer()
         hasServed = true
-        if mayGoOn, !isRetired {
-            takeTurn(finished: 1)
+        if keepsConnection, !isRetired {
+            startRequests(finished: 1)
         } else {
             retire()
         }
         // Last, so that who asks again at once finds room here and opens no second connection.
-        exchange.end(.success(answer))
+        pendingRequest.end(.success(response))
     }
 
     // MARK: Time and the channel
 
     private func setTimer(_ context: ChannelHandlerContext) {
-        watch.set(on: context.eventLoop, isBusy: current != nil) { [weak self] in self?.look() }
+        keepAlive.set(on: context.eventLoop, isBusy: current != nil) { [weak self] in self?.checkDeadlines() }
     }
 
-    private func look() {
+    private func checkDeadlines() {
         guard let context else { return }
         let now = NIODeadline.now()
-        if let exchange = current, exchange.deadline <= now {
-            exchange.end(.failure(.unanswered))
+        if let pendingRequest = current, pendingRequest.deadline <= now {
+            pendingRequest.end(.failure(.timedOut))
             return context.close(promise: nil)
         }
-        if case .retire = watch.next(now, isBusy: current != nil) { return retire() }
+        if case .retire = keepAlive.next(now, isBusy: current != nil) { return retire() }
         setTimer(context)
     }
 
@@ -146,16 +150,16 @@ final class HTTP1Connection: ChannelInboundHandler, PooledConnection {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if farewell == nil { farewell = Connector.describe(error) }
+        if closeReason == nil { closeReason = Connector.describe(error) }
         context.close(promise: nil)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         self.context = nil
-        watch.stop()
+        keepAlive.stop()
         if isOpen {
             leavePool()
-            current?.end(.failure(.lost(farewell)))
+            current?.end(.failure(.lost(closeReason)))
             current = nil
             pool.closed()
         }

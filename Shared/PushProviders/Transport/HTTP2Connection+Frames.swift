@@ -10,9 +10,9 @@ extension HTTP2Connection {
         case .headers(let head): read(head, of: frame.streamID)
         case .data(let data): read(data, of: frame.streamID, context)
         case .rstStream(let code): reset(frame.streamID, code)
-        case .settings(.settings(let settings)): adopt(settings)
-        case .goAway(let last, let code, let word): leave(last, code, word)
-        case .ping(_, let isAnswer): if isAnswer { watch.answered() }
+        case .settings(.settings(let settings)): apply(settings)
+        case .goAway(let last, let code, let debugData): receiveGoAway(last, code, debugData)
+        case .ping(_, let isAnswer): if isAnswer { keepAlive.recordPong() }
         default: break
         }
     }
@@ -28,7 +28,7 @@ extension HTTP2Connection {
     }
 
     private func read(_ data: HTTP2Frame.FramePayload.Data, of id: HTTP2StreamID, _ context: ChannelHandlerContext) {
-        unconfirmed += data.data.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
+        unacknowledgedBytes += data.data.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
         guard case .byteBuffer(var bytes) = data.data, let stream = streams[id] else { return }
         let room = pool.settings.maximumBody - stream.body.readableBytes
         if bytes.readableBytes <= room {
@@ -38,16 +38,16 @@ extension HTTP2Connection {
             var piece = bytes.readSlice(length: room) ?? ByteBuffer()
             streams[id]?.body.writeBuffer(&piece)
             complete(id)
-            if !data.endStream { abandon(id, context) }
+            if !data.endStream { cancelStream(id, context) }
         }
     }
 
     private func complete(_ id: HTTP2StreamID) {
         guard let stream = streams[id] else { return }
-        end(id, stream.status == 0 ? .failure(.lost("no status")) : .success(stream.answer))
+        end(id, stream.status == 0 ? .failure(.lost("no status")) : .success(stream.response))
     }
 
-    func abandon(_ id: HTTP2StreamID, _ context: ChannelHandlerContext) {
+    func cancelStream(_ id: HTTP2StreamID, _ context: ChannelHandlerContext) {
         let frame = HTTP2Frame(streamID: id, payload: .rstStream(.cancel))
         context.writeAndFlush(Self.wrapOutboundOut(frame), promise: nil)
     }
@@ -58,10 +58,10 @@ extension HTTP2Connection {
             return end(id, .failure(.lost("reset: \(code)")))
         }
         finished += 1
-        pool.giveBack(stream.exchange)
+        pool.requeue(stream.pendingRequest)
     }
 
-    private func adopt(_ settings: HTTP2Settings) {
+    private func apply(_ settings: HTTP2Settings) {
         let most = settings.last { $0.parameter == .maxConcurrentStreams }?.value
         if isOpen {
             guard let most else { return }
@@ -70,19 +70,19 @@ extension HTTP2Connection {
         } else {
             // Who says nothing sets no limit; 100 is what every server is advised to take at least.
             limit = min(most ?? 100, pool.settings.streams)
-            isOpen = opening.succeed(self, limit: limit)
+            isOpen = attempt.succeed(self, limit: limit)
         }
     }
 
     /// The other side will close: what is above the last stream it names was not looked at (RFC 9113, section 6.8).
-    private func leave(_ last: HTTP2StreamID, _ code: HTTP2ErrorCode, _ word: ByteBuffer?) {
-        let said = word.map {
+    private func receiveGoAway(_ last: HTTP2StreamID, _ code: HTTP2ErrorCode, _ debugData: ByteBuffer?) {
+        let debugText = debugData.map {
             String(buffer: $0.getSlice(at: $0.readerIndex, length: min($0.readableBytes, 200)) ?? $0)
         }
-        farewell = said.flatMap { $0.isEmpty ? nil : $0 } ?? "\(code)"
-        guard isOpen else { return opening.fail(.unreachable(farewell ?? "good-bye")) }
+        closeReason = debugText.flatMap { $0.isEmpty ? nil : $0 } ?? "\(code)"
+        guard isOpen else { return attempt.fail(.unreachable(closeReason ?? "good-bye")) }
         let unseen = streams.keys.filter { $0 > last }.sorted()
-        retire(returning: unseen.compactMap { streams.removeValue(forKey: $0)?.exchange })
+        retire(returning: unseen.compactMap { streams.removeValue(forKey: $0)?.pendingRequest })
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

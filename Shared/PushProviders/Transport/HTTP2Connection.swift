@@ -13,17 +13,17 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
     typealias OutboundOut = HTTP2Frame
 
     struct Stream {
-        let exchange: Exchange
+        let pendingRequest: PendingRequest
         var status = 0
         var fields = HPACKHeaders()
         var body = ByteBuffer()
 
-        var answer: Answer { Answer(status: status, fields: fields, body: body) }
+        var response: ProviderResponse { ProviderResponse(status: status, fields: fields, body: body) }
     }
 
     let pool: ConnectionPool
-    let opening: Opening
-    private let born = NIODeadline.now()
+    let attempt: ConnectionAttempt
+    private let openedAt = NIODeadline.now()
     private var context: ChannelHandlerContext?
     var streams: [HTTP2StreamID: Stream] = [:]
     /// The number that the next request's stream has.
@@ -38,21 +38,21 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
     /// How many requests there may be at once.
     var limit = 0
     /// What the other side, or an error, said about the end.
-    var farewell: String?
+    var closeReason: String?
     /// How much has been read since the other side was last told.
-    var unconfirmed = 0
-    var watch: ConnectionWatch
+    var unacknowledgedBytes = 0
+    var keepAlive: ConnectionKeepAlive
 
-    init(pool: ConnectionPool, opening: Opening) {
+    init(pool: ConnectionPool, attempt: ConnectionAttempt) {
         self.pool = pool
-        self.opening = opening
-        watch = ConnectionWatch(pool.settings)
+        self.attempt = attempt
+        keepAlive = ConnectionKeepAlive(pool.settings)
     }
 
     static func install(
         on pipeline: ChannelPipeline.SynchronousOperations,
         pool: ConnectionPool,
-        opening: Opening
+        attempt: ConnectionAttempt
     ) throws {
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [
@@ -66,29 +66,29 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
         stream.streamResetFrameRateLimit.maximumCount = 10_000
         stream.streamResetFrameRateLimit.windowLength = .seconds(1)
         try pipeline.addHandlers(
-            RecordFiller(),
+            TLSRecordBatcher(),
             NIOHTTP2Handler(mode: .client, connectionConfiguration: connection, streamConfiguration: stream),
-            HTTP2Connection(pool: pool, opening: opening)
+            HTTP2Connection(pool: pool, attempt: attempt)
         )
     }
 
     // MARK: Requests
 
     func wake() {
-        takeTurn()
+        startRequests()
     }
 
     /// Tells the pool what has ended and begins what it has.
-    private func takeTurn() {
+    private func startRequests() {
         guard isOpen, let context else { return }
         var begun = 0
-        followWritability(context)
+        updateWritability(context)
         if !isRetired, !isBlocked {
             // Again, if there were some among them that nobody waits for any more.
             repeat {
-                let taken = pool.turn(ObjectIdentifier(self), finished: finished)
+                let taken = pool.takeRequests(ObjectIdentifier(self), finished: finished)
                 finished = 0
-                for exchange in taken { begin(exchange, &begun, context) }
+                for pendingRequest in taken { begin(pendingRequest, &begun, context) }
             } while finished > 0 && !isRetired
         }
         if begun > 0 { context.flush() }
@@ -97,36 +97,36 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
     }
 
     /// What the other side does not take yet is better off with the pool: here it could not be given back.
-    private func followWritability(_ context: ChannelHandlerContext) {
+    private func updateWritability(_ context: ChannelHandlerContext) {
         guard isBlocked == context.channel.isWritable, !isRetired else { return }
         isBlocked.toggle()
         pool.limitChanged(ObjectIdentifier(self), to: isBlocked ? 0 : limit)
     }
 
-    private func begin(_ exchange: Exchange, _ begun: inout Int, _ context: ChannelHandlerContext) {
-        guard !exchange.isOver else {
+    private func begin(_ pendingRequest: PendingRequest, _ begun: inout Int, _ context: ChannelHandlerContext) {
+        guard !pendingRequest.isOver else {
             finished += 1
             return
         }
         let id = HTTP2StreamID(nextStream)
         nextStream += 2
-        streams[id] = Stream(exchange: exchange)
+        streams[id] = Stream(pendingRequest: pendingRequest)
         begun += 1
-        let head = HTTP2Frame.FramePayload.headers(.init(headers: exchange.request.fields))
+        let head = HTTP2Frame.FramePayload.headers(.init(headers: pendingRequest.request.fields))
         context.write(Self.wrapOutboundOut(HTTP2Frame(streamID: id, payload: head)), promise: nil)
-        let body = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(exchange.request.body), endStream: true))
+        let body = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(pendingRequest.request.body), endStream: true))
         context.write(Self.wrapOutboundOut(HTTP2Frame(streamID: id, payload: body)), promise: nil)
         // Numbers are not used twice, and there are two thousand million.
         if nextStream > Int(Int32.max) - 2 { retire() }
     }
 
-    func end(_ id: HTTP2StreamID, _ outcome: Exchange.Outcome) {
+    func end(_ id: HTTP2StreamID, _ outcome: PendingRequest.Outcome) {
         guard let stream = streams.removeValue(forKey: id) else { return }
         finished += 1
-        stream.exchange.end(outcome)
-        guard case .success(let answer) = outcome else { return }
+        stream.pendingRequest.end(outcome)
+        guard case .success(let response) = outcome else { return }
         hasServed = true
-        guard pool.settings.retiringStatuses.contains(answer.status), .now() - born >= pool.settings.retiringAge
+        guard pool.settings.retiringStatuses.contains(response.status), .now() - openedAt >= pool.settings.retiringAge
         else { return }
         retire()
     }
@@ -136,7 +136,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
         if streams.isEmpty { context?.close(promise: nil) }
     }
 
-    func retire(returning returned: [Exchange]) {
+    func retire(returning returned: [PendingRequest]) {
         guard !isRetired || !returned.isEmpty else { return }
         isRetired = true
         pool.retired(ObjectIdentifier(self), returning: returned, hasServed: hasServed)
@@ -145,48 +145,51 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
     // MARK: The other side
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        watch.heard()
-        if unconfirmed >= 16_384 {
-            let update = HTTP2Frame(streamID: .rootStream, payload: .windowUpdate(windowSizeIncrement: unconfirmed))
-            unconfirmed = 0
+        keepAlive.recordRead()
+        if unacknowledgedBytes >= 16_384 {
+            let update = HTTP2Frame(
+                streamID: .rootStream,
+                payload: .windowUpdate(windowSizeIncrement: unacknowledgedBytes)
+            )
+            unacknowledgedBytes = 0
             context.writeAndFlush(Self.wrapOutboundOut(update), promise: nil)
         }
-        takeTurn()
+        startRequests()
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        takeTurn()
+        startRequests()
         context.fireChannelWritabilityChanged()
     }
 
     // MARK: Time
 
     private func setTimer(_ context: ChannelHandlerContext) {
-        watch.set(on: context.eventLoop, isBusy: !streams.isEmpty) { [weak self] in self?.look() }
+        keepAlive.set(on: context.eventLoop, isBusy: !streams.isEmpty) { [weak self] in self?.checkDeadlines() }
     }
 
-    private func look() {
+    private func checkDeadlines() {
         guard let context else { return }
         let now = NIODeadline.now()
-        let overdue = streams.filter { $0.value.exchange.deadline <= now }
+        let overdue = streams.filter { $0.value.pendingRequest.deadline <= now }
         for (id, stream) in overdue {
             // Who no longer waits has given it up, and the other side is told all the same.
-            end(id, .failure(stream.exchange.isOver ? .cancelled : .unanswered))
-            abandon(id, context)
+            end(id, .failure(stream.pendingRequest.isOver ? .cancelled : .timedOut))
+            cancelStream(id, context)
         }
-        switch watch.next(now, isBusy: !streams.isEmpty) {
+        switch keepAlive.next(now, isBusy: !streams.isEmpty) {
         case .nothing: break
         case .ping: ping(context)
-        case .close: return giveUp(context)
+        case .close: return closeUnresponsive(context)
         case .retire: retire()
         }
         // A connection on which nothing at all was heard for most of that time is not trusted with others.
-        if !overdue.isEmpty, (now - watch.lastHeard) * 2 >= pool.settings.requestTimeout { retire() }
-        takeTurn()
+        if !overdue.isEmpty, (now - keepAlive.lastRead) * 2 >= pool.settings.requestTimeout { retire() }
+        startRequests()
     }
 
     /// TLS waits for a last word, which nobody will say.
-    private func giveUp(_ context: ChannelHandlerContext) {
+    private func closeUnresponsive(_ context: ChannelHandlerContext) {
         retire(returning: [])
         for id in streams.keys { end(id, .failure(.lost("silent"))) }
         context.close(promise: nil)
@@ -204,19 +207,19 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if farewell == nil { farewell = Connector.describe(error) }
+        if closeReason == nil { closeReason = Connector.describe(error) }
         context.close(promise: nil)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         self.context = nil
-        watch.stop()
+        keepAlive.stop()
         if isOpen {
             retire(returning: [])
-            for id in streams.keys { end(id, .failure(.lost(farewell))) }
+            for id in streams.keys { end(id, .failure(.lost(closeReason))) }
             pool.closed()
         } else {
-            opening.fail(.unreachable(farewell ?? "closed before the first settings"))
+            attempt.fail(.unreachable(closeReason ?? "closed before the first settings"))
         }
         context.fireChannelInactive()
     }

@@ -33,7 +33,7 @@ struct OutgoingRequest: Sendable {
 }
 
 /// What came back, as much of it as is of interest.
-struct Answer: Sendable {
+struct ProviderResponse: Sendable {
     var status: Int
     var fields: HPACKHeaders
     /// Cut off at ``PoolSettings/maximumBody``.
@@ -58,7 +58,7 @@ enum TransportFailure: Error, Hashable, Sendable {
     /// Too much waits already, or no connection had room in time: nothing was sent.
     case notSent
     /// It was sent, and nothing was heard in time.
-    case unanswered
+    case timedOut
     /// The connection or the stream ended before the answer; what the other side said to that, if anything.
     case lost(String?)
     case cancelled
@@ -70,7 +70,7 @@ enum TransportFailure: Error, Hashable, Sendable {
         case .unreachable: "Unreachable"
         case .forbiddenAddress: "ForbiddenAddress"
         case .notSent: "NotSent"
-        case .unanswered: "NoResponse"
+        case .timedOut: "NoResponse"
         case .lost(let word): word.map { "ConnectionLost: \($0)" } ?? "ConnectionLost"
         case .cancelled: "Cancelled"
         case .shutDown: "ShutDown"

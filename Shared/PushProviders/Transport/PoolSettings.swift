@@ -27,5 +27,7 @@ struct PoolSettings: Sendable {
     var retiringAge: TimeAmount = .seconds(30)
 
     /// How often deadlines are looked at.
-    var step: TimeAmount { min(.milliseconds(250), .nanoseconds(max(1_000_000, requestTimeout.nanoseconds / 8))) }
+    var checkInterval: TimeAmount {
+        min(.milliseconds(250), .nanoseconds(max(1_000_000, requestTimeout.nanoseconds / 8)))
+    }
 }

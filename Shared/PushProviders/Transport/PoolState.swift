@@ -11,16 +11,16 @@ struct PoolMember: Sendable {
     /// How many it has, those in its inbox included.
     var load = 0
     /// What it has not yet taken.
-    var inbox: [Exchange] = []
+    var inbox: [PendingRequest] = []
 
     var room: Int { limit - load }
 }
 
 /// What is to be done once the pool's lock is let go.
-struct PoolSteps {
+struct PoolActions {
     var woken: [(connection: NIOLoopBound<any PooledConnection>, eventLoop: any EventLoop)] = []
     /// Another connection is to be opened, after this long.
-    var connects: TimeAmount?
+    var connectDelay: TimeAmount?
     /// When to look whether something has waited too long.
     var expires: NIODeadline?
     /// Those who waited for the pool's end.
@@ -30,41 +30,41 @@ struct PoolSteps {
 /// The state of a ``ConnectionPool``, without the lock.
 struct PoolState {
     /// In the order of their deadlines.
-    var waiting: Deque<Exchange> = []
+    var waiting: Deque<PendingRequest> = []
     var members: [PoolMember] = []
     /// Attempts to connect that are under way, or soon will be.
     var connecting = 0
     /// Connections that are open, those that take no more requests included.
     var alive = 0
-    var mayConnect = NIODeadline.uptimeNanoseconds(0)
-    var isExpirySet = false
+    var nextConnectAt = NIODeadline.uptimeNanoseconds(0)
+    var isExpiryScheduled = false
     var isShutDown = false
-    var enders: [CheckedContinuation<Void, Never>] = []
+    var shutdownWaiters: [CheckedContinuation<Void, Never>] = []
 
     var isUnused: Bool { alive == 0 && connecting == 0 && waiting.isEmpty }
 
     /// Hands out what can be handed out, and says what else there is to do.
-    mutating func advance(_ settings: PoolSettings) -> PoolSteps {
-        var steps = PoolSteps()
-        while !waiting.isEmpty, let place = roomiest, let exchange = waiting.popFirst() {
-            members[place].load += 1
-            members[place].inbox.append(exchange)
-            guard members[place].inbox.count == 1 else { continue }
-            steps.woken.append((members[place].connection, members[place].eventLoop))
+    mutating func advance(_ settings: PoolSettings) -> PoolActions {
+        var actions = PoolActions()
+        while !waiting.isEmpty, let index = leastLoaded, let pendingRequest = waiting.popFirst() {
+            members[index].load += 1
+            members[index].inbox.append(pendingRequest)
+            guard members[index].inbox.count == 1 else { continue }
+            actions.woken.append((members[index].connection, members[index].eventLoop))
         }
         if needsConnection(settings) {
             connecting += 1
-            steps.connects = max(.nanoseconds(0), mayConnect - .now())
+            actions.connectDelay = max(.nanoseconds(0), nextConnectAt - .now())
         }
-        if let first = waiting.first, !isExpirySet {
-            isExpirySet = true
-            steps.expires = first.deadline
+        if let first = waiting.first, !isExpiryScheduled {
+            isExpiryScheduled = true
+            actions.expires = first.deadline
         }
         if isShutDown, isUnused {
-            steps.ended = enders
-            enders.removeAll()
+            actions.ended = shutdownWaiters
+            shutdownWaiters.removeAll()
         }
-        return steps
+        return actions
     }
 
     private func needsConnection(_ settings: PoolSettings) -> Bool {
@@ -74,48 +74,48 @@ struct PoolState {
     }
 
     /// Where the next request goes; nil while nobody has room.
-    private var roomiest: Int? {
+    private var leastLoaded: Int? {
         var best: Int?
-        for place in members.indices where members[place].room > 0 {
-            if let known = best, members[known].load <= members[place].load { continue }
-            best = place
+        for index in members.indices where members[index].room > 0 {
+            if let known = best, members[known].load <= members[index].load { continue }
+            best = index
         }
         return best
     }
 
-    mutating func turn(_ id: ObjectIdentifier, finished: Int) -> [Exchange] {
-        guard let place = members.firstIndex(where: { $0.id == id }) else { return [] }
-        members[place].load -= finished
-        while members[place].room > 0, let exchange = waiting.popFirst() {
-            members[place].load += 1
-            members[place].inbox.append(exchange)
+    mutating func takeRequests(_ id: ObjectIdentifier, finished: Int) -> [PendingRequest] {
+        guard let index = members.firstIndex(where: { $0.id == id }) else { return [] }
+        members[index].load -= finished
+        while members[index].room > 0, let pendingRequest = waiting.popFirst() {
+            members[index].load += 1
+            members[index].inbox.append(pendingRequest)
         }
-        guard !members[place].inbox.isEmpty else { return [] }
-        var inbox: [Exchange] = []
-        swap(&inbox, &members[place].inbox)
+        guard !members[index].inbox.isEmpty else { return [] }
+        var inbox: [PendingRequest] = []
+        swap(&inbox, &members[index].inbox)
         return inbox
     }
 
     mutating func changeLimit(of id: ObjectIdentifier, to limit: Int) {
-        guard let place = members.firstIndex(where: { $0.id == id }) else { return }
-        members[place].limit = limit
-        guard limit == 0, !members[place].inbox.isEmpty else { return }
-        members[place].load -= members[place].inbox.count
-        waiting.prepend(contentsOf: members[place].inbox)
-        members[place].inbox = []
+        guard let index = members.firstIndex(where: { $0.id == id }) else { return }
+        members[index].limit = limit
+        guard limit == 0, !members[index].inbox.isEmpty else { return }
+        members[index].load -= members[index].inbox.count
+        waiting.prepend(contentsOf: members[index].inbox)
+        members[index].inbox = []
     }
 
     /// A connection's own way out: what it has not taken, and what it gives back, waits again before all others.
-    mutating func takeBack(_ id: ObjectIdentifier, _ returned: [Exchange]) {
+    mutating func reclaim(_ id: ObjectIdentifier, _ returned: [PendingRequest]) {
         var back = returned
-        if let place = members.firstIndex(where: { $0.id == id }) { back += members.remove(at: place).inbox }
+        if let index = members.firstIndex(where: { $0.id == id }) { back += members.remove(at: index).inbox }
         guard !back.isEmpty else { return }
         back.sort { $0.deadline < $1.deadline }
         waiting.prepend(contentsOf: back)
     }
 
-    mutating func takeOverdue(_ now: NIODeadline) -> [Exchange] {
-        var overdue: [Exchange] = []
+    mutating func removeExpired(_ now: NIODeadline) -> [PendingRequest] {
+        var overdue: [PendingRequest] = []
         while let first = waiting.first, first.deadline <= now || first.isOver {
             overdue.append(first)
             waiting.removeFirst()

@@ -11,7 +11,7 @@ protocol PooledConnection: AnyObject {
 /// The first moments of a connection, until it can be used; reports to the pool once how they ended.
 ///
 /// Confined to the connection's event loop.
-final class Opening {
+final class ConnectionAttempt {
     private let pool: ConnectionPool
     private let eventLoop: any EventLoop
     private var timer: Scheduled<Void>?
@@ -45,7 +45,7 @@ final class Opening {
 
     func fail(_ failure: TransportFailure) {
         guard end() else { return }
-        pool.couldNotConnect(failure)
+        pool.connectFailed(failure)
         channel?.close(promise: nil)
     }
 

@@ -13,7 +13,7 @@ final class VAPIDTokens: Sendable {
     private static let lifetime: TimeInterval = 12 * 3_600
     private static let margin: TimeInterval = 3_600
     /// Origins are anybody's.
-    private static let most = 1_000
+    private static let maximumOrigins = 1_000
 
     private let key: VAPIDKey
     private let subject: String
@@ -30,8 +30,8 @@ final class VAPIDTokens: Sendable {
         let now = now()
         return try tokens.withLock { tokens in
             if let token = tokens[origin], token.renewal > now { return token.value }
-            if tokens.count >= Self.most { tokens = tokens.filter { $0.value.renewal > now } }
-            if tokens.count >= Self.most { tokens.removeAll() }
+            if tokens.count >= Self.maximumOrigins { tokens = tokens.filter { $0.value.renewal > now } }
+            if tokens.count >= Self.maximumOrigins { tokens.removeAll() }
             let value = "vapid t=\(try make(origin, now)), k=\(key.publicKey)"
             tokens[origin] = Token(value: value, renewal: now.addingTimeInterval(Self.lifetime - Self.margin))
             return value
@@ -39,13 +39,13 @@ final class VAPIDTokens: Sendable {
     }
 
     private func make(_ origin: Origin, _ now: Date) throws -> String {
-        var header = JSONObject()
+        var header = JSONObjectWriter()
         header.add("typ", "JWT")
         header.add("alg", "ES256")
-        var claims = JSONObject()
+        var claims = JSONObjectWriter()
         claims.add("aud", origin.description)
         claims.add("exp", Int(now.timeIntervalSince1970 + Self.lifetime))
         claims.add("sub", subject)
-        return try CompactToken.make(header: header, claims: claims, key: key.signing)
+        return try CompactJWS.make(header: header, claims: claims, key: key.signing)
     }
 }

@@ -58,7 +58,7 @@ public final class WebPushClient: PushProvider {
         connector = try Connector(
             versions: .any,
             authorities: configuration.trustedAuthorities,
-            guardian: configuration.addresses
+            addressGuard: configuration.addresses
         )
         self.configuration = configuration
         self.now = now
@@ -72,7 +72,7 @@ public final class WebPushClient: PushProvider {
             return PushReply(.refused, reason: "BadEndpoint")
         }
         // A name is judged once more when its connection is opened, by the address.
-        guard mayAsk(address.origin) else { return TransportFailure.forbiddenAddress.reply }
+        guard mayConnect(address.origin) else { return TransportFailure.forbiddenAddress.reply }
         guard let encryption = WebPushEncryption(p256dh: p256dh, auth: auth) else {
             return PushReply(.refused, reason: "BadKeys")
         }
@@ -94,8 +94,8 @@ public final class WebPushClient: PushProvider {
         origin.isSecure || configuration.addresses.allows(host: origin.host, port: origin.port)
     }
 
-    private func mayAsk(_ origin: Origin) -> Bool {
-        configuration.addresses.mayAsk(host: origin.host, port: origin.port, isSecure: origin.isSecure)
+    private func mayConnect(_ origin: Origin) -> Bool {
+        configuration.addresses.mayConnect(host: origin.host, port: origin.port, isSecure: origin.isSecure)
     }
 
     private func addFields(of message: PushMessage, for origin: Origin, to request: inout OutgoingRequest) throws {
@@ -106,7 +106,7 @@ public final class WebPushClient: PushProvider {
         request.add("ttl", String(life ?? Int(configuration.defaultLife.components.seconds)))
         request.add("urgency", urgency(of: message))
         if let key = message.collapseKey {
-            request.add(unique: "topic", CollapseName.make(key, limit: 32, isAllowed: Self.isOfTopic))
+            request.add(unique: "topic", CollapseID.make(key, limit: 32, isAllowed: Self.isTopicCharacter))
         }
     }
 
@@ -119,7 +119,7 @@ public final class WebPushClient: PushProvider {
     }
 
     /// RFC 8030, section 5.4: base64url's characters.
-    private static func isOfTopic(_ byte: UInt8) -> Bool {
+    private static func isTopicCharacter(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
@@ -132,7 +132,7 @@ public final class WebPushClient: PushProvider {
         guard let pool = pool(for: origin) else { return TransportFailure.shutDown.reply }
         switch await pool.send(request) {
         case .failure(let failure): return failure.reply
-        case .success(let answer): return WebPushAnswer(answer, now: now()).reply
+        case .success(let response): return WebPushResponse(response, now: now()).reply
         }
     }
 

@@ -4,11 +4,11 @@ import Foundation
 enum WebPushPayload {
     /// Nil where it is too long without any text.
     static func encode(_ message: PushMessage) -> [UInt8]? {
-        TextFit.encode(message, into: WebPushEncryption.textLimit, whole)
+        TextTruncation.encode(message, into: WebPushEncryption.textLimit, encoded)
     }
 
-    private static func whole(_ message: PushMessage) -> [UInt8] {
-        var payload = JSONObject()
+    private static func encoded(_ message: PushMessage) -> [UInt8] {
+        var payload = JSONObjectWriter()
         payload.add("id", message.id.uuidString.lowercased())
         if message.kind != .background {
             payload.add("title", message.title)
@@ -18,9 +18,9 @@ enum WebPushPayload {
             payload.add("tag", message.collapseKey)
         }
         payload.add("badge", message.badge)
-        var data = JSONObject()
+        var data = JSONObjectWriter()
         data.add(members: message.data)
         payload.add("data", data)
-        return payload.whole
+        return payload.encoded
     }
 }

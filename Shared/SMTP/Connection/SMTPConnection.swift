@@ -66,7 +66,7 @@ struct SMTPConnection: Sendable {
     /// - Throws: `SMTPError.unknownOutcome` where the answer does not come.
     func content(_ bytes: [UInt8]) async throws -> SMTPReply {
         do {
-            return try await send(Self.stuffed(bytes), within: configuration.contentTimeout)
+            return try await send(Self.dotStuffed(bytes), within: configuration.contentTimeout)
         } catch is SMTPError {
             throw SMTPError.unknownOutcome
         }
@@ -119,15 +119,15 @@ struct SMTPConnection: Sendable {
     }
 
     /// The lines with a dot before each that begins with one, and the end behind them (RFC 5321, section 4.5.2).
-    static func stuffed(_ bytes: [UInt8]) -> [UInt8] {
-        var stuffed: [UInt8] = []
-        stuffed.reserveCapacity(bytes.count + 16)
+    static func dotStuffed(_ bytes: [UInt8]) -> [UInt8] {
+        var dotStuffed: [UInt8] = []
+        dotStuffed.reserveCapacity(bytes.count + 16)
         var isLineStart = true
         for byte in bytes {
-            if isLineStart, byte == UInt8(ascii: ".") { stuffed.append(byte) }
-            stuffed.append(byte)
+            if isLineStart, byte == UInt8(ascii: ".") { dotStuffed.append(byte) }
+            dotStuffed.append(byte)
             isLineStart = byte == UInt8(ascii: "\n")
         }
-        return stuffed + Array((isLineStart ? ".\r\n" : "\r\n.\r\n").utf8)
+        return dotStuffed + Array((isLineStart ? ".\r\n" : "\r\n.\r\n").utf8)
     }
 }

@@ -57,7 +57,7 @@ package struct EventConsumer: Sendable {
                 throw APIError(.forbidden, "caller_not_allowed", "This service may not send events of this type.")
             }
             try await take(event)
-            return Reply(["success": true])
+            return JSONResponse(["success": true])
         }
     }
 
@@ -76,7 +76,7 @@ package struct EventConsumer: Sendable {
 
     /// Forgets events that nobody tells any more.
     package var background: any Service {
-        Periodic("sweep of known events", every: .seconds(3_600), logger: logger) {
+        PeriodicTask("sweep of known events", every: .seconds(3_600), logger: logger) {
             try await EventInboxStore(db: database).delete(takenBefore: now().addingTimeInterval(-Self.memory))
         }
     }

@@ -20,7 +20,7 @@ package struct EventSubscribers: Sendable {
     ///
     /// Each is told at its address (`PUSH_URL` and its like). What is not of `types`, this service's own, is left to the
     /// services whose it is.
-    package init(_ configuration: ConfigReader, types: Set<String>, neighbours: Neighbours) throws {
+    package init(_ configuration: ConfigReader, types: Set<String>, peers: PeerServices) throws {
         var names: [String: [String]] = [:]
         let setting = configuration.text("EVENT_SUBSCRIBERS")
         for entry in setting?.split(separator: ",", omittingEmptySubsequences: false) ?? [] {
@@ -35,7 +35,7 @@ package struct EventSubscribers: Sendable {
         }
         self.names = names
         clients = try Dictionary(
-            uniqueKeysWithValues: Set(names.values.joined()).map { ($0, try neighbours.client($0)) }
+            uniqueKeysWithValues: Set(names.values.joined()).map { ($0, try peers.client($0)) }
         )
     }
 

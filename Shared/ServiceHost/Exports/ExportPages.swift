@@ -8,7 +8,7 @@ package enum ExportPages {
     package static let limit = 500
 
     /// A page of things, and the place that the next begins behind; nil: that was the last.
-    package typealias Page = (things: [any Encodable & Sendable], after: [Int64]?)
+    package typealias Page = (items: [any Encodable & Sendable], after: [Int64]?)
 
     /// A page of a query that answers with `place`, an array of numbers by which rows are in order, and `row`, JSON.
     ///
@@ -17,8 +17,8 @@ package enum ExportPages {
         let rows = try await database.all(query) { row in
             (place: try row.decode("place", as: [Int64].self), text: try row.string("row"))
         }
-        let things = try rows.map { try WireJSON.decoder().decode(JSONValue.self, from: $0.text.utf8) }
-        return (things, rows.count == limit ? rows.last?.place : nil)
+        let items = try rows.map { try WireJSON.decoder().decode(JSONValue.self, from: $0.text.utf8) }
+        return (items, rows.count == limit ? rows.last?.place : nil)
     }
 
     /// All rows of a query that answers with `row`, for what is bounded anyway.

@@ -52,5 +52,9 @@ package struct ExportReader {
         return (kind, content)
     }
 
-    private static let malformed = APIError(.badGateway, "invalid_response", "a service's part of the export makes no sense")
+    private static let malformed = APIError(
+        .badGateway,
+        "invalid_response",
+        "a service's part of the export makes no sense"
+    )
 }

@@ -21,24 +21,24 @@ package struct ExportWriter {
 
     /// A file with a JSON array of all things, page by page; `next` is asked for the page behind a place, and answers with
     /// where the one after it begins, nil after the last.
-    package mutating func list<Place: Sendable>(
+    package mutating func list<Position: Sendable>(
         _ name: String,
-        _ next: (_ after: Place?) async throws -> (things: [any Encodable & Sendable], after: Place?)
+        _ next: (_ after: Position?) async throws -> (items: [any Encodable & Sendable], after: Position?)
     ) async throws {
         let encoder = WireJSON.encoder(sortedKeys: true)
         try await begin(name, .text)
         var separator = "[\n"
-        var place: Place?
+        var position: Position?
         repeat {
-            let page = try await next(place)
-            for thing in page.things {
+            let page = try await next(position)
+            for thing in page.items {
                 var line = ByteBuffer(string: separator)
                 line.writeBytes(try encoder.encode(thing))
                 try await sink.send(.bytes, line)
                 separator = ",\n"
             }
-            place = page.after
-        } while place != nil
+            position = page.after
+        } while position != nil
         try await sink.send(.bytes, ByteBuffer(string: separator == "[\n" ? "[]\n" : "\n]\n"))
     }
 

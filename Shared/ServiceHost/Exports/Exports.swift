@@ -24,12 +24,12 @@ package struct Exports: Sendable {
         of user: User.ID,
         _ consume: @escaping (ExportReader.Part) async throws -> Void
     ) async throws {
-        var export = ExportWriter(PartTap(consume))
+        var export = ExportWriter(ExportPartWriter(consume))
         try await fill(user, &export)
         try await export.end()
     }
 
-    private func export(request: Request, context: NeighbourContext) async throws -> Response {
+    private func export(request: Request, context: InternalContext) async throws -> Response {
         guard let application = try request.query("applicationId") else { throw APIError.missing("applicationId") }
         guard let user = try request.query("userId") else { throw APIError.missing("userId") }
         let body = ResponseBody { [fill] writer in
@@ -42,7 +42,7 @@ package struct Exports: Sendable {
 }
 
 /// Takes what a writer writes as what a reader reads.
-private final class PartTap: ResponseBodyWriter {
+private final class ExportPartWriter: ResponseBodyWriter {
     private var reader = ExportReader()
     private let consume: (ExportReader.Part) async throws -> Void
 

@@ -30,10 +30,10 @@ struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
         var request = request
         let fingerprint = try await Self.fingerprint(&request, limit: JSONLimits.large.bytes)
         var entry = IdempotencyStore.Entry(user: context.identity.user, key: key, fingerprint: fingerprint, at: now())
-        if context.identity.isServer { entry.maximumKeys = IdempotencyStore.mostServerKeys }
+        if context.identity.isServer { entry.maximumKeys = IdempotencyStore.maximumServerKeys }
         switch try await store.begin(entry) {
         case .running:
-            throw APIError.stillRunning
+            throw APIError.inProgress
         case .otherRequest:
             throw APIError(
                 .unprocessable,
@@ -48,19 +48,19 @@ struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
                 "at most \(entry.maximumKeys) Idempotency-Keys are kept for 24 hours; try again later, or without a key",
                 retryAfter: retryAfter
             )
-        case .answered(let status, _, nil):
+        case .completed(let status, _, nil):
             throw APIError(
                 .conflict,
                 "response_not_stored",
                 "the request with this Idempotency-Key was done with status \(status); its response was too large to keep"
             )
-        case .answered(let status, let contentType, let body?):
+        case .completed(let status, let contentType, let body?):
             return Response(
                 status: HTTPResponse.Status(code: status),
                 headers: [.contentType: contentType, .contentLength: "\(body.count)"],
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: body))
             )
-        case .begun(let token):
+        case .started(let token):
             return try await answer(
                 request,
                 context: context,
@@ -79,7 +79,7 @@ struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
         var response: Response
         do {
             response = try await IdempotentRequest.$current.withValue(known) { try await next(request, context) }
-            if let body = known.kept.withLock({ $0 }) {
+            if let body = known.storedBody.withLock({ $0 }) {
                 response.headers[.contentLength] = "\(body.count)"
                 response.body = ResponseBody(byteBuffer: ByteBuffer(bytes: body))
                 return response
@@ -93,7 +93,7 @@ struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
             }
             response = refusal.problem(requestID: context.requestID)
         }
-        if known.isRead.withLock({ $0 }) {
+        if known.isReadOnly.withLock({ $0 }) {
             try await store.forget(known.entry)
             return response
         }
@@ -101,7 +101,7 @@ struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
         try await response.body.write(collected)
         let body = collected.bytes
         let contentType = response.headers[.contentType] ?? "application/json"
-        if body.count > IdempotencyStore.largestBody, known.isRepeatable.withLock({ $0 }) {
+        if body.count > IdempotencyStore.maximumBodySize, known.isRepeatable.withLock({ $0 }) {
             try await store.release(known.entry)
         } else {
             _ = try await store.finish(known.entry, status: response.status.code, contentType: contentType, body: body)
@@ -140,7 +140,7 @@ private final class CollectedBody: ResponseBodyWriter {
 }
 
 extension APIError {
-    static let stillRunning = APIError(
+    static let inProgress = APIError(
         .conflict,
         "request_in_progress",
         "the first request with this Idempotency-Key is still running"

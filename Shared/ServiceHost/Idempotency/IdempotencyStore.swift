@@ -10,29 +10,29 @@ struct IdempotencyStore: Sendable {
     /// How long an answer is kept, in seconds.
     static let retention = 86_400.0
     /// When a request that was begun counts as dead, in seconds; longer than any answer may take.
-    static let patience = 60.0
+    static let abandonedAfter = 60.0
     /// Bytes of a response that is kept.
-    static let largestBody = 16_384
+    static let maximumBodySize = 16_384
     /// Keys of the last 24 hours that a user may have; each request counts them.
-    static let mostKeys = 1_000
+    static let maximumUserKeys = 1_000
     /// The same of an application's server, which speaks for all users of the application.
-    static let mostServerKeys = 10_000
+    static let maximumServerKeys = 10_000
 
     struct Entry: Sendable {
         let user: User.ID
         let key: String
         let fingerprint: [UInt8]
         let at: Date
-        var maximumKeys = IdempotencyStore.mostKeys
+        var maximumKeys = IdempotencyStore.maximumUserKeys
     }
 
-    enum Beginning {
-        case begun(token: UUID)
+    enum StartResult {
+        case started(token: UUID)
         case running, otherRequest
         /// The user has as many keys as allowed; the first is forgotten after so many seconds.
         case full(retryAfter: Int)
         /// `body` is nil where it was too large to keep.
-        case answered(status: Int, contentType: String, body: [UInt8]?)
+        case completed(status: Int, contentType: String, body: [UInt8]?)
     }
 
     static let migrations = [
@@ -41,7 +41,7 @@ struct IdempotencyStore: Sendable {
 
     let db: any PostgresExecutor
 
-    func begin(_ entry: Entry) async throws -> Beginning {
+    func begin(_ entry: Entry) async throws -> StartResult {
         let oldest = entry.at.addingTimeInterval(-Self.retention)
         let token = try await db.first(
             """
@@ -66,12 +66,12 @@ struct IdempotencyStore: Sendable {
                     THEN coalesce(known.body, excluded.body) ELSE excluded.body
                 END
             WHERE known.begun_at < \(oldest)
-                OR known.status IS NULL AND known.begun_at <= \(entry.at.addingTimeInterval(-Self.patience))
+                OR known.status IS NULL AND known.begun_at <= \(entry.at.addingTimeInterval(-Self.abandonedAfter))
             RETURNING encode(body, 'hex')::uuid AS token
             """,
             as: { try $0.uuid("token") }
         )
-        if let token { return .begun(token: token) }
+        if let token { return .started(token: token) }
         let known = try await db.first(
             """
             SELECT fingerprint, status, content_type, body
@@ -90,11 +90,11 @@ struct IdempotencyStore: Sendable {
         guard let known else { return try await full(entry, since: oldest) ?? .running }
         guard known.fingerprint == entry.fingerprint else { return .otherRequest }
         guard let status = known.status else { return .running }
-        return .answered(status: status, contentType: known.contentType ?? "application/json", body: known.body)
+        return .completed(status: status, contentType: known.contentType ?? "application/json", body: known.body)
     }
 
     /// Nil where the user has fewer keys than allowed: the row was deleted meanwhile, and a later try succeeds.
-    private func full(_ entry: Entry, since oldest: Date) async throws -> Beginning? {
+    private func full(_ entry: Entry, since oldest: Date) async throws -> StartResult? {
         let (count, first) = try await db.one(
             """
             SELECT count(*) AS count, min(begun_at) AS first
@@ -119,11 +119,11 @@ struct IdempotencyStore: Sendable {
         )
     }
 
-    /// Keeps the response, without its body where that is larger than `largestBody`.
+    /// Keeps the response, without its body where that is larger than `maximumBodySize`.
     ///
     /// - Returns: false where there is one, the request was begun again meanwhile, or the user is gone.
     func finish(_ entry: Entry, status: Int, contentType: String, body: [UInt8]) async throws -> Bool {
-        let body = body.count <= Self.largestBody ? body : nil
+        let body = body.count <= Self.maximumBodySize ? body : nil
         return try await db.run(
             """
             UPDATE idempotency_keys
@@ -138,7 +138,7 @@ struct IdempotencyStore: Sendable {
     func release(_ entry: Entry) async throws {
         try await db.run(
             """
-            UPDATE idempotency_keys SET begun_at = \(entry.at.addingTimeInterval(-Self.patience))
+            UPDATE idempotency_keys SET begun_at = \(entry.at.addingTimeInterval(-Self.abandonedAfter))
             WHERE application_id = \(entry.user.application) AND user_id = \(entry.user.user) AND key = \(entry.key)
                 AND begun_at = \(entry.at) AND status IS NULL
             """

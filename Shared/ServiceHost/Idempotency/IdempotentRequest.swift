@@ -22,10 +22,10 @@ package final class IdempotentRequest: Sendable {
     /// Whether the request may run again and finds what it has made.
     let isRepeatable = Lock(false)
     /// Whether the request changed nothing, so that its response is not kept.
-    let isRead = Lock(false)
+    let isReadOnly = Lock(false)
     let entry: IdempotencyStore.Entry
     /// What `keep` has written.
-    let kept = Lock<[UInt8]?>(nil)
+    let storedBody = Lock<[UInt8]?>(nil)
 
     init(token: UUID, entry: IdempotencyStore.Entry) {
         ownToken = token
@@ -33,12 +33,12 @@ package final class IdempotentRequest: Sendable {
     }
 
     /// Says that the request under way only reads: its response is not kept, and its key is forgotten.
-    package static func changesNothing() {
-        current?.isRead.withLock { $0 = true }
+    package static func markReadOnly() {
+        current?.isReadOnly.withLock { $0 = true }
     }
 
     /// Says that the request under way finds what it has made by an id of the client's.
-    package static func findsWhatItMade() {
+    package static func markRepeatable() {
         current?.isRepeatable.withLock { $0 = true }
     }
 
@@ -49,18 +49,18 @@ package final class IdempotentRequest: Sendable {
     ///   - db: the transaction that makes what it tells of.
     /// - Returns: the same answer.
     /// - Throws: `conflict` where the same request was begun again meanwhile; `PostgresError`.
-    package static func keep<Answer: Encodable & Sendable>(
-        _ answer: Answer,
+    package static func keep<Output: Encodable & Sendable>(
+        _ answer: Output,
         in db: PostgresTransaction
-    ) async throws -> Answer {
+    ) async throws -> Output {
         if let current {
             let body = Array(try WireJSON.encoder().encode(answer))
             let store = IdempotencyStore(db: db)
             // Where it took so long that it has been begun again, this one makes nothing.
             guard try await store.finish(current.entry, status: 200, contentType: Response.jsonType, body: body) else {
-                throw APIError.stillRunning
+                throw APIError.inProgress
             }
-            current.kept.withLock { $0 = body }
+            current.storedBody.withLock { $0 = body }
         }
         return answer
     }

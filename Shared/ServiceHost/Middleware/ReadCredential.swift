@@ -20,7 +20,7 @@ struct ReadCredential: RouterMiddleware {
     ) async throws -> Response {
         var context = context
         if isRequired {
-            context.identity = try await verifier.identity(of: request.headers, orServer: true)
+            context.identity = try await verifier.identity(of: request.headers, allowingServer: true)
         } else if request.headers.contains(.authorization) || request.headers.contains(.diuitSession) {
             context.identity = try? await verifier.identity(of: request.headers)
         }
@@ -30,14 +30,14 @@ struct ReadCredential: RouterMiddleware {
 
 /// Reads the service token of an internal request; a request without a valid one gets 403.
 struct ReadServiceToken: RouterMiddleware {
-    typealias Context = NeighbourContext
+    typealias Context = InternalContext
 
     let tokens: ServiceTokens
 
     func handle(
         _ request: Request,
-        context: NeighbourContext,
-        next: (Request, NeighbourContext) async throws -> Response
+        context: InternalContext,
+        next: (Request, InternalContext) async throws -> Response
     ) async throws -> Response {
         guard case .bearer(let token) = try Credential(request.headers) else {
             throw APIError(.forbidden, "authentication_required", "This route needs a service token.")
@@ -50,14 +50,14 @@ struct ReadServiceToken: RouterMiddleware {
 
 /// Admits only the listed callers.
 struct RequireCaller: RouterMiddleware {
-    typealias Context = NeighbourContext
+    typealias Context = InternalContext
 
     let callers: Set<InternalCaller>
 
     func handle(
         _ request: Request,
-        context: NeighbourContext,
-        next: (Request, NeighbourContext) async throws -> Response
+        context: InternalContext,
+        next: (Request, InternalContext) async throws -> Response
     ) async throws -> Response {
         guard let caller = InternalCaller(rawValue: context.caller), callers.contains(caller) else {
             throw APIError(.forbidden, "caller_not_allowed", "This service may not call this route.")

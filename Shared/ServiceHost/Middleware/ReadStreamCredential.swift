@@ -25,7 +25,7 @@ struct ReadStreamCredential: RouterMiddleware {
             }
             context.identity = try await verifier.identify(ticket: ticket, for: request.uri.path)
         } else {
-            context.identity = try await verifier.identity(of: request.headers, orServer: true)
+            context.identity = try await verifier.identity(of: request.headers, allowingServer: true)
         }
         return try await next(request, context)
     }

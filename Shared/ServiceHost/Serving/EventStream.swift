@@ -47,14 +47,14 @@ package protocol StreamEventSource: Sendable {
 /// Answers with a stream of events that goes on until its source or its reader has enough, or the service is shut down.
 ///
 /// Nothing is kept for a reader: the source is asked for more when he has taken what there was. Who takes nothing for as
-/// long as `patience` is cut off; he goes on from his last event when he comes back.
-package struct EventStreamReply: Sendable {
+/// long as `writeTimeout` is cut off; he goes on from his last event when he comes back.
+package struct EventStreamResponse: Sendable {
     private let source: any StreamEventSource
-    private let patience: Duration
+    private let writeTimeout: Duration
 
-    package init(_ source: any StreamEventSource, patience: Duration) {
+    package init(_ source: any StreamEventSource, writeTimeout: Duration) {
         self.source = source
-        self.patience = patience
+        self.writeTimeout = writeTimeout
     }
 
     /// What `HEAD` is answered with.
@@ -70,10 +70,10 @@ package struct EventStreamReply: Sendable {
 
     /// - Precondition: the request came over a connection of a server, and its body was not read.
     package func response(to request: Request) -> Response {
-        let body = ResponseBody { [source, patience] writer in
+        let body = ResponseBody { [source, writeTimeout] writer in
             try await request.body.consumeWithInboundCloseHandler { _ in
                 try await withGracefulShutdownHandler {
-                    try await Self.write(source, to: &writer, patience: patience)
+                    try await Self.write(source, to: &writer, writeTimeout: writeTimeout)
                 } onGracefulShutdown: {
                     source.end()
                 }
@@ -88,20 +88,20 @@ package struct EventStreamReply: Sendable {
     private static func write(
         _ source: any StreamEventSource,
         to writer: inout any ResponseBodyWriter,
-        patience: Duration
+        writeTimeout: Duration
     ) async throws {
         defer { source.end() }
         // Browsers come back after this time, and not all at once where a service has stopped.
-        try await write("retry: \(Int.random(in: 500...2_500))\n\n", to: &writer, within: patience)
+        try await write("retry: \(Int.random(in: 500...2_500))\n\n", to: &writer, within: writeTimeout)
         while let events = try await source.next() {
-            try await write(events.map(\.text).joined(), to: &writer, within: patience)
+            try await write(events.map(\.text).joined(), to: &writer, within: writeTimeout)
         }
     }
 
     private static func write(
         _ text: String,
         to writer: inout any ResponseBodyWriter,
-        within patience: Duration
+        within writeTimeout: Duration
     ) async throws {
         // The writer is lent to the one task that writes, and nobody else has it until that has ended.
         nonisolated(unsafe) var lent = writer
@@ -112,7 +112,7 @@ package struct EventStreamReply: Sendable {
                 return true
             }
             group.addTask {
-                try await Task.sleep(for: patience)
+                try await Task.sleep(for: writeTimeout)
                 return false
             }
             let isWritten = try await group.next() ?? false

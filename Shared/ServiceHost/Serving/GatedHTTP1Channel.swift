@@ -59,7 +59,7 @@ struct GatedHTTP1Channel: HTTPChannelHandler {
                 {
                     routes.succeed(nil)
                     // Its own heartbeat watches over it; there is nothing to remove where it had no routes.
-                    channel.pipeline.removeHandler(name: SilenceLimit.name, promise: nil)
+                    channel.pipeline.removeHandler(name: IdleTimeoutHandler.name, promise: nil)
                 }
             )
             return Value(channel: channel, routes: routes.futureResult)
@@ -72,7 +72,7 @@ struct GatedHTTP1Channel: HTTPChannelHandler {
     /// would close a connection in the middle of that.
     private func routes(on channel: any Channel, logger: Logger) throws -> Routes {
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(SilenceLimit(idleTimeout), name: SilenceLimit.name, position: .first)
+        try pipeline.addHandler(IdleTimeoutHandler(idleTimeout), name: IdleTimeoutHandler.name, position: .first)
         try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
         try pipeline.addHandler(BodyRateLimit(grace: bodyGrace))
         try pipeline.addHandler(HTTPConnectionStateHandler(idleTimeout: nil, logger: logger))

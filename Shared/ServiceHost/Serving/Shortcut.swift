@@ -10,11 +10,11 @@ package protocol Shortcut: Sendable {
     var route: String { get }
 
     /// The answer to a `GET` or `HEAD` without a body; nil where the routes are to answer. It waits for nothing.
-    func answer(to request: HTTPRequestHead) -> ShortAnswer?
+    func answer(to request: HTTPRequestHead) -> ShortcutResponse?
 }
 
 /// What a shortcut answers.
-package struct ShortAnswer {
+package struct ShortcutResponse {
     package let status: HTTPResponseStatus
     package let headers: HTTPHeaders
     /// A file that is open, and which bytes of it are the body; the file is closed once they are sent.
@@ -29,10 +29,10 @@ package struct ShortAnswer {
 
 extension ConnectionGate {
     /// The routes are there from the beginning, since they see to a connection's silence and end.
-    init(_ shortcut: any Shortcut, notes: RequestNotes, logger: Logger) {
+    init(_ shortcut: any Shortcut, recorder: RequestRecorder, logger: Logger) {
         self.init(
             install: { channel, next, _ in
-                try channel.pipeline.syncOperations.addHandler(ShortcutHandler(shortcut, notes, logger))
+                try channel.pipeline.syncOperations.addHandler(ShortcutHandler(shortcut, recorder, logger))
                 try next(channel)
             },
             close: {}

@@ -22,7 +22,7 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private let shortcut: any Shortcut
-    private let notes: RequestNotes
+    private let recorder: RequestRecorder
     private let logger: Logger
     private var clock = HTTPClock()
     /// How many requests the routes have not answered yet.
@@ -34,9 +34,9 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var heldEvents: [Any] = []
     private var isReadPending = false
 
-    init(_ shortcut: any Shortcut, _ notes: RequestNotes, _ logger: Logger) {
+    init(_ shortcut: any Shortcut, _ recorder: RequestRecorder, _ logger: Logger) {
         self.shortcut = shortcut
-        self.notes = notes
+        self.recorder = recorder
         self.logger = logger
     }
 
@@ -72,10 +72,10 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
         else { return nil }
         let start = ContinuousClock.now
         guard let answer = shortcut.answer(to: head) else { return nil }
-        let requestID = RequestWatch.requestID(head.headers.first(name: "x-request-id"))
+        let requestID = RequestMiddleware.requestID(head.headers.first(name: "x-request-id"))
         let trace = TraceParent(head.headers.first(name: "traceparent"))
         let status = Int(answer.status.code)
-        let isLast = notes.note(
+        let isLast = recorder.record(
             head.method.rawValue,
             shortcut.route,
             status,

@@ -14,7 +14,7 @@ package struct SetAside: Sendable {
     /// How many entries are retried or dropped in one transaction.
     private static let batch = 500
     /// An entry that has not failed again for so many seconds after its retry was processed.
-    private static let memory: TimeInterval = 3_600
+    private static let retryMemory: TimeInterval = 3_600
 
     private let kinds: [SetAsideKind]
     private let database: PostgresPool
@@ -44,10 +44,10 @@ package struct SetAside: Sendable {
     package func failed(_ rows: [FailedRow], of kind: SetAsideKind) async throws {
         guard let first = rows.first else { return }
         let moment = now()
-        let noted = try await database.transaction { db in
+        let failures = try await database.transaction { db in
             try await SetAsideStore(db: db).note(rows, of: kind, at: moment)
         }
-        for row in noted where row.isSetAside {
+        for row in failures where row.isSetAside {
             Counter(label: "roost_set_aside_total", dimensions: [("kind", kind.name), ("reason", row.reason)])
                 .increment()
             logger.error(
@@ -58,7 +58,7 @@ package struct SetAside: Sendable {
                 ]
             )
         }
-        guard noted.contains(where: { !$0.isSetAside }) else { return }
+        guard failures.contains(where: { !$0.isSetAside }) else { return }
         logger.warning(
             "rows could not be processed",
             metadata: [
@@ -113,10 +113,10 @@ package struct SetAside: Sendable {
     }
 
     /// Forgets entries that are over, and shows how many rows are set aside.
-    func look() async throws {
+    func pruneAndCount() async throws {
         let store = SetAsideStore(db: database)
         let before = try await store.counts()
-        let moment = now().addingTimeInterval(-Self.memory)
+        let moment = now().addingTimeInterval(-Self.retryMemory)
         for kind in kinds where before[kind.name] != nil { try await store.prune(kind, retriedBefore: moment) }
         let counts = before.isEmpty ? before : try await store.counts()
         for name in Set(kinds.map(\.name)).union(before.keys) {
@@ -125,7 +125,7 @@ package struct SetAside: Sendable {
     }
 
     var background: any Service {
-        Periodic("count of rows set aside", every: .seconds(30), logger: logger, look)
+        PeriodicTask("count of rows set aside", every: .seconds(30), logger: logger, pruneAndCount)
     }
 }
 

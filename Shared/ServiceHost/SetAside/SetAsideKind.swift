@@ -122,7 +122,7 @@ package struct FailedRow: Sendable {
         switch error {
         case is CancellationError: return nil
         case let error as PostgresError where error.isUnavailable && !error.isRefusal: return nil
-        case let error as APIError where error.isAbsence: return nil
+        case let error as APIError where error.isTransient: return nil
         default: self.init(key, Self.isUnreadable(error) ? .unreadable : .failing, detail: Self.detail(error))
         }
     }

@@ -13,23 +13,23 @@ struct SetAsideRoutes {
         routes.post("set-aside/drop", use: drop)
     }
 
-    private func list(request: Request, context: NeighbourContext) async throws -> Page<SetAsideRow> {
+    private func list(request: Request, context: InternalContext) async throws -> Page<SetAsideRow> {
         let id = try request.number("before", in: 0...Int64.max)
         return try await setAside.list(before: id, limit: request.limit())
     }
 
-    private func show(request: Request, context: NeighbourContext) async throws -> Reply<SetAsideRow> {
+    private func show(request: Request, context: InternalContext) async throws -> JSONResponse<SetAsideRow> {
         guard let id = Int64(try context.path("id")) else {
             throw APIError(.notFound, "row_not_found", "no row with this id is set aside")
         }
-        return Reply(try await setAside.show(id))
+        return JSONResponse(try await setAside.show(id))
     }
 
-    private func retry(request: Request, context: NeighbourContext) async throws -> Reply<SetAsideChange> {
-        Reply(try await setAside.retry(request.decode(as: SetAsideSelection.self, context: context)))
+    private func retry(request: Request, context: InternalContext) async throws -> JSONResponse<SetAsideChange> {
+        JSONResponse(try await setAside.retry(request.decode(as: SetAsideSelection.self, context: context)))
     }
 
-    private func drop(request: Request, context: NeighbourContext) async throws -> Reply<SetAsideChange> {
-        Reply(try await setAside.drop(request.decode(as: SetAsideSelection.self, context: context)))
+    private func drop(request: Request, context: InternalContext) async throws -> JSONResponse<SetAsideChange> {
+        JSONResponse(try await setAside.drop(request.decode(as: SetAsideSelection.self, context: context)))
     }
 }

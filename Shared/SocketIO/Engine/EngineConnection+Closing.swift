@@ -3,33 +3,33 @@ import NIOCore
 /// The end of a connection.
 extension EngineConnection {
     /// How the client is told.
-    enum Farewell {
+    enum ClosingStyle {
         /// By what its transport has for it, behind all that was said before.
-        case politely
+        case graceful
         /// Its own wish is confirmed.
-        case asAsked
+        case requestedByClient
         /// Not at all: it is gone, or does not read.
-        case abruptly
+        case abrupt
     }
 
     /// How long a client that polls may take to fetch that it is closed.
     private static let leaving = TimeAmount.seconds(30)
     /// A poll may be on its way when the client says that it closes.
-    private static let crossing = TimeAmount.seconds(2)
+    private static let pollGracePeriod = TimeAmount.seconds(2)
 
-    func closeNow(_ reason: DisconnectReason, _ farewell: Farewell = .politely) {
+    func closeNow(_ reason: DisconnectReason, _ style: ClosingStyle = .graceful) {
         guard isOpen else { return }
-        loop.exclusively { finish(reason, farewell) }
+        loop.exclusively { finish(reason, style) }
     }
 
-    private func finish(_ reason: DisconnectReason, _ farewell: Farewell) {
+    private func finish(_ reason: DisconnectReason, _ style: ClosingStyle) {
         for socket in client?.sockets ?? [] { loop.catchUp(socket) }
         let wasStreaming = isStreaming
         stage = .closed
         if wasStreaming {
-            closeStream(farewell)
+            closeStream(style)
         } else {
-            closePolling(reason, farewell)
+            closePolling(reason, style)
         }
         if case .closed = stage { forget() } else { loop.wheel.watch(self) }
         handler.closed(self, reason: reason)
@@ -37,26 +37,26 @@ extension EngineConnection {
         head = nil
     }
 
-    private func closeStream(_ farewell: Farewell) {
-        switch farewell {
-        case .abruptly: webSocket?.abort()
-        case .politely, .asAsked: webSocket?.finish(outbox.take())
+    private func closeStream(_ style: ClosingStyle) {
+        switch style {
+        case .abrupt: webSocket?.abort()
+        case .graceful, .requestedByClient: webSocket?.finish(outbox.take())
         }
         webSocket = nil
         outbox = Outbox()
     }
 
-    private func closePolling(_ reason: DisconnectReason, _ farewell: Farewell) {
+    private func closePolling(_ reason: DisconnectReason, _ style: ClosingStyle) {
         endProbe()
         let isFault = reason == .parseError || reason == .transportError || reason == .forcedServerClose
         polling?.post?.exchange.answer(isFault ? .error(.badRequest) : .ok)
         polling?.post = nil
-        let last = PollingPacket.text(ByteBuffer(string: farewell == .asAsked ? "6" : "1"))
+        let last = PollingPacket.text(ByteBuffer(string: style == .requestedByClient ? "6" : "1"))
         if let poll = polling?.takePoll() {
             polling?.append(last)
-            answerLast(poll)
-        } else if farewell == .asAsked {
-            stage = .leaving(last, until: loop.eventLoop.now + Self.crossing)
+            respondLast(poll)
+        } else if style == .requestedByClient {
+            stage = .leaving(last, until: loop.eventLoop.now + Self.pollGracePeriod)
         } else if reason == .serverNamespaceDisconnect || reason == .forcedClose {
             stage = .leaving(last, until: loop.eventLoop.now + Self.leaving)
         }

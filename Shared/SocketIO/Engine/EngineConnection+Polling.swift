@@ -2,7 +2,7 @@ import NIOCore
 
 /// Long polling.
 extension EngineConnection {
-    func poll(_ exchange: EngineExchange) {
+    func poll(_ exchange: PendingRequest) {
         switch stage {
         case .polling where isOverdue:
             closeNow(.pingTimeout)
@@ -13,10 +13,10 @@ extension EngineConnection {
         case .polling:
             polling?.poll = exchange
             flushPolling()
-            answerNoop(loop.eventLoop.now)
+            respondNoop(loop.eventLoop.now)
         case .leaving(let last, _):
             polling?.append(last)
-            answerLast(exchange)
+            respondLast(exchange)
         case .streaming:
             exchange.answer(.error(.badRequest))
         case .closed:
@@ -27,7 +27,7 @@ extension EngineConnection {
     private var acceptsBinary: Bool { polling?.acceptsBinary ?? false }
 
     /// A client that is leaving gets all there is for it, in one answer, and is forgotten.
-    func answerLast(_ exchange: EngineExchange) {
+    func respondLast(_ exchange: PendingRequest) {
         var packets: [PollingPacket] = []
         while let waiting = polling, !waiting.queue.isEmpty { packets += polling?.takePackets(for: revision) ?? [] }
         exchange.answer(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
@@ -37,14 +37,14 @@ extension EngineConnection {
     func flushPolling() {
         guard let waiting = polling, !waiting.queue.isEmpty else { return }
         guard let exchange = polling?.takePoll() else {
-            if waiting.queuedBytes > core.configuration.limits.bufferedBytes { closeNow(.transportError, .abruptly) }
+            if waiting.queuedBytes > core.configuration.limits.bufferedBytes { closeNow(.transportError, .abrupt) }
             return
         }
         let packets = polling?.takePackets(for: revision) ?? []
         exchange.answer(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
     }
 
-    func post(_ exchange: EngineExchange, _ body: ByteBuffer, _ lease: PayloadLease?, isBinary: Bool) {
+    func post(_ exchange: PendingRequest, _ body: ByteBuffer, _ lease: PayloadLease?, isBinary: Bool) {
         switch stage {
         case .polling where isOverdue:
             closeNow(.pingTimeout)
@@ -88,7 +88,7 @@ extension EngineConnection {
     }
 
     /// The client has given up a request before it was answered.
-    func aborted(_ exchange: EngineExchange) {
+    func aborted(_ exchange: PendingRequest) {
         if polling?.poll === exchange {
             polling?.poll = nil
             closeNow(.transportClose)

@@ -20,7 +20,7 @@ extension EngineConnection {
         case UInt8(ascii: "4"): take(.text(text))
         case UInt8(ascii: "2"): receivePing()
         case UInt8(ascii: "3"): receivePong()
-        case UInt8(ascii: "1"): closeNow(.transportClose, .asAsked)
+        case UInt8(ascii: "1"): closeNow(.transportClose, .requestedByClient)
         // Swift's client posts a noop while it upgrades.
         case UInt8(ascii: "5"), UInt8(ascii: "6"): break
         case UInt8(ascii: "b"): receive(base64: text)
@@ -71,7 +71,7 @@ extension EngineConnection {
         if webSocket === self.webSocket {
             // It ends by itself.
             self.webSocket = nil
-            closeNow(reason, .abruptly)
+            closeNow(reason, .abrupt)
         } else if webSocket === polling?.probe?.webSocket {
             polling?.probe = nil
         }

@@ -23,7 +23,7 @@ extension EngineConnection {
         case .text(let text) where text == ByteBuffer(string: "2probe"):
             polling?.probe?.wasAsked = true
             webSocket.write(.frame(.text, ByteBuffer(string: "3probe")))
-            answerNoop(loop.eventLoop.now)
+            respondNoop(loop.eventLoop.now)
         case .text(let text) where text == ByteBuffer(string: "5"):
             upgrade(to: webSocket)
         default:
@@ -32,7 +32,7 @@ extension EngineConnection {
     }
 
     /// Ends a poll that waits, so that the client can go on with the upgrade.
-    func answerNoop(_ now: NIODeadline) {
+    func respondNoop(_ now: NIODeadline) {
         guard case .polling = stage, let probe = polling?.probe, probe.wasAsked, polling?.poll != nil else { return }
         if now >= probe.noopAt {
             let noop = PollingPacket.text(ByteBuffer(string: "6"))

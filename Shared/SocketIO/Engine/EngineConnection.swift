@@ -30,7 +30,7 @@ public final class EngineConnection: @unchecked Sendable {
     // On the loop alone.
     var stage: Stage
     /// What it counts by until it is admitted.
-    var newcomerKey: String?
+    var unjoinedKey: String?
     var head: HTTPRequestHead?
     var polling: PollingTransport?
     var webSocket: WebSocketHandler?
@@ -63,7 +63,7 @@ public final class EngineConnection: @unchecked Sendable {
         self.handler = handler
         payloadLimit = Atomic(core.configuration.maxPayload)
         head = request.head
-        newcomerKey = core.configuration.newcomerKey(request.head, remoteAddress)
+        unjoinedKey = core.configuration.unjoinedKey(request.head, remoteAddress)
         stage = request.isWebSocket ? .streaming : .polling
         if !request.isWebSocket { polling = PollingTransport(acceptsBinary: !request.wantsBase64) }
     }
@@ -78,7 +78,7 @@ public final class EngineConnection: @unchecked Sendable {
         payloadLimit.store(bytes, ordering: .relaxed)
     }
 
-    /// Ends its counting by ``SocketIOConfiguration/newcomerKey``, as after a sign-in.
+    /// Ends its counting by ``SocketIOConfiguration/unjoinedKey``, as after a sign-in.
     public func admit() {
         loop.perform { self.core.admit(self) }
     }
@@ -191,7 +191,7 @@ public final class EngineConnection: @unchecked Sendable {
             webSocket.write(outbox.take())
         } else if outbox.bytes > core.configuration.limits.bufferedBytes {
             // It gets nothing more: what it missed it has to ask for when it comes back.
-            closeNow(.transportError, .abruptly)
+            closeNow(.transportError, .abrupt)
         }
     }
 

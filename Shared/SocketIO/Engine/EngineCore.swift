@@ -7,7 +7,7 @@ final class EngineCore: Sendable {
     private struct Connections {
         var all: [String: EngineConnection] = [:]
         /// The numbers of connections that are not admitted yet, by their keys.
-        var newcomers: [String: Int] = [:]
+        var unjoined: [String: Int] = [:]
     }
 
     let configuration: SocketIOConfiguration
@@ -53,10 +53,10 @@ final class EngineCore: Sendable {
         let limits = configuration.limits
         return connections.withLock { connections -> HTTPResponseStatus? in
             guard connections.all.count < limits.connections, !closing.isRaised else { return .serviceUnavailable }
-            if let key = connection.newcomerKey {
-                let count = connections.newcomers[key] ?? 0
-                guard count < limits.newcomersOfKey else { return .tooManyRequests }
-                connections.newcomers[key] = count + 1
+            if let key = connection.unjoinedKey {
+                let count = connections.unjoined[key] ?? 0
+                guard count < limits.unjoinedPerKey else { return .tooManyRequests }
+                connections.unjoined[key] = count + 1
             }
             connections.all[connection.id] = connection
             return nil
@@ -65,11 +65,11 @@ final class EngineCore: Sendable {
 
     /// On the connection's loop, any number of times.
     func admit(_ connection: EngineConnection) {
-        guard let key = connection.newcomerKey else { return }
-        connection.newcomerKey = nil
+        guard let key = connection.unjoinedKey else { return }
+        connection.unjoinedKey = nil
         connections.withLock { connections in
-            let count = connections.newcomers[key] ?? 0
-            connections.newcomers[key] = count > 1 ? count - 1 : nil
+            let count = connections.unjoined[key] ?? 0
+            connections.unjoined[key] = count > 1 ? count - 1 : nil
         }
     }
 

@@ -23,17 +23,17 @@ enum EngineError: Int, Error {
 }
 
 /// The answer to a request.
-struct EngineAnswer: Sendable {
+struct EngineResponse: Sendable {
     var status: HTTPResponseStatus
     var contentType: String?
     var body: ByteBuffer
     /// Whether the connection ends with it.
     var isLast = false
 
-    static let ok = EngineAnswer(status: .ok, contentType: "text/html", body: ByteBuffer(string: "ok"))
+    static let ok = EngineResponse(status: .ok, contentType: "text/html", body: ByteBuffer(string: "ok"))
 
-    static func error(_ error: EngineError) -> EngineAnswer {
-        EngineAnswer(
+    static func error(_ error: EngineError) -> EngineResponse {
+        EngineResponse(
             status: error == .forbidden ? .forbidden : .badRequest,
             contentType: "application/json",
             body: ByteBuffer(string: #"{"code":\#(error.rawValue),"message":"\#(error.message)"}"#)
@@ -41,8 +41,8 @@ struct EngineAnswer: Sendable {
     }
 
     /// As a WebSocket's client is told: in plain text, and the connection ends.
-    static func refusedUpgrade(_ error: EngineError) -> EngineAnswer {
-        EngineAnswer(
+    static func refusedUpgrade(_ error: EngineError) -> EngineResponse {
+        EngineResponse(
             status: error == .forbidden ? .forbidden : .badRequest,
             contentType: "text/html",
             body: ByteBuffer(string: error.message),
@@ -51,8 +51,8 @@ struct EngineAnswer: Sendable {
     }
 
     /// For what is not in the protocol.
-    static func status(_ status: HTTPResponseStatus, isLast: Bool = false) -> EngineAnswer {
-        EngineAnswer(
+    static func status(_ status: HTTPResponseStatus, isLast: Bool = false) -> EngineResponse {
+        EngineResponse(
             status: status,
             contentType: "text/plain; charset=UTF-8",
             body: ByteBuffer(string: status.reasonPhrase),
@@ -60,9 +60,9 @@ struct EngineAnswer: Sendable {
         )
     }
 
-    static func packets(_ packets: [PollingPacket], revision: EngineRevision, acceptsBinary: Bool) -> EngineAnswer {
+    static func packets(_ packets: [PollingPacket], revision: EngineRevision, acceptsBinary: Bool) -> EngineResponse {
         let payload = PollingPayload.encode(packets, revision: revision, acceptsBinary: acceptsBinary)
-        return EngineAnswer(
+        return EngineResponse(
             status: .ok,
             contentType: payload.isBinary ? "application/octet-stream" : "text/plain; charset=UTF-8",
             body: payload.body

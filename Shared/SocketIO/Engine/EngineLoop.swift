@@ -7,26 +7,26 @@ import Synchronization
 /// Everything but the mail is touched on the loop alone, which makes the unchecked claim true.
 final class EngineLoop: @unchecked Sendable {
     /// What other threads want to have done here, in the order they said it.
-    enum Letter: Sendable {
+    enum LoopCommand: Sendable {
         case broadcast(OutgoingPacket, SocketBroadcast)
         case work(@Sendable () -> Void)
     }
 
-    private struct Mail: Sendable {
-        var letters: [Letter] = []
-        var isAnnounced = false
+    private struct CommandQueue: Sendable {
+        var commands: [LoopCommand] = []
+        var isScheduled = false
     }
 
     let eventLoop: any EventLoop
     let wheel: TimerWheel
-    private let mail = Lock(Mail())
-    private let hasMail = Atomic(false)
+    private let commandQueue = Lock(CommandQueue())
+    private let hasCommands = Atomic(false)
     /// Letters taken from the mail, and those sent by the loop's own thread while it was busy.
-    private var unread = CircularBuffer<Letter>(initialCapacity: 0)
+    private var pending = CircularBuffer<LoopCommand>(initialCapacity: 0)
     /// How many calls of ``exclusively(_:)`` are on the stack.
     private var depth = 0
 
-    private var namespaces: [NamespaceOnLoop] = []
+    private var namespaces: [EventLoopNamespace] = []
     /// What is being said to a room.
     var tick: RoomTick?
     var serial: UInt64 = 0
@@ -38,29 +38,29 @@ final class EngineLoop: @unchecked Sendable {
         wheel = TimerWheel(eventLoop: eventLoop, step: step)
     }
 
-    func state(of namespace: Namespace) -> NamespaceOnLoop {
-        while namespaces.count <= namespace.index { namespaces.append(NamespaceOnLoop()) }
+    func state(of namespace: Namespace) -> EventLoopNamespace {
+        while namespaces.count <= namespace.index { namespaces.append(EventLoopNamespace()) }
         return namespaces[namespace.index]
     }
 
     // MARK: Letters
 
     /// Does something here after everything that was sent before: now, if this is the loop's thread and it is not busy.
-    func send(_ letter: Letter) {
+    func send(_ command: LoopCommand) {
         Locks.assertNoneHeld("send to an event loop")
         if eventLoop.inEventLoop {
-            takeMail()
-            unread.append(letter)
-            readMail()
+            takeCommands()
+            pending.append(command)
+            runCommands()
             return
         }
-        let isFirst = mail.withLock { mail in
-            mail.letters.append(letter)
-            defer { mail.isAnnounced = true }
-            return !mail.isAnnounced
+        let isFirst = commandQueue.withLock { commandQueue in
+            commandQueue.commands.append(command)
+            defer { commandQueue.isScheduled = true }
+            return !commandQueue.isScheduled
         }
-        hasMail.store(true, ordering: .releasing)
-        if isFirst { eventLoop.execute { self.readMail() } }
+        hasCommands.store(true, ordering: .releasing)
+        if isFirst { eventLoop.execute { self.runCommands() } }
     }
 
     func perform(_ work: @escaping @Sendable () -> Void) {
@@ -68,7 +68,7 @@ final class EngineLoop: @unchecked Sendable {
     }
 
     /// Whether every letter that was sent until now has been read.
-    var isUpToDate: Bool { unread.isEmpty && !hasMail.load(ordering: .acquiring) }
+    var isUpToDate: Bool { pending.isEmpty && !hasCommands.load(ordering: .acquiring) }
 
     /// Runs work of the engine or a callback of the application; letters that arrive meanwhile are read after it.
     ///
@@ -78,31 +78,31 @@ final class EngineLoop: @unchecked Sendable {
         depth += 1
         let result = body()
         depth -= 1
-        readMail()
+        runCommands()
         return result
     }
 
-    private func readMail() {
+    private func runCommands() {
         guard depth == 0, !isUpToDate else { return }
         depth = 1
         defer { depth = 0 }
-        takeMail()
-        while let letter = unread.popFirst() { read(letter) }
+        takeCommands()
+        while let command = pending.popFirst() { read(command) }
     }
 
-    private func takeMail() {
-        guard hasMail.load(ordering: .acquiring) else { return }
-        hasMail.store(false, ordering: .relaxed)
-        unread += mail.withLock { mail in
-            mail.isAnnounced = false
-            let letters = mail.letters
-            mail.letters = []
-            return letters
+    private func takeCommands() {
+        guard hasCommands.load(ordering: .acquiring) else { return }
+        hasCommands.store(false, ordering: .relaxed)
+        pending += commandQueue.withLock { commandQueue in
+            commandQueue.isScheduled = false
+            let commands = commandQueue.commands
+            commandQueue.commands = []
+            return commands
         }
     }
 
-    private func read(_ letter: Letter) {
-        switch letter {
+    private func read(_ command: LoopCommand) {
+        switch command {
         case .broadcast(let packet, let target): broadcast(packet, to: target)
         case .work(let work): work()
         }
@@ -126,7 +126,7 @@ final class EngineLoop: @unchecked Sendable {
     func endTick() {
         isTickScheduled = false
         exclusively {
-            handOut()
+            flushRooms()
             flush()
         }
     }

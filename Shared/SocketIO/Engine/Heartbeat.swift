@@ -75,7 +75,7 @@ extension EngineConnection: Timed {
         if now >= probe.deadline {
             endProbe()
         } else if probe.wasAsked, now >= probe.noopAt {
-            answerNoop(now)
+            respondNoop(now)
         }
     }
 }

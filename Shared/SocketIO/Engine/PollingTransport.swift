@@ -4,7 +4,7 @@ import NIOCore
 struct PollingTransport {
     /// A body that is being taken apart.
     struct Post {
-        let exchange: EngineExchange
+        let exchange: PendingRequest
         var reader: PollingPayloadReader
         let lease: PayloadLease?
     }
@@ -19,11 +19,11 @@ struct PollingTransport {
     }
 
     let acceptsBinary: Bool
-    var poll: EngineExchange?
+    var poll: PendingRequest?
     var post: Post?
     var probe: Probe?
     /// How many packets an answer may have: python-engineio, for one, takes no more.
-    private static let packetsPerAnswer = 16
+    private static let packetsPerResponse = 16
 
     private(set) var queue: CircularBuffer<PollingPacket> = CircularBuffer(initialCapacity: 0)
     private(set) var queuedBytes = 0
@@ -48,7 +48,7 @@ struct PollingTransport {
     /// too large does no harm to the last packet of an answer, so such a one is the last.
     mutating func takePackets(for revision: EngineRevision) -> [PollingPacket] {
         var packets: [PollingPacket] = []
-        for packet in queue.prefix(Self.packetsPerAnswer) {
+        for packet in queue.prefix(Self.packetsPerResponse) {
             packets.append(packet)
             if revision == .three, packet.isBeyondBasicPlane { break }
         }
@@ -58,7 +58,7 @@ struct PollingTransport {
     }
 
     /// The waiting poll, which waits no more.
-    mutating func takePoll() -> EngineExchange? {
+    mutating func takePoll() -> PendingRequest? {
         defer { poll = nil }
         return poll
     }

@@ -13,7 +13,7 @@ extension SocketIOGate {
     }
 
     enum Action {
-        case answer(EngineAnswer)
+        case answer(EngineResponse)
         case preflight
         case open(EngineRequest)
         case poll(EngineConnection)
@@ -29,7 +29,7 @@ extension SocketIOGate {
         /// One of ours comes in.
         case receiving(Incoming)
         /// One of ours is here and waits for its answer.
-        case waiting(EngineExchange, EngineConnection, HTTPRequestHead)
+        case waiting(PendingRequest, EngineConnection, HTTPRequestHead)
         /// It was answered before it was here; the rest is thrown away, and the connection ends.
         case discarding
         /// Nothing of HTTP comes any more.

@@ -48,7 +48,7 @@ extension SocketIOGate {
             refuse(.payloadTooLarge, head)
         } else {
             phase = .discarding
-            respond(EngineAnswer.refusedUpgrade(.badRequest), to: head)
+            respond(EngineResponse.refusedUpgrade(.badRequest), to: head)
         }
     }
 
@@ -96,7 +96,7 @@ extension SocketIOGate {
         case .preflight:
             var fields = HTTPHeaders()
             origins.addPreflightFields(to: &fields, for: incoming.head)
-            respond(EngineAnswer(status: .noContent, body: ByteBuffer()), to: incoming.head, adding: fields)
+            respond(EngineResponse(status: .noContent, body: ByteBuffer()), to: incoming.head, adding: fields)
         case .open(let request):
             open(request)
         case .poll(let connection):
@@ -114,10 +114,10 @@ extension SocketIOGate {
     private func wait(
         _ incoming: Incoming,
         for connection: EngineConnection,
-        _ body: @escaping @Sendable (EngineConnection, EngineExchange) -> Void
+        _ body: @escaping @Sendable (EngineConnection, PendingRequest) -> Void
     ) {
         guard let context else { return }
-        let exchange = EngineExchange(eventLoop: context.eventLoop, gate: self)
+        let exchange = PendingRequest(eventLoop: context.eventLoop, gate: self)
         phase = .waiting(exchange, connection, incoming.head)
         connection.loop.perform { body(connection, exchange) }
     }
@@ -126,7 +126,7 @@ extension SocketIOGate {
         guard let context else { return }
         let connection = makeConnection(request, context)
         if let refusal = core.add(connection) { return respond(.status(refusal), to: request.head) }
-        let exchange = EngineExchange(eventLoop: context.eventLoop, gate: self)
+        let exchange = PendingRequest(eventLoop: context.eventLoop, gate: self)
         phase = .waiting(exchange, connection, request.head)
         connection.polling?.poll = exchange
         connection.loop.perform { connection.start() }
@@ -147,7 +147,7 @@ extension SocketIOGate {
     private func becomeWebSocket(_ request: EngineRequest, _ known: EngineConnection?) {
         guard let context else { return }
         guard let fields = WebSocketHandshake.answer(request.head) else {
-            var answer = EngineAnswer.refusedUpgrade(.badRequest)
+            var answer = EngineResponse.refusedUpgrade(.badRequest)
             let isOtherVersion = request.head.headers["sec-websocket-version"] != ["13"]
             if isOtherVersion { answer.status = .upgradeRequired }
             return respond(answer, to: request.head, adding: isOtherVersion ? ["Sec-WebSocket-Version": "13"] : [:])

@@ -39,7 +39,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
     let handler: any EngineHandler
     private let next: @Sendable (any Channel) throws -> Void
     let used: (@Sendable (Use) -> Void)?
-    let origins: Origins
+    let origins: OriginPolicy
 
     var context: ChannelHandlerContext?
     var phase = Phase.idle
@@ -83,7 +83,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         self.handler = handler
         self.next = next
         self.used = used
-        origins = Origins(
+        origins = OriginPolicy(
             allowed: core.configuration.origins,
             allowsCredentials: core.configuration.allowsCredentials
         )
@@ -93,7 +93,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
 
     public func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        SocketReads.use(on: context.channel)
+        AdaptiveReadAllocator.use(on: context.channel)
         if context.channel.isActive { expect(core.configuration.limits.requestTimeout) }
     }
 

@@ -164,7 +164,7 @@ struct IncomingPacket {
                 let hasEscapes = try scanner.skipString()
                 // Looking a name up may take the square of the combining marks in it.
                 guard scanner.index - start <= IncomingPacket.longestName else { throw ParseFault() }
-                let name = JSONText.decode(bytes[start..<scanner.index], hasEscapes: hasEscapes)
+                let name = JSONStringCoder.decode(bytes[start..<scanner.index], hasEscapes: hasEscapes)
                 guard !IncomingPacket.reserved.contains(name) else { throw ParseFault() }
                 return name
             }

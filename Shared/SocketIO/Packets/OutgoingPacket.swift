@@ -47,7 +47,7 @@ struct OutgoingPacket: Sendable {
         id: UInt64? = nil
     ) {
         var head = Self.head(binary: "45", plain: "42", arguments, namespace, id)
-        JSONText.write(event, into: &head)
+        JSONStringCoder.write(event, into: &head)
         if arguments.json.readableBytes > 0 { head.writeInteger(UInt8(ascii: ",")) }
         self.head = head
         json = arguments.json

@@ -2,18 +2,18 @@ import NIOCore
 
 /// What is said to one room in one tick: the frames, one behind the other.
 struct RoomTick {
-    let room: RoomOnLoop
+    let room: EventLoopRoom
     /// Tells this one from others, on the sockets that have had a part of it.
     let serial: UInt64
     private(set) var frames = ByteBuffer()
 
-    init(room: RoomOnLoop, serial: UInt64) {
+    init(room: EventLoopRoom, serial: UInt64) {
         self.room = room
         self.serial = serial
     }
 
     /// Tells how many bytes there are now.
-    mutating func append(_ packet: OutgoingPacket, leavingOut left: [Socket]) -> Int {
+    mutating func append(_ packet: OutgoingPacket, excluding left: [Socket]) -> Int {
         packet.writeTextFrame(into: &frames)
         for socket in left { socket.skip(to: self) }
         return frames.readableBytes
@@ -31,13 +31,13 @@ extension EngineLoop {
     func broadcast(_ packet: OutgoingPacket, to target: SocketBroadcast) {
         let here = state(of: target.namespace)
         if target.exceptRooms.isEmpty, target.rooms.map({ $0.count <= 1 }) ?? true {
-            let room: RoomOnLoop?
+            let room: EventLoopRoom?
             if let rooms = target.rooms {
                 room = rooms.first.flatMap { here.rooms[$0] }
             } else {
-                room = here.everyone
+                room = here.allSockets
             }
-            if let room { say(packet, to: room, except: target.exceptSockets) }
+            if let room { send(packet, to: room, except: target.exceptSockets) }
         } else {
             forEachSocket(of: target) { $0.connection.sendNow(packet) }
         }
@@ -46,18 +46,19 @@ extension EngineLoop {
     /// Each socket chosen that is on this loop, once.
     func forEachSocket(of target: SocketBroadcast, _ body: (Socket) -> Void) {
         let here = state(of: target.namespace)
-        let rooms = target.rooms.map { $0.compactMap { here.rooms[$0] } } ?? [here.everyone]
-        let barred = target.exceptRooms.compactMap { here.rooms[$0] }
+        let rooms = target.rooms.map { $0.compactMap { here.rooms[$0] } } ?? [here.allSockets]
+        let excludedRooms = target.exceptRooms.compactMap { here.rooms[$0] }
         var done: Set<ObjectIdentifier> = []
         // The body may let them leave.
         let members = rooms.flatMap { Array($0.streaming.members) + Array($0.polling.members) }
         for socket in members where done.insert(ObjectIdentifier(socket)).inserted {
-            let isLeftOut = target.exceptSockets.contains { $0 === socket } || barred.contains { $0.contains(socket) }
-            if !isLeftOut { body(socket) }
+            let isExcluded =
+                target.exceptSockets.contains { $0 === socket } || excludedRooms.contains { $0.contains(socket) }
+            if !isExcluded { body(socket) }
         }
     }
 
-    private func say(_ packet: OutgoingPacket, to room: RoomOnLoop, except: [Socket]) {
+    private func send(_ packet: OutgoingPacket, to room: EventLoopRoom, except: [Socket]) {
         for socket in room.polling.members where !except.contains(where: { $0 === socket }) {
             socket.connection.sendNow(packet)
         }
@@ -71,19 +72,19 @@ extension EngineLoop {
         openTick(for: room)
         let left = except.filter { room.streaming.contains($0) }
         for socket in left { catchUp(socket) }
-        if let bytes = tick?.append(packet, leavingOut: left), bytes > Self.tickBytes { return endTick() }
+        if let bytes = tick?.append(packet, excluding: left), bytes > Self.tickBytes { return endTick() }
         scheduleTick()
     }
 
-    private func openTick(for room: RoomOnLoop) {
+    private func openTick(for room: EventLoopRoom) {
         if let open = tick, open.room === room { return }
-        handOut()
+        flushRooms()
         serial += 1
         tick = RoomTick(room: room, serial: serial)
     }
 
     /// Puts the open tick's frames into the outboxes of the room's members, and closes it.
-    func handOut() {
+    func flushRooms() {
         guard let done = tick else { return }
         tick = nil
         for socket in done.room.streaming.members {
@@ -105,7 +106,7 @@ extension EngineLoop {
         socket.rooms.append(room)
     }
 
-    func add(_ socket: Socket, to room: RoomOnLoop) {
+    func add(_ socket: Socket, to room: EventLoopRoom) {
         room.insert(socket)
         // What was said in this tick before it came is not for it.
         if let open = tick, open.room === room { socket.skip(to: open) }
@@ -122,7 +123,7 @@ extension EngineLoop {
     func exitAll(_ socket: Socket) {
         catchUp(socket)
         let here = state(of: socket.namespace)
-        here.everyone.remove(socket)
+        here.allSockets.remove(socket)
         for room in socket.rooms {
             room.remove(socket)
             here.dropIfEmpty(room)
@@ -131,7 +132,7 @@ extension EngineLoop {
     }
 
     func moveToStreaming(_ socket: Socket) {
-        for room in socket.rooms + [state(of: socket.namespace).everyone] {
+        for room in socket.rooms + [state(of: socket.namespace).allSockets] {
             room.moveToStreaming(socket)
             if let open = tick, open.room === room { socket.skip(to: open) }
         }

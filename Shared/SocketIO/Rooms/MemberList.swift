@@ -2,14 +2,14 @@
 struct MemberList {
     private(set) var members: ContiguousArray<Socket> = []
     /// Where each is; only of lists too long to be searched.
-    private var places: [ObjectIdentifier: Int] = [:]
+    private var indices: [ObjectIdentifier: Int] = [:]
     private static let searched = 8
 
     var isEmpty: Bool { members.isEmpty }
 
     private func place(of socket: Socket) -> Int? {
         members.count <= Self.searched
-            ? members.firstIndex { $0 === socket } : places[ObjectIdentifier(socket)]
+            ? members.firstIndex { $0 === socket } : indices[ObjectIdentifier(socket)]
     }
 
     func contains(_ socket: Socket) -> Bool { place(of: socket) != nil }
@@ -17,9 +17,9 @@ struct MemberList {
     mutating func insert(_ socket: Socket) {
         members.append(socket)
         if members.count == Self.searched + 1 {
-            for (place, member) in members.enumerated() { places[ObjectIdentifier(member)] = place }
+            for (place, member) in members.enumerated() { indices[ObjectIdentifier(member)] = place }
         } else if members.count > Self.searched {
-            places[ObjectIdentifier(socket)] = members.count - 1
+            indices[ObjectIdentifier(socket)] = members.count - 1
         }
     }
 
@@ -29,10 +29,10 @@ struct MemberList {
         let last = members.removeLast()
         if last !== socket { members[place] = last }
         if members.count > Self.searched {
-            places[ObjectIdentifier(socket)] = nil
-            if last !== socket { places[ObjectIdentifier(last)] = place }
-        } else if !places.isEmpty {
-            places = [:]
+            indices[ObjectIdentifier(socket)] = nil
+            if last !== socket { indices[ObjectIdentifier(last)] = place }
+        } else if !indices.isEmpty {
+            indices = [:]
         }
         return true
     }

@@ -149,7 +149,7 @@ final class Client {
         if name != "/" { text.writeString("\(name),") }
         if connection.revision == .four {
             text.writeStaticString(#"{"message":"#)
-            JSONText.write(refusal.message, into: &text)
+            JSONStringCoder.write(refusal.message, into: &text)
             if let data = refusal.data {
                 text.writeStaticString(#","data":"#)
                 text.writeImmutableBuffer(data)
@@ -158,7 +158,7 @@ final class Client {
         } else if let data = refusal.data {
             text.writeImmutableBuffer(data)
         } else {
-            JSONText.write(refusal.message, into: &text)
+            JSONStringCoder.write(refusal.message, into: &text)
         }
         connection.sendNow(OutgoingPacket(text: text))
         refusals += 1

@@ -23,12 +23,12 @@ public final class Socket: @unchecked Sendable {
     private let state = Atomic<UInt8>(0)
 
     // On the connection's loop alone.
-    var rooms: [RoomOnLoop] = []
+    var rooms: [EventLoopRoom] = []
     /// A callback has disconnected it: what its client said meanwhile is not passed on.
     private var isEnding = false
     private var seenSerial: UInt64 = 0
     private var seenBytes = 0
-    private var awaited: AwaitedAnswers?
+    private var awaited: PendingAcknowledgements?
 
     init(id: String, namespace: Namespace, connection: EngineConnection) {
         self.id = id
@@ -181,7 +181,7 @@ extension Socket {
 
     func connected() {
         state.store(1, ordering: .releasing)
-        connection.loop.add(self, to: connection.loop.state(of: namespace).everyone)
+        connection.loop.add(self, to: connection.loop.state(of: namespace).allSockets)
     }
 
     func disconnected(_ reason: DisconnectReason) {
@@ -218,7 +218,7 @@ extension Socket {
         _ timeout: Duration,
         _ body: @escaping @Sendable (Result<SocketArguments, AcknowledgementError>) -> Void
     ) -> UInt64? {
-        let answers = awaited ?? AwaitedAnswers(loop: connection.loop)
+        let answers = awaited ?? PendingAcknowledgements(loop: connection.loop)
         awaited = answers
         guard answers.count < connection.core.configuration.limits.acknowledgements else { return nil }
         return answers.add(timeout, body)

@@ -24,7 +24,7 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
     }
 
     /// How long the other side may take to close.
-    private static let patience = TimeAmount.seconds(2)
+    private static let timeout = TimeAmount.seconds(2)
 
     private let connection: EngineConnection
     private let eventLoop: any EventLoop
@@ -37,7 +37,7 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
     private var isPaused = false
     private var isReadPending = false
     private var forwarded: [WebSocketMessage] = []
-    private var patienceTimer: Scheduled<Void>?
+    private var closeTimer: Scheduled<Void>?
     private let canWrite = Atomic(true)
 
     init(connection: EngineConnection, eventLoop: any EventLoop) {
@@ -52,14 +52,14 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
     var isWritable: Bool { canWrite.load(ordering: .relaxed) }
 
     func write(_ frames: Outbox) {
-        onItsLoop { handler in
+        onEventLoop { handler in
             frames.forEach { handler.context?.write(handler.wrapOutboundOut($0), promise: nil) }
             handler.context?.flush()
         }
     }
 
     func write(_ frame: ByteBuffer) {
-        onItsLoop { $0.writeNow(frame) }
+        onEventLoop { $0.writeNow(frame) }
     }
 
     /// Says what is left to say, and that it closes.
@@ -69,18 +69,18 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
     }
 
     func finish(_ code: UInt16? = nil) {
-        onItsLoop { $0.finishNow(code) }
+        onEventLoop { $0.finishNow(code) }
     }
 
     func abort() {
-        onItsLoop { $0.context?.close(promise: nil) }
+        onEventLoop { $0.context?.close(promise: nil) }
     }
 
     func setPaused(_ paused: Bool) {
-        onItsLoop { $0.pause(paused) }
+        onEventLoop { $0.pause(paused) }
     }
 
-    private func onItsLoop(_ body: @escaping @Sendable (WebSocketHandler) -> Void) {
+    private func onEventLoop(_ body: @escaping @Sendable (WebSocketHandler) -> Void) {
         if eventLoop.inEventLoop {
             body(self)
         } else {
@@ -105,7 +105,7 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
         context.writeAndFlush(wrapOutboundOut(.frame(.close, payload)), promise: nil)
         context.close(mode: .output, promise: nil)
         pause(false)
-        patienceTimer = eventLoop.assumeIsolated().scheduleTask(in: Self.patience) { self.context?.close(promise: nil) }
+        closeTimer = eventLoop.assumeIsolated().scheduleTask(in: Self.timeout) { self.context?.close(promise: nil) }
     }
 
     private func pause(_ paused: Bool) {
@@ -120,7 +120,7 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
         }
     }
 
-    private func tell(_ body: @escaping @Sendable (EngineConnection) -> Void) {
+    private func notify(_ body: @escaping @Sendable (EngineConnection) -> Void) {
         let connection = connection
         connection.loop.perform { body(connection) }
     }
@@ -165,7 +165,7 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
             }
         } catch {
             finishNow(error.rawValue)
-            tell { $0.lost(self, .transportError) }
+            notify { $0.lost(self, .transportError) }
         }
         forward()
         if input.readableBytes == 0 || state != .open {
@@ -184,7 +184,7 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
         case .close(let code):
             forward()
             finishNow(code)
-            tell { $0.lost(self, .transportClose) }
+            notify { $0.lost(self, .transportClose) }
         }
     }
 
@@ -201,21 +201,21 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
     private func forward() {
         let messages = forwarded
         forwarded = []
-        for message in messages { tell { $0.receive(message, from: self) } }
+        for message in messages { notify { $0.receive(message, from: self) } }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         canWrite.store(context.channel.isWritable, ordering: .relaxed)
-        if context.channel.isWritable { tell { $0.flush() } }
+        if context.channel.isWritable { notify { $0.flush() } }
         context.fireChannelWritabilityChanged()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         state = .closed
-        patienceTimer?.cancel()
-        patienceTimer = nil
+        closeTimer?.cancel()
+        closeTimer = nil
         input = ByteBuffer()
-        tell { $0.lost(self, .transportClose) }
+        notify { $0.lost(self, .transportClose) }
         context.fireChannelInactive()
     }
 
@@ -225,7 +225,7 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
             // Whoever says nothing more is gone; some servers keep such a connection open for us to close.
             context.close(promise: nil)
         case is ChannelShouldQuiesceEvent:
-            tell { $0.close(.serverShuttingDown) }
+            notify { $0.close(.serverShuttingDown) }
         default:
             context.fireUserInboundEventTriggered(event)
         }

@@ -11,95 +11,100 @@ import Wire
 /// The way by a provider's page and back, as a browser goes it.
 @Suite(.timeLimit(.minutes(2))) struct ConsentTests {
     @Test(arguments: ["google", "apple", "facebook", "twitter"])
-    func aBrowserGoesThereAndComesBackSignedIn(_ provider: String) async throws {
-        try await withIdentities { scene in
-            let first = try await scene.complete(try await scene.authorization("ana", at: provider), at: provider)
+    func signIn(_ provider: String) async throws {
+        try await withIdentities { fixture in
+            let first = try await fixture.complete(try await fixture.authorization("ana", at: provider), at: provider)
             #expect(first.status == 200 && first.json["created"].bool == true, "\(first.text)")
-            let me = try await scene.auth.me(first.json["jwt"].string).json
+            let me = try await fixture.auth.me(first.json["jwt"].string).json
             #expect(me["fullName"].string == "Ana Albers")
             // Facebook does not say whether an address was verified.
             #expect(me["emailVerified"].bool == (provider != "facebook"))
-            let second = try await scene.complete(try await scene.authorization("ana", at: provider), at: provider)
+            let second = try await fixture.complete(try await fixture.authorization("ana", at: provider), at: provider)
             #expect(second.json["userId"] == first.json["userId"] && second.json["created"].bool == false)
         }
     }
 
-    @Test func whatComesBackIsGoodOnceAndForWhoBegan() async throws {
-        try await withIdentities { scene in
-            let authorization = try await scene.authorization("ana", at: "google")
+    @Test func singleUseAuthorization() async throws {
+        try await withIdentities { fixture in
+            let authorization = try await fixture.authorization("ana", at: "google")
             let other = String(repeating: "w", count: 43)
-            let thief = try await scene.complete(authorization, at: "google", verifier: other)
+            let thief = try await fixture.complete(authorization, at: "google", verifier: other)
             #expect(thief.status == 401 && thief.problem?.code == "invalid_authorization")
-            #expect(try await scene.complete(authorization, at: "apple").status == 401)
-            #expect(try await scene.complete(authorization, at: "google").status == 200)
-            #expect(try await scene.complete(authorization, at: "google").status == 401)
+            #expect(try await fixture.complete(authorization, at: "apple").status == 401)
+            #expect(try await fixture.complete(authorization, at: "google").status == 200)
+            #expect(try await fixture.complete(authorization, at: "google").status == 401)
         }
     }
 
-    @Test func anAnswerWithoutOurStateIsRefused() async throws {
-        try await withIdentities { scene in
-            let step = try await scene.agree(try await scene.begin("google"), as: "ana")
+    @Test func unknownState() async throws {
+        try await withIdentities { fixture in
+            let step = try await fixture.agree(try await fixture.begin("google"), as: "ana")
             for state in [nil, "", "made-up", ProofNonce.random()] {
-                let answer = try await scene.back(step.changing("state", to: state))
+                let answer = try await fixture.callback(step.changing("state", to: state))
                 #expect(answer.status == 400 && answer.problem?.code == "unknown_state")
                 #expect(answer.problem?.field == "state" && answer.headers[.location] == nil)
             }
-            #expect(try await scene.back(step).status == 303)
-            #expect(try await scene.back(step).status == 400)
+            #expect(try await fixture.callback(step).status == 303)
+            #expect(try await fixture.callback(step).status == 400)
         }
     }
 
     /// A provider that is not honest sends somebody's code of another to us, or ours of another to itself (RFC 9207).
-    @Test func anAnswerOfAnotherProviderIsRefused() async throws {
-        try await withIdentities { scene in
-            let step = try await scene.agree(try await scene.begin("google"), as: "ana")
-            for issuer in ["https://evil.example", "\(scene.sandbox.url)/apple", "\(scene.sandbox.url)/google/", nil] {
-                let answer = try await scene.back(step.changing("iss", to: issuer))
+    @Test func issuerMismatch() async throws {
+        try await withIdentities { fixture in
+            let step = try await fixture.agree(try await fixture.begin("google"), as: "ana")
+            for issuer in [
+                "https://evil.example", "\(fixture.sandbox.url)/apple", "\(fixture.sandbox.url)/google/", nil,
+            ] {
+                let answer = try await fixture.callback(step.changing("iss", to: issuer))
                 #expect(answer.status == 401 && answer.problem?.code == "wrong_issuer", "\(issuer ?? "none")")
             }
             var elsewhere = step
             elsewhere.url = step.url.replacing("/google/callback", with: "/apple/callback")
-            #expect(try await scene.back(elsewhere).status == 400)
+            #expect(try await fixture.callback(elsewhere).status == 400)
 
-            let twitter = try await scene.agree(try await scene.begin("twitter"), as: "ana")
-            let named = try await scene.back(twitter.changing("iss", to: "\(scene.sandbox.url)/google"))
+            let twitter = try await fixture.agree(try await fixture.begin("twitter"), as: "ana")
+            let named = try await fixture.callback(twitter.changing("iss", to: "\(fixture.sandbox.url)/google"))
             #expect(named.status == 401)
         }
     }
 
-    @Test func whoSaysNoIsSentOnWithAnError() async throws {
-        try await withIdentities { scene in
+    @Test func denied() async throws {
+        try await withIdentities { fixture in
             for provider in ["google", "apple", "facebook", "twitter"] {
-                let answer = try await scene.back(try await scene.agree(try await scene.begin(provider), as: "-"))
+                let answer = try await fixture.callback(
+                    try await fixture.agree(try await fixture.begin(provider), as: "-")
+                )
                 #expect(answer.status == 303)
-                let onward = IdentityScene.Step(answer.headers[.location] ?? "")
-                #expect(onward["error"] == "access_denied" && onward["provider"] == provider)
-                #expect(onward["authorization"] == nil)
+                let redirected = IdentityFixture.Step(answer.headers[.location] ?? "")
+                #expect(redirected["error"] == "access_denied" && redirected["provider"] == provider)
+                #expect(redirected["authorization"] == nil)
             }
         }
     }
 
-    @Test func whoIsAwayTooLongIsNotAwaited() async throws {
-        try await withIdentities { scene in
-            let step = try await scene.agree(try await scene.begin("apple"), as: "ana")
-            let authorization = try await scene.authorization("ana", at: "apple")
-            scene.clock.advance(seconds: 600)
-            #expect(try await scene.back(step).status == 400)
-            #expect(try await scene.complete(authorization, at: "apple").status == 401)
+    @Test func expiry() async throws {
+        try await withIdentities { fixture in
+            let step = try await fixture.agree(try await fixture.begin("apple"), as: "ana")
+            let authorization = try await fixture.authorization("ana", at: "apple")
+            fixture.clock.advance(seconds: 600)
+            #expect(try await fixture.callback(step).status == 400)
+            #expect(try await fixture.complete(authorization, at: "apple").status == 401)
         }
     }
 
-    @Test func nobodyIsSentWhereTheOperatorDoesNotKnow() async throws {
-        try await withIdentities { scene in
-            let challenge = ProofNonce.challenge(of: IdentityScene.verifier)
+    @Test func unregisteredRedirect() async throws {
+        try await withIdentities { fixture in
+            let challenge = ProofNonce.challenge(of: IdentityFixture.verifier)
             let wrong: [(String, String, String)] = [
                 ("https://app.example.org/in/", challenge, "redirectUri"),
                 ("https://app.example.org/in?x=1", challenge, "redirectUri"),
                 ("https://evil.example", challenge, "redirectUri"), ("", challenge, "redirectUri"),
-                (IdentityScene.app, "short", "codeChallenge"), (IdentityScene.app, challenge + "=", "codeChallenge"),
+                (IdentityFixture.app, "short", "codeChallenge"),
+                (IdentityFixture.app, challenge + "=", "codeChallenge"),
             ]
             for (redirect, challenge, field) in wrong {
-                let answer = try await scene.auth.post(
+                let answer = try await fixture.auth.post(
                     "/auth/identities/google/authorizations",
                     json(["redirectUri": .string(redirect), "codeChallenge": .string(challenge)])
                 )
@@ -108,74 +113,74 @@ import Wire
         }
     }
 
-    @Test func applesPageTellsANameOnceAndItIsKept() async throws {
-        try await withIdentities { scene in
-            let answer = try await scene.complete(try await scene.authorization("dan", at: "apple"), at: "apple")
-            #expect(try await scene.auth.me(answer.json["jwt"].string).json["fullName"].string == "Dan Duval")
+    @Test func appleName() async throws {
+        try await withIdentities { fixture in
+            let answer = try await fixture.complete(try await fixture.authorization("dan", at: "apple"), at: "apple")
+            #expect(try await fixture.auth.me(answer.json["jwt"].string).json["fullName"].string == "Dan Duval")
         }
     }
 
     // MARK: The page of an app's own
 
     /// What an app that went by itself comes back with.
-    private static func code(_ scene: IdentityScene, nonce: String? = nil) async throws -> IdentityScene.Step {
+    private static func code(_ fixture: IdentityFixture, nonce: String? = nil) async throws -> IdentityFixture.Step {
         let page = FormCoding.url(
-            "\(scene.sandbox.url)/google/authorize",
+            "\(fixture.sandbox.url)/google/authorize",
             adding: [
-                "response_type": "code", "client_id": "roost-google", "redirect_uri": IdentityScene.app,
-                "scope": "openid email", "code_challenge": ProofNonce.challenge(of: IdentityScene.verifier),
+                "response_type": "code", "client_id": "roost-google", "redirect_uri": IdentityFixture.app,
+                "scope": "openid email", "code_challenge": ProofNonce.challenge(of: IdentityFixture.verifier),
                 "code_challenge_method": "S256", "nonce": nonce,
             ]
         )
-        return try await scene.agree(page, as: "ana")
+        return try await fixture.agree(page, as: "ana")
     }
 
     private static func redeem(
-        _ step: IdentityScene.Step,
-        _ scene: IdentityScene,
+        _ step: IdentityFixture.Step,
+        _ fixture: IdentityFixture,
         _ change: [String: JSONValue] = [:]
-    ) async throws -> TestAnswer {
+    ) async throws -> TestHTTPResponse {
         let fields: [String: JSONValue] = [
-            "code": .string(step["code"] ?? ""), "codeVerifier": .string(IdentityScene.verifier),
-            "redirectUri": .string(IdentityScene.app), "iss": .string(step["iss"] ?? ""),
+            "code": .string(step["code"] ?? ""), "codeVerifier": .string(IdentityFixture.verifier),
+            "redirectUri": .string(IdentityFixture.app), "iss": .string(step["iss"] ?? ""),
         ]
-        return try await scene.post("google", fields.merging(change) { $1 })
+        return try await fixture.post("google", fields.merging(change) { $1 })
     }
 
-    @Test func anAppsOwnCodeIsTakenOnce() async throws {
-        try await withIdentities { scene in
-            let step = try await Self.code(scene)
-            #expect(try await Self.redeem(step, scene).status == 200)
-            let again = try await Self.redeem(step, scene)
+    @Test func appCode() async throws {
+        try await withIdentities { fixture in
+            let step = try await Self.code(fixture)
+            #expect(try await Self.redeem(step, fixture).status == 200)
+            let again = try await Self.redeem(step, fixture)
             #expect(again.status == 401 && again.problem?.code == "invalid_code")
         }
     }
 
-    @Test func aCodeIsHeldToTheAppThatAskedForIt() async throws {
-        try await withIdentities { scene in
+    @Test func codeOfOtherClient() async throws {
+        try await withIdentities { fixture in
             let other = String(repeating: "w", count: 43)
-            let stolen = try await Self.redeem(try await Self.code(scene), scene, ["codeVerifier": .string(other)])
+            let stolen = try await Self.redeem(try await Self.code(fixture), fixture, ["codeVerifier": .string(other)])
             #expect(stolen.status == 401 && stolen.problem?.code == "invalid_code")
             let evil: [String: JSONValue] = ["redirectUri": "https://evil.example"]
-            let elsewhere = try await Self.redeem(try await Self.code(scene), scene, evil)
+            let elsewhere = try await Self.redeem(try await Self.code(fixture), fixture, evil)
             #expect(elsewhere.status == 400 && elsewhere.problem?.code == "unregistered_url")
             for issuer: JSONValue in ["https://evil.example", .null] {
-                let mixed = try await Self.redeem(try await Self.code(scene), scene, ["iss": issuer])
+                let mixed = try await Self.redeem(try await Self.code(fixture), fixture, ["iss": issuer])
                 #expect(mixed.status == 401 && mixed.problem?.code == "wrong_issuer")
             }
         }
     }
 
-    @Test func aNonceThatACodeWasAskedForWithIsNeeded() async throws {
-        try await withIdentities { scene in
+    @Test func missingNonce() async throws {
+        try await withIdentities { fixture in
             let asked = ProofNonce.claim(of: "n")
             for (nonce, given, status) in [
                 (asked, nil, 401), (asked, "m", 401), (asked, "n", 200),
                 // And one that was asked for without is not somebody else's who had one.
                 (nil, "n", 401),
             ] as [(String?, String?, Int)] {
-                let step = try await Self.code(scene, nonce: nonce)
-                let answer = try await Self.redeem(step, scene, given.map { ["nonce": .string($0)] } ?? [:])
+                let step = try await Self.code(fixture, nonce: nonce)
+                let answer = try await Self.redeem(step, fixture, given.map { ["nonce": .string($0)] } ?? [:])
                 #expect(answer.status == status, "\(given ?? "none"): \(answer.text)")
                 #expect(status == 200 || answer.problem?.code == "wrong_nonce")
             }

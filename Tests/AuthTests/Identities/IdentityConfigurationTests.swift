@@ -14,13 +14,13 @@ import Testing
         )
     }
 
-    @Test func withoutSettingsThereIsNobody() throws {
+    @Test func noProviders() throws {
         let settings = try read([:])
         #expect(settings.openID.isEmpty && settings.facebook == nil && settings.twitter == nil)
         #expect(settings.redirectURLs.isEmpty)
     }
 
-    @Test func googleHasAllOfItsApps() throws {
+    @Test func googleClients() throws {
         let google = try #require(try read(["GOOGLE_CLIENT_ID": "web, ios ,android"]).openID.first)
         #expect(google.name == "google" && google.clients == ["web", "ios", "android"])
         #expect(google.issuer == "https://accounts.google.com" && google.issuerAliases == ["accounts.google.com"])
@@ -30,18 +30,18 @@ import Testing
         #expect(played.issuer == "http://127.0.0.1:8090/google" && played.issuerAliases.isEmpty)
     }
 
-    @Test func aKeyOfOAuth1SignsNobodyIn() throws {
+    @Test func twitterOAuth1() throws {
         #expect(try read(["TWITTER_CLIENT_ID": "key"]).twitter?.client == "key")
         #expect(try read(["TWITTER_CLIENT_ID": "key", "TWITTER_API": "1.1"]).twitter == nil)
         // Facebook is asked with the secret of its application, or not at all.
         #expect(try read(["FACEBOOK_CLIENT_ID": "id"]).facebook == nil)
     }
 
-    @Test func applesKeyNeedsItsNames() throws {
+    @Test func appleKeySettings() throws {
         let pem = P256.Signing.PrivateKey().pemRepresentation
         let whole = ["APPLE_CLIENT_ID": "org.example", "APPLE_KEY": pem, "APPLE_KEY_ID": "K", "APPLE_TEAM_ID": "T"]
         let apple = try #require(try read(whole).openID.first)
-        #expect(apple.answersByForm)
+        #expect(apple.usesFormPost)
         guard case .apple(let secret) = apple.secret else { throw SettingError("APPLE_KEY", "was not read") }
         #expect(secret.team == "T" && secret.keyID == "K")
 
@@ -50,7 +50,7 @@ import Testing
         #expect(throws: SettingError.self) { try read(whole.merging(["APPLE_KEY": rubbish]) { $1 }) }
     }
 
-    @Test func othersAreNamedInJSON() throws {
+    @Test func openIDProviders() throws {
         let text = #"""
             {"corp": {"issuer": "https://id.example.org/", "clientId": ["web", "app"], "clientSecret": "s",
              "trustEmail": true}, "club": {"issuer": "http://127.0.0.1:9400", "clientId": "club", "scope": "openid"}}
@@ -81,18 +81,18 @@ import Testing
         "http://example.org/back", "https://example.org/back#x", "javascript:alert(1)", "back", "data:text/html,x",
         "//x",
     ])
-    func nobodyIsSentWhereCodesAreRead(_ url: String) throws {
+    func unsafeRedirects(_ url: String) throws {
         #expect(throws: SettingError.self) { try read(["IDENTITY_REDIRECT_URLS": "https://example.org/ok,\(url)"]) }
     }
 
     @Test(arguments: [
         "https://example.org/back", "http://localhost:5173/in", "http://127.0.0.1/in", "org.example.app:/in",
     ])
-    func appsAndPagesMayBeSentTo(_ url: String) throws {
+    func safeRedirects(_ url: String) throws {
         #expect(try read(["IDENTITY_REDIRECT_URLS": url]).redirectURLs == [url])
     }
 
-    @Test func noSecretIsInADescription() throws {
+    @Test func redactedDescription() throws {
         let settings = try read([
             "GOOGLE_CLIENT_ID": "web", "GOOGLE_CLIENT_SECRET": "hush", "FACEBOOK_CLIENT_ID": "1",
             "FACEBOOK_CLIENT_SECRET": "hush", "TWITTER_CLIENT_ID": "2", "TWITTER_CLIENT_SECRET": "hush",

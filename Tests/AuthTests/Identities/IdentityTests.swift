@@ -11,29 +11,29 @@ import Wire
 
 /// Signing in by what a provider gave an app.
 @Suite(.timeLimit(.minutes(2))) struct IdentityTests {
-    @Test func somebodyNewGetsAnAccountAndComesBackToIt() async throws {
-        try await withIdentities { scene in
-            let first = try await scene.signIn("ana")
+    @Test func newAccount() async throws {
+        try await withIdentities { fixture in
+            let first = try await fixture.signIn("ana")
             #expect(first.status == 200 && first.json["created"].bool == true)
             #expect(first.headers[.cacheControl] == "no-store")
-            let second = try await scene.signIn("ana")
+            let second = try await fixture.signIn("ana")
             #expect(second.json["created"].bool == false)
             #expect(second.json["userId"] == first.json["userId"])
             #expect(second.json["refreshToken"] != first.json["refreshToken"])
 
-            let me = try await scene.auth.me(first.json["jwt"].string).json
+            let me = try await fixture.auth.me(first.json["jwt"].string).json
             #expect(me["fullName"].string == "Ana Albers" && me["username"] == .null)
             #expect(me["email"].string == "ana@gmail.com" && me["emailVerified"].bool == true)
             #expect(me["isAnonymous"].bool == false)
-            #expect(try await scene.signIn("bo").json["userId"] != first.json["userId"])
+            #expect(try await fixture.signIn("bo").json["userId"] != first.json["userId"])
         }
     }
 
-    @Test func twoFirstSignInsAtOnceMakeOneAccount() async throws {
-        try await withIdentities { scene in
-            let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { tasks in
-                for _ in 0..<8 { tasks.addTask { try await scene.signIn("ana") } }
-                return try await tasks.reduce(into: [TestAnswer]()) { $0.append($1) }
+    @Test func concurrentFirstSignIns() async throws {
+        try await withIdentities { fixture in
+            let answers = try await withThrowingTaskGroup(of: TestHTTPResponse.self) { tasks in
+                for _ in 0..<8 { tasks.addTask { try await fixture.signIn("ana") } }
+                return try await tasks.reduce(into: [TestHTTPResponse]()) { $0.append($1) }
             }
             #expect(answers.allSatisfy { $0.status == 200 })
             #expect(Set(answers.map { $0.json["userId"] }).count == 1)
@@ -41,127 +41,127 @@ import Wire
         }
     }
 
-    @Test func aTokenForAnotherOrOfAnotherIsRefused() async throws {
-        try await withIdentities { scene in
+    @Test func foreignTokens() async throws {
+        try await withIdentities { fixture in
             let wrong: [(String, JSONValue, String)] = [
                 ("aud", "another-app", "wrong_audience"), ("azp", "another-app", "wrong_audience"),
                 ("iss", "https://accounts.google.com", "wrong_issuer"),
-                ("iss", .string("\(scene.sandbox.url)/apple"), "wrong_issuer"),
+                ("iss", .string("\(fixture.sandbox.url)/apple"), "wrong_issuer"),
                 ("exp", .integer(1), "id_token_expired"), ("iat", .integer(4_000_000_000), "id_token_not_yet_valid"),
                 ("sub", .null, "malformed_claims"),
                 ("nonce", "another", "wrong_nonce"), ("nonce", .null, "wrong_nonce"),
             ]
             for (name, value, code) in wrong {
-                let answer = try await scene.signIn("ana", claims: [name: value])
+                let answer = try await fixture.signIn("ana", claims: [name: value])
                 #expect(answer.status == 401 && answer.problem?.code == code, "\(name): \(answer.text)")
             }
-            let ios = try await scene.signIn("ana", claims: ["azp": "roost-ios"], audience: "roost-google")
+            let ios = try await fixture.signIn("ana", claims: ["azp": "roost-ios"], audience: "roost-google")
             #expect(ios.status == 200)
 
             // One of Google's, shown as Apple's.
             let draft = IDTokenDraft(person: "ana", nonce: ProofNonce.claim(of: "n"))
-            let token = try #require(try scene.sandbox.idToken(draft, by: .google))
-            let elsewhere = try await scene.post("apple", ["idToken": .string(token), "nonce": "n"])
+            let token = try #require(try fixture.sandbox.idToken(draft, by: .google))
+            let elsewhere = try await fixture.post("apple", ["idToken": .string(token), "nonce": "n"])
             #expect(elsewhere.status == 401)
         }
     }
 
-    @Test func aNonceIsShownAndNotSeen() async throws {
-        try await withIdentities { scene in
+    @Test func nonce() async throws {
+        try await withIdentities { fixture in
             let draft = IDTokenDraft(person: "ana", nonce: ProofNonce.claim(of: "kept by the app"))
-            let token = try #require(try scene.sandbox.idToken(draft, by: .google))
+            let token = try #require(try fixture.sandbox.idToken(draft, by: .google))
             // Whoever comes by the token knows what is in it, and no more.
             let claim = ProofNonce.claim(of: "kept by the app")
-            let thief = try await scene.post("google", ["idToken": .string(token), "nonce": .string(claim)])
+            let thief = try await fixture.post("google", ["idToken": .string(token), "nonce": .string(claim)])
             #expect(thief.status == 401 && thief.problem?.code == "wrong_nonce")
-            let without = try await scene.post("google", ["idToken": .string(token)])
+            let without = try await fixture.post("google", ["idToken": .string(token)])
             #expect(without.status == 400 && without.problem?.field == "nonce")
-            let spaced = try await scene.post("google", ["idToken": .string(token), "nonce": "kept by the app"])
+            let spaced = try await fixture.post("google", ["idToken": .string(token), "nonce": "kept by the app"])
             #expect(spaced.status == 400 && spaced.problem?.field == "nonce")
         }
     }
 
-    @Test func aDraftSaysOneThing() async throws {
-        try await withIdentities { scene in
+    @Test func oneProof() async throws {
+        try await withIdentities { fixture in
             let wrong: [([String: JSONValue], String)] = [
                 ([:], "idToken"), (["idToken": "", "nonce": "n"], "idToken"),
                 (["accessToken": "a", "code": "b"], "code"), (["idToken": "a", "accessToken": "b"], "accessToken"),
                 (["authorization": "short"], "authorization"),
                 (["authorization": .string(String(repeating: "a", count: 43))], "codeVerifier"),
                 (["code": "c"], "codeVerifier"), (["code": "c", "codeVerifier": "short"], "codeVerifier"),
-                (["code": "c", "codeVerifier": .string(IdentityScene.verifier)], "redirectUri"),
+                (["code": "c", "codeVerifier": .string(IdentityFixture.verifier)], "redirectUri"),
                 (["idToken": .integer(1)], "idToken"), (["idToken": "a b", "nonce": "n"], "idToken"),
                 (["accessToken": "a", "deviceId": ""], "deviceId"), (["accessToken": "a", "fullName": ""], "fullName"),
             ]
             for (fields, field) in wrong {
-                let answer = try await scene.post("google", fields)
+                let answer = try await fixture.post("google", fields)
                 #expect(answer.status == 400 && answer.problem?.field == field, "\(fields): \(answer.text)")
             }
         }
     }
 
-    @Test func aProviderThatIsNotSetIsNotThere() async throws {
-        try await withIdentities(settings: ["APPLE_CLIENT_ID": ""]) { scene in
+    @Test func unknownProvider() async throws {
+        try await withIdentities(settings: ["APPLE_CLIENT_ID": ""]) { fixture in
             for name in ["apple", "corp", "Google", "google%00"] {
-                let answer = try await scene.post(name, ["idToken": "a", "nonce": "n"])
+                let answer = try await fixture.post(name, ["idToken": "a", "nonce": "n"])
                 #expect(answer.status == 404, "\(name)")
             }
         }
     }
 
-    @Test func aBadCredentialIsRefusedWhereOneIsToBeLinked() async throws {
-        try await withIdentities { scene in
-            let answer = try await scene.signIn("ana", token: "expired.or.worse")
+    @Test func invalidCredential() async throws {
+        try await withIdentities { fixture in
+            let answer = try await fixture.signIn("ana", token: "expired.or.worse")
             #expect(answer.status == 403)
         }
     }
 
-    @Test func refusalsCountTowardsTheAddress() async throws {
-        try await withIdentities(settings: ["LOGIN_FAILURES_ADDRESS": "3"]) { scene in
+    @Test func addressThrottle() async throws {
+        try await withIdentities(settings: ["LOGIN_FAILURES_ADDRESS": "3"]) { fixture in
             for _ in 0..<3 {
-                let answer = try await scene.signIn("ana", claims: ["aud": "x"], address: "192.0.2.7")
+                let answer = try await fixture.signIn("ana", claims: ["aud": "x"], address: "192.0.2.7")
                 #expect(answer.status == 401)
             }
-            let more = try await scene.signIn("ana", address: "192.0.2.7")
+            let more = try await fixture.signIn("ana", address: "192.0.2.7")
             #expect(more.status == 429 && more.headers[.retryAfter] != nil)
-            #expect(try await scene.signIn("ana", address: "192.0.2.8").status == 200)
-            scene.clock.advance(seconds: 901)
-            #expect(try await scene.signIn("ana", address: "192.0.2.7").status == 200)
+            #expect(try await fixture.signIn("ana", address: "192.0.2.8").status == 200)
+            fixture.clock.advance(seconds: 901)
+            #expect(try await fixture.signIn("ana", address: "192.0.2.7").status == 200)
         }
     }
 
-    @Test func othersHearOfANewPersonsNameAndPicture() async throws {
+    @Test func changeEvent() async throws {
         let photos = EventRecorder(callee: "photos")
         try await withIdentities(
             settings: ["EVENT_SUBSCRIBERS": "user.changed=photos"],
-            neighbours: .with(["photos": photos.client])
-        ) { scene in
-            let ana = try await scene.person("ana")
-            _ = try await scene.person("ana")
-            let bo = try await scene.person("bo")
+            peers: .with(["photos": photos.client])
+        ) { fixture in
+            let ana = try await fixture.person("ana")
+            _ = try await fixture.person("ana")
+            let bo = try await fixture.person("bo")
 
             let changes = try await photos.events(2).map { try $0.content(as: UserChanged.self) }
             // Of two people in any order, and of each once.
             #expect(changes.map(\.userId).sorted() == [ana.userId, bo.userId].sorted())
             let ofAna = changes.first { $0.userId == ana.userId }
             #expect(ofAna?.fullName == "Ana Albers" && ofAna?.username == nil)
-            #expect(ofAna?.pictureUrl == "\(scene.sandbox.url)/sandbox/media/500001")
+            #expect(ofAna?.pictureUrl == "\(fixture.sandbox.url)/sandbox/media/500001")
         }
     }
 
-    @Test func aNameThatOnlyTheAppWasToldIsTaken() async throws {
-        try await withIdentities { scene in
+    @Test func suggestedName() async throws {
+        try await withIdentities { fixture in
             let nonce = ProofNonce.random()
             let draft = IDTokenDraft(person: "cara", nonce: ProofNonce.claim(of: nonce))
-            let token = try #require(try scene.sandbox.idToken(draft, by: .apple))
+            let token = try #require(try fixture.sandbox.idToken(draft, by: .apple))
             let fields: [String: JSONValue] = [
                 "idToken": .string(token), "nonce": .string(nonce), "fullName": "Cara C.", "deviceId": "phone",
             ]
-            let answer = try await scene.post("apple", fields)
+            let answer = try await fixture.post("apple", fields)
             #expect(answer.status == 200, "\(answer.text)")
-            let me = try await scene.auth.me(answer.json["jwt"].string).json
+            let me = try await fixture.auth.me(answer.json["jwt"].string).json
             #expect(me["fullName"].string == "Cara C." && me["email"].string == "cara@icloud.com")
-            let sessions = try await scene.auth.service.send(.get, "/auth/sessions", token: answer.json["jwt"].string)
+            let sessions = try await fixture.auth.service.send(.get, "/auth/sessions", token: answer.json["jwt"].string)
             #expect(sessions.json["sessions"][0]["deviceId"].string == "phone")
         }
     }

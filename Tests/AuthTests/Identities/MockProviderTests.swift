@@ -18,7 +18,7 @@ import Wire
         "sub": "ana-1", "name": "Ana Albers", "email": "ana@example.org", "email_verified": .bool(true),
     ])
 
-    @Test func somebodySignsInByAProviderOfTheOperators() async throws {
+    @Test func newUser() async throws {
         try await Self.withProvider(trustsEmail: true) { auth, provider in
             let first = try await Self.signIn(auth, at: provider)
             #expect(first.status == 200 && first.json["created"].bool == true, "\(first.text)")
@@ -30,14 +30,14 @@ import Wire
         }
     }
 
-    @Test func anAddressCountsForNothingUnlessTheOperatorTrustsTheProvider() async throws {
+    @Test func emailTrust() async throws {
         try await Self.withProvider(trustsEmail: false) { auth, provider in
             let answer = try await Self.signIn(auth, at: provider)
             #expect(try await auth.me(answer.json["jwt"].string).json["emailVerified"].bool == false)
         }
     }
 
-    @Test func aCodeIsGoodOnce() async throws {
+    @Test func singleUseCode() async throws {
         try await Self.withProvider(trustsEmail: false) { auth, provider in
             let page = FormCoding.url(
                 "\(provider.url)/oauth2/authorize",
@@ -71,7 +71,7 @@ import Wire
     }
 
     /// All of the way by a browser.
-    private static func signIn(_ auth: Auth, at provider: MockProvider) async throws -> TestAnswer {
+    private static func signIn(_ auth: Auth, at provider: MockProvider) async throws -> TestHTTPResponse {
         let challenge = ProofNonce.challenge(of: verifier)
         let begun = try await auth.post(
             "/auth/identities/corp/authorizations",
@@ -81,21 +81,21 @@ import Wire
         let query = URLComponents(string: step.url)?.percentEncodedQuery ?? ""
         let back = try await auth.service.send(.get, "/auth/identities/corp/callback?\(query)")
         try #require(back.status == 303, "\(back.text)")
-        let onward = IdentityScene.Step(back.headers[.location] ?? "")
+        let redirected = IdentityFixture.Step(back.headers[.location] ?? "")
         return try await auth.post(
             "/auth/identities/corp",
-            json(["authorization": .string(onward["authorization"] ?? ""), "codeVerifier": .string(verifier)])
+            json(["authorization": .string(redirected["authorization"] ?? ""), "codeVerifier": .string(verifier)])
         )
     }
 
-    private static func agree(_ page: String) async throws -> IdentityScene.Step {
-        try await HTTPClient.followingNobody { http in
+    private static func agree(_ page: String) async throws -> IdentityFixture.Step {
+        try await HTTPClient.withoutRedirects { http in
             var request = HTTPClientRequest(url: page)
             request.method = .POST
             request.headers = ["content-type": "application/x-www-form-urlencoded"]
             request.body = .bytes(ByteBuffer(string: "sub=ana-1"))
             let response = try await http.execute(request, timeout: .seconds(20))
-            return IdentityScene.Step(try #require(response.headers.first(name: "location")))
+            return IdentityFixture.Step(try #require(response.headers.first(name: "location")))
         }
     }
 }

@@ -8,7 +8,7 @@ import Wire
 
 /// A document of a provider is read no more often than it is worth.
 @Suite struct ProviderDocumentTests {
-    @Test func oneReadServesAllWhoAsk() async throws {
+    @Test func sharedFetch() async throws {
         let source = Source()
         let document = source.document()
         try await withThrowingTaskGroup(of: Int.self) { tasks in
@@ -21,7 +21,7 @@ import Wire
         #expect(try await document.value() == 2)
     }
 
-    @Test func whatIsMissingIsLookedForOnceInFiveMinutes() async throws {
+    @Test func missInterval() async throws {
         let source = Source()
         let document = source.document()
         _ = try await document.value()
@@ -34,7 +34,7 @@ import Wire
         #expect(try await document.value() == 3)
     }
 
-    @Test func allWhoMissSomethingAtOnceAreServedByOneRead() async throws {
+    @Test func concurrentMisses() async throws {
         let source = Source()
         let document = source.document()
         _ = try await document.value()
@@ -48,7 +48,7 @@ import Wire
         #expect(try await document.value() == 2)
     }
 
-    @Test func whatCouldNotBeReadIsLookedForAgain() async throws {
+    @Test func retryAfterFailure() async throws {
         let source = Source()
         let document = source.document()
         _ = try await document.value()
@@ -59,7 +59,7 @@ import Wire
         #expect(try await document.valueAfterMiss() == 3)
     }
 
-    @Test func whatWasReadServesForADayWhileTheProviderIsAway() async throws {
+    @Test func staleWhileUnavailable() async throws {
         let source = Source()
         let document = source.document()
         _ = try await document.value()
@@ -76,7 +76,7 @@ import Wire
         #expect(try await document.value() > 1)
     }
 
-    @Test func aProviderThatIsAwayIsNotAskedByEverybody() async throws {
+    @Test func failurePause() async throws {
         let source = Source()
         source.isAway = true
         let document = source.document()
@@ -89,7 +89,7 @@ import Wire
         #expect(source.reads == 2)
     }
 
-    @Test func allWhoWaitAreToldThatTheProviderIsAway() async throws {
+    @Test func sharedFailure() async throws {
         let source = Source()
         source.isAway = true
         let document = source.document()
@@ -128,7 +128,7 @@ import Wire
                 for _ in 0..<20 { await Task.yield() }
                 return try state.withLock { state in
                     state.reads += 1
-                    guard !state.isAway else { throw ProviderFlaw("away") }
+                    guard !state.isAway else { throw ProviderError("away") }
                     return state.reads
                 }
             }

@@ -83,7 +83,7 @@ struct ProviderSigner: Sendable {
     func read(_ token: String, keys: JSONValue? = nil, at now: Date = ProviderSigner.now) throws -> IDToken.Claims {
         let token = try IDToken(token)
         guard let key = try ProviderKeySet(keys ?? document()).key(for: token.jws) else {
-            throw ProofRefusal.unknownKey
+            throw ProofError.unknownKey
         }
         return try token.claims(signedBy: key, by: rules, now: now)
     }

@@ -13,7 +13,7 @@ import Wire
             let tcId: Int
             let comment: String
             let jws: JSONValue
-            let result: Wycheproof.Verdict
+            let result: Wycheproof.Expectation
         }
 
         let `public`: JSONValue?

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotPlainIsEscapedInAQuery() {
+    @Test func queryEscaping() {
         #expect(RequestSigner.query([("b", "a/b c+d~é"), ("a", "")]) == "a=&b=a%2Fb%20c%2Bd~%C3%A9")
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// What every store promises, of one in a bucket of SeaweedFS.
 @Suite struct S3BlobStoreTests {
-    private static let part = S3Scene.partSize
+    private static let part = S3Fixture.partSize
 
     @Test(
         arguments: zip(
@@ -13,7 +13,7 @@ import Testing
             [1, 1, 65_536, 65_536, 65_536, 999_999, 999_999, 65_536, 999_999]
         )
     )
-    func whatWasPutIsReadBack(size: Int, pieces: Int) async throws {
+    func putAndRead(size: Int, pieces: Int) async throws {
         try await withBucket { bucket in
             let store = try bucket.store()
             let bytes = Sample.bytes(size)
@@ -86,10 +86,10 @@ import Testing
         try await withBucket { bucket in
             let store = try bucket.store()
             let key = BlobKey.random()
-            await #expect(throws: Unwilling.self) {
+            await #expect(throws: TestError.self) {
                 try await store.put(key, limit: 1 << 30) { sink in
                     try await sink.write(ByteBuffer(repeating: 1, count: size))
-                    throw Unwilling()
+                    throw TestError()
                 }
             }
             #expect(try await bucket.objects().isEmpty)
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func whatADeadProcessHadBegunGoesWhenItsKeyIsDeleted() async throws {
+    @Test func deletingAbortsUploads() async throws {
         try await withBucket { bucket in
             let store = try bucket.store()
             let (key, other) = (BlobKey.random(), BlobKey.random())
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func whoReadsWhatIsDeletedIsTold() async throws {
+    @Test func deletionWhileReading() async throws {
         try await withBucket { bucket in
             let store = try bucket.store()
             let (key, _) = try await store.put([1, 2, 3])

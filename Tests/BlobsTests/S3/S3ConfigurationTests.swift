@@ -6,26 +6,26 @@ import Testing
     @Test(arguments: [
         "", "s3.example.org", "ftp://a", "https://", "https://a/b", "https://u@a", "https://a?b", "https://a b",
     ])
-    func whatIsNoEndpointIsRefused(endpoint: String) {
+    func malformedEndpoint(endpoint: String) {
         #expect(throws: S3ConfigurationError.endpoint) { try store { $0.endpoint = endpoint } }
     }
 
     @Test(arguments: ["", "ab", "Upper", "a_b", "a/b", "a..b", String(repeating: "a", count: 64)])
-    func whatIsNoBucketIsRefused(bucket: String) {
+    func malformedBucket(bucket: String) {
         #expect(throws: S3ConfigurationError.bucket) { try store { $0.bucket = bucket } }
     }
 
     @Test(arguments: ["a", "/", "/a/", "a//b/", "../", "a/./", "ä/", "a b/", "a%20/"])
-    func whatIsNoPrefixIsRefused(prefix: String) {
+    func malformedPrefix(prefix: String) {
         #expect(throws: S3ConfigurationError.prefix) { try store { $0.prefix = prefix } }
     }
 
-    @Test func whatIsNoCertificateIsRefused() {
+    @Test func malformedCertificate() {
         #expect(throws: S3ConfigurationError.trustedAuthorities) { try store { $0.trustedAuthorities = "nothing" } }
     }
 
     @Test(arguments: ["https://s3.eu-central-1.amazonaws.com", "http://127.0.0.1:8333", "http://[::1]:8333"])
-    func whatIsWellFormedIsTaken(endpoint: String) throws {
+    func validConfigurations(endpoint: String) throws {
         try store {
             $0.endpoint = endpoint
             $0.prefix = "a/B_c-1.2/"

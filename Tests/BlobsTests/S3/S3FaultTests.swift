@@ -6,9 +6,9 @@ import Testing
 
 /// A bucket that is away, refuses, breaks off, or has no room.
 @Suite struct S3FaultTests {
-    private static let part = S3Scene.partSize
+    private static let part = S3Fixture.partSize
 
-    @Test func aServerKilledInTheMiddleIsToldAndLeavesNothingForLong() async throws {
+    @Test func killedServer() async throws {
         try await S3Server.with { server in
             try await withBucket(of: server) { bucket in
                 let store = try bucket.store { $0.attempts = 2 }
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func whereNobodyListensItIsAway() async throws {
+    @Test func unreachableServer() async throws {
         try await withBucket { bucket in
             let port = try LoopbackPort.free()
             let store = try bucket.store { $0.endpoint = "http://127.0.0.1:\(port.number)" }
@@ -49,9 +49,9 @@ import Testing
     }
 
     @Test(arguments: ["accessKey", "secretKey", "bucket"])
-    func whoIsRefusedIsToldThatItIsAway(wrong: String) async throws {
+    func wrongCredentials(wrong: String) async throws {
         try await withBucket { bucket in
-            let wire = try FaultyWire(to: bucket.server.port.number) { _, _ in .pass }
+            let wire = try FaultProxy(to: bucket.server.port.number) { _, _ in .pass }
             defer { wire.stop() }
             let store = try bucket.store {
                 $0.endpoint = "http://127.0.0.1:\(wire.port)"
@@ -72,9 +72,9 @@ import Testing
     }
 
     @Test(arguments: [(503, "SlowDown"), (500, "InternalError"), (400, "RequestTimeout")])
-    func whatPassesIsAskedAgain(status: Int, code: String) async throws {
+    func transientErrorsAreRetried(status: Int, code: String) async throws {
         // The answer to a HEAD says no more than a number.
-        let act: @Sendable (String, Int) -> FaultyWire.Act = { line, before in
+        let act: @Sendable (String, Int) -> FaultProxy.Fault = { line, before in
             before < 2 && (status != 400 || !line.hasPrefix("HEAD")) ? .error(status, code) : .pass
         }
         try await withWire(act) { bucket, store, _ async throws in
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func whatDoesNotPassIsGivenUp() async throws {
+    @Test func permanentErrors() async throws {
         try await withWire({ _, _ in .error(503, "SlowDown") }) { _, store, wire async throws in
             await #expect { try await store.put([1]) } throws: { ($0 as? BlobError)?.isUnavailable == true }
             #expect(wire.lines.count { $0.hasPrefix("PUT") } == 3)
@@ -94,8 +94,8 @@ import Testing
     }
 
     @Test(arguments: [(507, "XMinioStorageFull"), (403, "QuotaExceeded")], [1, part + 1])
-    func aFullOneSaysSoAndNothingIsLeft(refusal: (status: Int, code: String), size: Int) async throws {
-        let act: @Sendable (String, Int) -> FaultyWire.Act = { line, _ in
+    func fullStorage(refusal: (status: Int, code: String), size: Int) async throws {
+        let act: @Sendable (String, Int) -> FaultProxy.Fault = { line, _ in
             line.hasPrefix("PUT") ? .error(refusal.status, refusal.code) : .pass
         }
         try await withWire(act) { bucket, store, wire async throws in
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func oneThatIsSilentIsNotWaitedForLong() async throws {
+    @Test func silentServer() async throws {
         try await withWire(timeout: .seconds(3), { _, _ in .silence }) { _, store, wire async throws in
             await #expect { try await store.open(.random()) } throws: { ($0 as? BlobError)?.isUnavailable == true }
             #expect(wire.lines.count == 3)
@@ -116,9 +116,9 @@ import Testing
     }
 
     @Test(arguments: [1_000, 70_000, 900_000])
-    func readingGoesOnWhereAnAnswerBrokeOff(count: Int) async throws {
-        let act: @Sendable (String, Int) -> FaultyWire.Act = { line, before in
-            line.hasPrefix("GET") && before < 3 ? .cutAnswer(after: count) : .pass
+    func resumesReading(count: Int) async throws {
+        let act: @Sendable (String, Int) -> FaultProxy.Fault = { line, before in
+            line.hasPrefix("GET") && before < 3 ? .cutResponse(after: count) : .pass
         }
         try await withWire(act) { _, store, wire async throws in
             let bytes = Sample.bytes(3_000_000)
@@ -128,21 +128,21 @@ import Testing
         }
     }
 
-    @Test func whoStopsReadingHasHisOwnError() async throws {
+    @Test func readerError() async throws {
         try await withWire({ _, _ in .pass }) { _, store, wire async throws in
             let (key, _) = try await store.put([UInt8](repeating: 1, count: 500_000), pieces: 65_536)
             let blob = try #require(try await store.open(key))
-            await #expect(throws: Unwilling.self) { try await blob.read(0..<blob.size) { _ in throw Unwilling() } }
+            await #expect(throws: TestError.self) { try await blob.read(0..<blob.size) { _ in throw TestError() } }
             #expect(wire.lines.count { $0.hasPrefix("GET") } == 1)
         }
     }
 
     @Test(arguments: [1, part + 1])
-    func anAnswerThatIsLostIsNoLoss(size: Int) async throws {
+    func lostResponse(size: Int) async throws {
         // The last request of a put: the object itself, or the end of its parts.
-        let act: @Sendable (String, Int) -> FaultyWire.Act = { line, before in
+        let act: @Sendable (String, Int) -> FaultProxy.Fault = { line, before in
             let isLast = size == 1 ? line.hasPrefix("PUT") : line.hasPrefix("POST") && line.contains("?uploadId=")
-            return isLast && before < 2 ? .loseAnswer : .pass
+            return isLast && before < 2 ? .loseResponse : .pass
         }
         try await withWire(act) { bucket, store, _ async throws in
             let bytes = Sample.bytes(size)
@@ -153,8 +153,10 @@ import Testing
         }
     }
 
-    @Test func whoNeverHearsThatItIsThereTakesItBack() async throws {
-        let act: @Sendable (String, Int) -> FaultyWire.Act = { line, _ in line.hasPrefix("PUT") ? .loseAnswer : .pass }
+    @Test func lostResponseDeletesBlob() async throws {
+        let act: @Sendable (String, Int) -> FaultProxy.Fault = { line, _ in
+            line.hasPrefix("PUT") ? .loseResponse : .pass
+        }
         try await withWire(act) { bucket, store, _ async throws in
             await #expect { try await store.put([1]) } throws: { ($0 as? BlobError)?.isUnavailable == true }
             #expect(try await bucket.objects().isEmpty)
@@ -163,7 +165,7 @@ import Testing
 
     @Test func aFailureThatBeginsAsASuccessIsAFailure() async throws {
         let body = "<?xml version=\"1.0\"?>\n<Error><Code>InternalError</Code></Error>"
-        let act: @Sendable (String, Int) -> FaultyWire.Act = { line, _ in
+        let act: @Sendable (String, Int) -> FaultProxy.Fault = { line, _ in
             guard line.hasPrefix("POST"), line.contains("?uploadId=") else { return .pass }
             return .answer("HTTP/1.1 200 OK\r\ncontent-length: \(body.utf8.count)\r\n\r\n\(body)")
         }
@@ -184,11 +186,11 @@ import Testing
     /// A store that reaches its bucket through a wire.
     private func withWire(
         timeout: Duration = .seconds(60),
-        _ act: @escaping @Sendable (String, Int) -> FaultyWire.Act,
-        _ body: (S3Scene, S3BlobStore, FaultyWire) async throws -> Void
+        _ act: @escaping @Sendable (String, Int) -> FaultProxy.Fault,
+        _ body: (S3Fixture, S3BlobStore, FaultProxy) async throws -> Void
     ) async throws {
         try await withBucket { bucket in
-            let wire = try FaultyWire(to: bucket.server.port.number, act)
+            let wire = try FaultProxy(to: bucket.server.port.number, act)
             defer { wire.stop() }
             let store = try bucket.store {
                 $0.endpoint = "http://127.0.0.1:\(wire.port)"

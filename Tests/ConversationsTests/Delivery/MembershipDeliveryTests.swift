@@ -8,12 +8,12 @@ import Wire
 
 /// Who comes and goes while he is connected.
 @Suite struct MembershipDeliveryTests {
-    @Test func whoIsKickedHearsOfItAndNothingAfter() async throws {
-        try await withStore { scene in
-            try await scene.withInstances { one, two in
+    @Test func afterKick() async throws {
+        try await withStore { fixture in
+            try await fixture.withInstances { one, two in
                 let (bob, cat) = (try await two.connect("bob"), try await two.connect("cat"))
-                let (token, ann) = (scene.conversation, StoreScene.user("ann"))
-                let isOver = Shared(false)
+                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
+                let isOver = SharedValue(false)
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     defer { isOver.change { $0 = true } }
                     for _ in 0..<4 {
@@ -23,12 +23,12 @@ import Wire
                             }
                         }
                     }
-                    try await bob.hears(upTo: 20)
+                    try await bob.waitForMessage(upTo: 20)
                     _ = try await one.members.kick("bob", from: token, by: ann)
                     // All of it: many may have been written since.
                     let written = try await one.messages.history(token, to: ann, HistorySpan(count: .max))
                     let kick = try #require(written.first { $0.senderUser == nil })
-                    try await cat.hears(upTo: Int(kick.seq) + 20)
+                    try await cat.waitForMessage(upTo: Int(kick.seq) + 20)
                     isOver.change { $0 = true }
                     try await tasks.waitForAll()
 
@@ -36,21 +36,21 @@ import Wire
                     #expect(bob.socket.texts().last?.contains("user.kicked") == true)
                     #expect(!two.delivery.connections.isIn(token.id, bob.connection))
                     // Looked at once: the last of it may be on its way to her still.
-                    let heard = cat.socket.seqs
-                    #expect(heard == Array(1...heard.count))
+                    let received = cat.socket.seqs
+                    #expect(received == Array(1...received.count))
                 }
             }
         }
     }
 
-    @Test func whoLeavesHearsOfItAndNothingAfter() async throws {
-        try await withStore { scene in
-            try await scene.withInstances { one, two in
+    @Test func leave() async throws {
+        try await withStore { fixture in
+            try await fixture.withInstances { one, two in
                 let (bob, cat) = (try await two.connect("bob"), try await one.connect("cat"))
-                _ = try await one.members.leave(scene.conversation, StoreScene.user("bob"))
-                try await cat.say("he is gone", in: scene.conversation)
-                try await cat.say("really", in: scene.conversation)
-                try await bob.hears(upTo: 1)
+                _ = try await one.members.leave(fixture.conversation, StoreFixture.user("bob"))
+                try await cat.send("he is gone", in: fixture.conversation)
+                try await cat.send("really", in: fixture.conversation)
+                try await bob.waitForMessage(upTo: 1)
                 try await eventually { two.delivery.connections.conversations.isEmpty }
                 #expect(bob.socket.seqs == [1])
             }
@@ -58,41 +58,41 @@ import Wire
     }
 
     @Test(arguments: [true, false])
-    func whoComesInHearsFromThereOn(othersAreThere: Bool) async throws {
-        try await withStore { scene in
-            try await scene.withInstances { one, two in
+    func join(othersAreThere: Bool) async throws {
+        try await withStore { fixture in
+            try await fixture.withInstances { one, two in
                 let dan = try await two.connect("dan")
                 let bob = othersAreThere ? try await two.connect("bob") : nil
-                let (token, ann) = (scene.conversation, StoreScene.user("ann"))
+                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
                 for _ in 0..<3 { _ = try await one.messages.send(MessageDraft(data: "before"), to: token, by: ann) }
-                try await bob?.hears(upTo: 3)
+                try await bob?.waitForMessage(upTo: 3)
 
-                _ = try await one.members.join(token, StoreScene.user("dan"))
+                _ = try await one.members.join(token, StoreFixture.user("dan"))
                 for _ in 0..<3 { _ = try await one.messages.send(MessageDraft(data: "after"), to: token, by: ann) }
 
-                try await dan.hears(upTo: 7)
+                try await dan.waitForMessage(upTo: 7)
                 #expect(dan.socket.seqs == [4, 5, 6, 7])
                 #expect(dan.socket.texts().first?.contains("user.joined") == true)
-                try await bob?.hears(upTo: 7)
+                try await bob?.waitForMessage(upTo: 7)
                 #expect(bob.map { $0.socket.seqs == Array(1...7) } ?? true)
             }
         }
     }
 
-    @Test func whoIsInANewConversationHearsItFromTheBeginning() async throws {
-        try await withStore { scene in
-            try await scene.withInstances { one, two in
+    @Test func newConversation() async throws {
+        try await withStore { fixture in
+            try await fixture.withInstances { one, two in
                 let clients = [
                     try await one.connect("ann"), try await two.connect("bob"), try await one.connect("eve"),
                 ]
                 let draft = ConversationDraft(label: "New", members: ["bob", "eve"])
-                let made = try await one.conversations.create(draft, by: StoreScene.user("ann"))
+                let made = try await one.conversations.create(draft, by: StoreFixture.user("ann"))
                 let token = try #require(ConversationToken(made.token))
                 for number in 1...5 {
                     _ = try await two.messages.send(
                         MessageDraft(data: "\(number)"),
                         to: token,
-                        by: StoreScene.user("bob")
+                        by: StoreFixture.user("bob")
                     )
                 }
                 for client in clients {
@@ -103,32 +103,32 @@ import Wire
         }
     }
 
-    @Test func anArrivalThatNobodyRangOfIsFound() async throws {
-        try await withStore { scene in
-            try await scene.withDeafInstances { one, two in
+    @Test func missedJoin() async throws {
+        try await withStore { fixture in
+            try await fixture.withUnconnectedInstances { one, two in
                 let (dan, bob) = (try await two.connect("dan"), try await two.connect("eve"))
-                _ = try await one.members.join(scene.conversation, StoreScene.user("dan"))
+                _ = try await one.members.join(fixture.conversation, StoreFixture.user("dan"))
                 let pair = ConversationDraft(members: ["dan"], type: "direct")
-                _ = try await one.conversations.create(pair, by: StoreScene.user("ann"))
+                _ = try await one.conversations.create(pair, by: StoreFixture.user("ann"))
 
-                try await two.delivery.sweepArrivals()
-                try await dan.hears(upTo: 1)
+                try await two.delivery.sweepJoins()
+                try await dan.waitForMessage(upTo: 1)
 
                 #expect(two.delivery.connections.conversations.count == 2)
                 #expect(dan.socket.texts().first?.contains("user.joined") == true)
-                #expect(bob.socket.heard.isEmpty)
-                try await two.delivery.sweepArrivals()
-                #expect(dan.socket.heard(.message).count == 1)
-                #expect(dan.socket.heard(.joined).count == 2)
+                #expect(bob.socket.received.isEmpty)
+                try await two.delivery.sweepJoins()
+                #expect(dan.socket.received(.message).count == 1)
+                #expect(dan.socket.received(.joined).count == 2)
             }
         }
     }
 
     /// An instance that has just started finds the arrivals of the last seconds, while clients come back to it.
-    @Test func whoComesBackRightAfterHeCameInIsToldNothingTwice() async throws {
-        try await withStore { scene in
-            try await scene.withDeafInstances { one, _ in
-                let ann = StoreScene.user("ann")
+    @Test func noDuplicateAfterJoin() async throws {
+        try await withStore { fixture in
+            try await fixture.withUnconnectedInstances { one, _ in
+                let ann = StoreFixture.user("ann")
                 let draft = ConversationDraft(label: "New", members: ["bob"])
                 let made = try await one.conversations.create(draft, by: ann)
                 let token = try #require(ConversationToken(made.token))
@@ -143,12 +143,12 @@ import Wire
                     }
                 }
                 for round in 0..<10 {
-                    let started = Instance("\(round)", over: scene.pool, bus: scene.bus("\(round)"))
+                    let started = Instance("\(round)", over: fixture.pool, bus: fixture.bus("\(round)"))
                     async let client = started.connect("bob", last: [token.id: 1])
                     try await eventually { !started.delivery.connections.isEmpty }
-                    try await started.delivery.sweepArrivals()
+                    try await started.delivery.sweepJoins()
                     let bob = try await client
-                    let told = bob.socket.heard(.sync).flatMap { $0["messages"].array }
+                    let told = bob.socket.received(.sync).flatMap { $0["messages"].array }
                     #expect(told.compactMap { $0["seq"].int } == Array(2...300))
                     #expect(started.delivery.connections.isIn(token.id, bob.connection))
                     started.delivery.queue.stop()
@@ -157,10 +157,10 @@ import Wire
         }
     }
 
-    @Test func comingAndGoingWhileOneSignsInLeavesNobodyWhereHeIsNot() async throws {
-        try await withStore { scene in
-            try await scene.withInstances { one, two in
-                let (token, bob) = (scene.conversation, StoreScene.user("bob"))
+    @Test func membershipDuringSignIn() async throws {
+        try await withStore { fixture in
+            try await fixture.withInstances { one, two in
+                let (token, bob) = (fixture.conversation, StoreFixture.user("bob"))
                 let cat = try await two.connect("cat")
                 for round in 0..<30 {
                     async let client = two.connect("bob", device: "\(round)")
@@ -172,7 +172,7 @@ import Wire
                     try await eventually { two.delivery.connections.isIn(token.id, arrived.connection) == isIn }
                     arrived.leave()
                 }
-                try await cat.hears(upTo: 30)
+                try await cat.waitForMessage(upTo: 30)
                 #expect(cat.socket.seqs == Array(1...30))
             }
         }

@@ -13,28 +13,28 @@ import Wire
 
     /// The events of one chat, in their order, by name.
     private static func events(of client: Client, in token: ConversationToken) -> [String] {
-        client.socket.heard.filter { heard in
-            let id = heard.json[heard.name == .joined ? "id" : "chatId"].int
+        client.socket.received.filter { received in
+            let id = received.json[received.name == .joined ? "id" : "chatId"].int
             return id == Int(token.id.rawValue)
         }.map(\.name.rawValue)
     }
 
     @Test("Every device of every member receives a new chat before its first message", arguments: ["group", "direct"])
     func create(_ type: String) async throws {
-        try await withStore { scene in
-            try await scene.withInstances { one, two in
+        try await withStore { fixture in
+            try await fixture.withInstances { one, two in
                 let clients = [
                     try await one.connect("bob", device: "phone"), try await two.connect("bob", device: "tablet"),
                     try await two.connect("ann"),
                 ]
                 let draft = ConversationDraft(label: "New", members: ["bob"], type: type)
-                let token = try Self.made(try await one.conversations.create(draft, by: StoreScene.user("ann")))
-                _ = try await one.messages.send(MessageDraft(data: "hi"), to: token, by: StoreScene.user("ann"))
+                let token = try Self.made(try await one.conversations.create(draft, by: StoreFixture.user("ann")))
+                _ = try await one.messages.send(MessageDraft(data: "hi"), to: token, by: StoreFixture.user("ann"))
 
                 for client in clients {
                     try await eventually { client.socket.allSeqs.contains(1) }
                     #expect(Self.events(of: client, in: token).first == "chats/joined")
-                    let chats = client.socket.heard(.joined)
+                    let chats = client.socket.received(.joined)
                     #expect(chats.count == 1)
                     #expect(chats.first?["members"].array.map(\.string) == ["ann", "bob"])
                     #expect(chats.first?["type"].string == type)
@@ -46,27 +46,27 @@ import Wire
 
     @Test("An added member receives the chat once, before the message that says so", arguments: [true, false])
     func add(othersAreThere: Bool) async throws {
-        try await withStore { scene in
-            try await scene.withInstances { one, two in
-                let token = scene.conversation
+        try await withStore { fixture in
+            try await fixture.withInstances { one, two in
+                let token = fixture.conversation
                 let dan = try await two.connect("dan")
                 let bob = othersAreThere ? try await two.connect("bob") : nil
-                _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreScene.user("ann"))
+                _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreFixture.user("ann"))
 
-                _ = try await one.members.add("dan", to: token, by: StoreScene.user("ann"))
+                _ = try await one.members.add("dan", to: token, by: StoreFixture.user("ann"))
 
-                try await dan.hears(upTo: 2)
+                try await dan.waitForMessage(upTo: 2)
                 #expect(Self.events(of: dan, in: token) == ["chats/joined", "message"])
-                #expect(bob.map { $0.socket.heard(.joined).isEmpty } ?? true)
+                #expect(bob.map { $0.socket.received(.joined).isEmpty } ?? true)
             }
         }
     }
 
     @Test("A client that reconnects receives chats that began meanwhile, and then their messages from the first")
     func reconnect() async throws {
-        try await withStore { scene in
-            try await scene.withDeafInstances { one, _ in
-                let (ann, known) = (StoreScene.user("ann"), scene.conversation)
+        try await withStore { fixture in
+            try await fixture.withUnconnectedInstances { one, _ in
+                let (ann, known) = (StoreFixture.user("ann"), fixture.conversation)
                 let group = ConversationDraft(label: "New", members: ["bob"])
                 let token = try Self.made(try await one.conversations.create(group, by: ann))
                 for text in ["one", "two"] {
@@ -79,24 +79,24 @@ import Wire
                 _ = try await one.messages.send(MessageDraft(data: "three"), to: token, by: ann)
 
                 for client in [bob, other] {
-                    try await client.hears(upTo: 3)
+                    try await client.waitForMessage(upTo: 3)
                     #expect(Self.events(of: client, in: token) == ["chats/joined", "messages/sync", "message"])
                     #expect(client.socket.allSeqs == [1, 2, 3])
-                    #expect(client.connection.knowsAll == true)
+                    #expect(client.connection.isComplete == true)
                 }
-                #expect(bob.socket.heard(.joined).count == 1)
-                #expect(other.socket.heard(.joined).count == 2)
-                #expect(silent.socket.heard(.joined).isEmpty)
-                #expect(silent.connection.knowsAll == nil)
+                #expect(bob.socket.received(.joined).count == 1)
+                #expect(other.socket.received(.joined).count == 2)
+                #expect(silent.socket.received(.joined).isEmpty)
+                #expect(silent.connection.isComplete == nil)
             }
         }
     }
 
     @Test("A client that reconnects receives a chat that its user joined from the message that says so")
     func reconnectAfterJoining() async throws {
-        try await withStore { scene in
-            try await scene.withDeafInstances { one, _ in
-                let (token, ann) = (scene.conversation, StoreScene.user("ann"))
+        try await withStore { fixture in
+            try await fixture.withUnconnectedInstances { one, _ in
+                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
                 for _ in 1...3 { _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ann) }
                 _ = try await one.members.add("dan", to: token, by: ann)
                 _ = try await one.messages.send(MessageDraft(data: "y"), to: token, by: ann)
@@ -111,21 +111,21 @@ import Wire
 
     @Test("A client with very many unknown chats receives the 100 with the latest activity, and is told so")
     func many() async throws {
-        try await withStore { scene in
-            try await scene.withDeafInstances { one, _ in
-                var tokens = [scene.conversation]
-                for _ in 0..<240 { tokens.append(try await scene.newConversation(["ann", "bob"])) }
+        try await withStore { fixture in
+            try await fixture.withUnconnectedInstances { one, _ in
+                var tokens = [fixture.conversation]
+                for _ in 0..<240 { tokens.append(try await fixture.newConversation(["ann", "bob"])) }
                 let busy = Array(tokens.prefix(20))
                 for token in busy {
-                    _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreScene.user("ann"))
+                    _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreFixture.user("ann"))
                 }
 
                 let bob = try await one.connect("bob", last: [:])
 
-                let announced = Set(bob.socket.heard(.joined).compactMap { $0["id"].int })
+                let announced = Set(bob.socket.received(.joined).compactMap { $0["id"].int })
                 #expect(announced.count == 100)
                 #expect(busy.allSatisfy { announced.contains(Int($0.id.rawValue)) })
-                #expect(bob.connection.knowsAll == false)
+                #expect(bob.connection.isComplete == false)
                 #expect(tokens.allSatisfy { one.delivery.connections.isIn($0.id, bob.connection) })
             }
         }
@@ -133,9 +133,9 @@ import Wire
 
     @Test("A client that reconnects while its user is added to chats receives each chat once, before its messages")
     func concurrent() async throws {
-        try await withStore { scene in
-            try await scene.withInstances { one, two in
-                let (ann, cat) = (StoreScene.user("ann"), try await two.connect("cat"))
+        try await withStore { fixture in
+            try await fixture.withInstances { one, two in
+                let (ann, cat) = (StoreFixture.user("ann"), try await two.connect("cat"))
                 for round in 0..<20 {
                     let draft = ConversationDraft(label: "New", members: ["cat"])
                     let token = try Self.made(try await one.conversations.create(draft, by: ann))
@@ -154,7 +154,7 @@ import Wire
                     #expect(announcements.count == 1)
                     dan.leave()
                 }
-                try await eventually { cat.socket.heard(.joined).count == 20 }
+                try await eventually { cat.socket.received(.joined).count == 20 }
             }
         }
     }
@@ -163,17 +163,17 @@ import Wire
 @Suite("New chats over sockets") struct NewChatSocketTests {
     @Test("A member who is named in chats/create receives the chat, and with `last` also after reconnecting")
     func joined() async throws {
-        try await withSockets { scene in
-            let bob = try await scene.socket(of: scene.bob)
-            let ann = try await scene.socket(of: scene.ann)
+        try await withSockets { fixture in
+            let bob = try await fixture.socket(of: fixture.bob)
+            let ann = try await fixture.socket(of: fixture.ann)
             let chat = try await ann.ask("chats/create", #"{"members":["bob"]}"#)
             let joined = try await bob.event("chats/joined")
             #expect(joined["id"] == chat["id"])
             #expect(joined["members"].array.map(\.string) == ["ann", "bob"])
             #expect(joined["profiles"]["bob"]["fullName"].string == "bob")
 
-            let back = #"{"token":"\#(scene.bob.token)","last":{"\#(scene.chat)":0}}"#
-            let returning = try await SocketClient(port: scene.port, auth: back)
+            let back = #"{"token":"\#(fixture.bob.token)","last":{"\#(fixture.chat)":0}}"#
+            let returning = try await SocketClient(port: fixture.port, auth: back)
             #expect(try await returning.event("chats/joined")["id"] == chat["id"])
             #expect(try await returning.event("authenticate")["complete"].bool == true)
         }
@@ -181,14 +181,14 @@ import Wire
 
     @Test("The event `authenticate` takes `last` too")
     func authenticate() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.stranger()
-            let answer = try await socket.ask("authenticate", #"{"authToken":"\#(scene.bob.token)","last":{}}"#)
+        try await withSockets { fixture in
+            let socket = try await fixture.stranger()
+            let answer = try await socket.ask("authenticate", #"{"authToken":"\#(fixture.bob.token)","last":{}}"#)
             #expect(answer.code == 200)
             #expect(answer["complete"].bool == true)
-            #expect(try await socket.event("chats/joined")["id"].int == Int(scene.chat))
-            let other = try await scene.stranger()
-            let plain = try await other.ask("authenticate", #"{"authToken":"\#(scene.bob.token)"}"#)
+            #expect(try await socket.event("chats/joined")["id"].int == Int(fixture.chat))
+            let other = try await fixture.stranger()
+            let plain = try await other.ask("authenticate", #"{"authToken":"\#(fixture.bob.token)"}"#)
             #expect(plain["complete"] == .null)
         }
     }

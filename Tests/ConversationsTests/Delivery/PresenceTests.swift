@@ -10,47 +10,47 @@ import Wire
 
 /// Who types, who is there, and in whose table.
 @Suite struct PresenceTests {
-    @Test func whoTypesIsShownToTheOthersOnceInThreeSeconds() async throws {
-        try await withStore { scene in
-            try await scene.withInstances { one, two in
+    @Test func typing() async throws {
+        try await withStore { fixture in
+            try await fixture.withInstances { one, two in
                 let (ann, tablet) = (try await one.connect("ann"), try await two.connect("ann", device: "tablet"))
                 let others = [try await one.connect("bob"), try await two.connect("cat")]
                 let began = ContinuousClock.now
-                for _ in 0..<5 { try await one.delivery.type(in: scene.conversation.id, by: ann.connection) }
+                for _ in 0..<5 { try await one.delivery.type(in: fixture.conversation.id, by: ann.connection) }
                 // From another device, through another instance, it is the same person.
-                try await eventually { others[1].socket.heard(.typing).count > 0 }
-                try await two.delivery.type(in: scene.conversation.id, by: tablet.connection)
-                try await others[1].say("well", in: scene.conversation)
+                try await eventually { others[1].socket.received(.typing).count > 0 }
+                try await two.delivery.type(in: fixture.conversation.id, by: tablet.connection)
+                try await others[1].send("well", in: fixture.conversation)
                 for other in others {
-                    try await eventually { other.socket.heard(.typing).count > 0 }
+                    try await eventually { other.socket.received(.typing).count > 0 }
                     // One, and where the machine was held up one more for each three seconds.
-                    let heard = other.socket.heard(.typing).count
-                    #expect(heard <= 1 + Int(began.duration(to: .now).components.seconds) / 3)
-                    #expect(other.socket.heard(.typing)[0]["userId"].string == "ann")
-                    #expect(other.socket.heard(.typing)[0]["chatId"].int == Int(scene.conversation.id.rawValue))
+                    let received = other.socket.received(.typing).count
+                    #expect(received <= 1 + Int(began.duration(to: .now).components.seconds) / 3)
+                    #expect(other.socket.received(.typing)[0]["userId"].string == "ann")
+                    #expect(other.socket.received(.typing)[0]["chatId"].int == Int(fixture.conversation.id.rawValue))
                 }
-                try await tablet.hears(upTo: 1)
-                #expect(ann.socket.heard(.typing).isEmpty && tablet.socket.heard(.typing).isEmpty)
+                try await tablet.waitForMessage(upTo: 1)
+                #expect(ann.socket.received(.typing).isEmpty && tablet.socket.received(.typing).isEmpty)
             }
         }
     }
 
-    @Test func typingElsewhereOrToWhoHasBlockedOneIsRefused() async throws {
-        try await withStore { scene in
-            try await scene.withDeafInstances { one, _ in
+    @Test func typingRefused() async throws {
+        try await withStore { fixture in
+            try await fixture.withUnconnectedInstances { one, _ in
                 let (eve, dan) = (try await one.connect("eve"), try await one.connect("dan"))
                 await #expect(throws: Conversations.notFound) {
-                    try await one.delivery.type(in: scene.conversation.id, by: eve.connection)
+                    try await one.delivery.type(in: fixture.conversation.id, by: eve.connection)
                 }
                 let direct = try await one.conversations.openDirect(
                     ConversationDraft(members: ["dan"], type: "direct"),
                     by: eve.connection.user
                 )
-                try await one.delivery.sweepArrivals()
+                try await one.delivery.sweepJoins()
                 try await one.delivery.type(in: direct.id, by: eve.connection)
-                #expect(dan.socket.heard(.typing).count == 1)
+                #expect(dan.socket.received(.typing).count == 1)
 
-                try await scene.block("dan", by: "eve")
+                try await fixture.block("dan", by: "eve")
                 await #expect(throws: Conversations.blocked) {
                     try await one.delivery.type(in: direct.id, by: dan.connection)
                 }
@@ -59,7 +59,7 @@ import Wire
     }
 
     @Test func aThrottleLetsEachThingPassOnceInAWhile() {
-        let now = Shared(ContinuousClock.now)
+        let now = SharedValue(ContinuousClock.now)
         let throttle = Throttle<Int>(pause: .seconds(3), capacity: 4, now: { now.value })
         #expect((1...8).allSatisfy(throttle.passes))
         #expect(!throttle.passes(8) && throttle.isHeld(8))
@@ -71,57 +71,57 @@ import Wire
         #expect(!throttle.passes(8))
     }
 
-    @Test func partnersAreToldWhoComesAndWhoIsAway() async throws {
-        try await withStore { scene in
-            try await scene.withInstances { one, two in
+    @Test func onlineAndOffline() async throws {
+        try await withStore { fixture in
+            try await fixture.withInstances { one, two in
                 let (bob, eve) = (try await two.connect("bob"), try await two.connect("eve"))
-                try await scene.block("cat", by: "bob")
+                try await fixture.block("cat", by: "bob")
 
                 let (ann, again) = (try await one.connect("ann"), try await one.connect("ann", device: "tablet"))
                 let cat = try await one.connect("cat")
                 try await eventually { bob.socket.presences == ["ann online"] }
                 try await eventually { ann.socket.presences.contains("cat online") }
                 // Each instance writes behind those who come; that one was told of does not say that the other has.
-                try await eventually { try await scene.connectedDevices().count == 5 }
+                try await eventually { try await fixture.connectedDevices().count == 5 }
                 #expect(
-                    try await one.delivery.presences.presences(in: scene.conversation.id, for: ann.connection.user)
+                    try await one.delivery.presences.presences(in: fixture.conversation.id, for: ann.connection.user)
                         .map { "\($0.user.user) \($0.isOnline)" }.sorted() == ["bob true", "cat true"]
                 )
 
                 ann.leave()
-                try await one.delivery.devices.tellAway(at: .now + .seconds(60))
+                try await one.delivery.devices.announceOffline(at: .now + .seconds(60))
                 again.leave()
                 cat.leave()
-                try await eventually { try await scene.connectedDevices() == ["bob bob's two", "eve eve's two"] }
-                try await one.delivery.devices.tellAway(at: .now)
-                try await one.delivery.devices.tellAway(at: .now + ConnectedDevices.grace)
+                try await eventually { try await fixture.connectedDevices() == ["bob bob's two", "eve eve's two"] }
+                try await one.delivery.devices.announceOffline(at: .now)
+                try await one.delivery.devices.announceOffline(at: .now + ConnectedDevices.grace)
                 try await eventually { bob.socket.presences == ["ann online", "ann offline"] }
 
                 let seen = try await two.delivery.presences.presences(
-                    in: scene.conversation.id,
+                    in: fixture.conversation.id,
                     for: bob.connection.user
                 )
                 #expect(seen.map(\.user.user) == ["ann"])
                 #expect(seen.first?.isOnline == false && seen.first?.lastSeen != nil)
-                #expect(eve.socket.heard.isEmpty)
+                #expect(eve.socket.received.isEmpty)
             }
         }
     }
 
-    @Test func nobodyIsToldOfWhoIsBackBeforeLong() async throws {
-        try await withStore { scene in
-            try await scene.withInstances { one, two in
+    @Test func gracePeriod() async throws {
+        try await withStore { fixture in
+            try await fixture.withInstances { one, two in
                 let bob = try await two.connect("bob")
                 let ann = try await one.connect("ann")
                 try await eventually { bob.socket.presences == ["ann online"] }
                 let left = ContinuousClock.now
                 ann.leave()
-                try await eventually { try await scene.connectedDevices() == ["bob bob's two"] }
+                try await eventually { try await fixture.connectedDevices() == ["bob bob's two"] }
                 let back = try await two.connect("ann")
-                try await eventually { try await scene.connectedDevices().count == 2 }
+                try await eventually { try await fixture.connectedDevices().count == 2 }
                 // Where the machine was held up for as long, she was away, and one finds that by itself.
                 let wasAway = left.duration(to: .now) >= ConnectedDevices.grace
-                try await one.delivery.devices.tellAway(at: .now + .seconds(60))
+                try await one.delivery.devices.announceOffline(at: .now + .seconds(60))
                 let cat = try await two.connect("cat")
                 try await eventually { bob.socket.presences.contains("cat online") }
                 #expect(!bob.socket.presences.contains("ann offline") || wasAway)
@@ -130,57 +130,57 @@ import Wire
         }
     }
 
-    @Test func aLargeGroupIsNotToldOf() async throws {
-        try await withStore { scene in
-            try await scene.withInstances { one, two in
+    @Test func largeGroup() async throws {
+        try await withStore { fixture in
+            try await fixture.withInstances { one, two in
                 let people = (0..<101).map { "p\($0)" }
-                let large = try await scene.newConversation(people)
+                let large = try await fixture.newConversation(people)
                 let (first, second) = (try await one.connect("p0"), try await two.connect("p1"))
-                try await eventually { try await scene.connectedDevices().count == 2 }
+                try await eventually { try await fixture.connectedDevices().count == 2 }
                 #expect(try await one.delivery.presences.presences(in: large.id, for: first.connection.user).isEmpty)
                 let last = try await one.connect("p2")
-                try await last.say("hello", in: large)
-                try await second.hears(upTo: 1)
+                try await last.send("hello", in: large)
+                try await second.waitForMessage(upTo: 1)
                 #expect(second.socket.presences.isEmpty)
             }
         }
     }
 
-    @Test func theDevicesOfAnInstanceThatIsGoneAreAway() async throws {
-        try await withStore { scene in
-            try await scene.withDeafInstances { one, two in
+    @Test func expiredInstance() async throws {
+        try await withStore { fixture in
+            try await fixture.withUnconnectedInstances { one, two in
                 for instance in [one, two] { try await instance.delivery.devices.renew() }
                 let (ann, bob) = (try await one.connect("ann"), try await two.connect("bob"))
                 for instance in [one, two] { await instance.delivery.devices.write() }
-                #expect(try await scene.isConnected("ann"))
+                #expect(try await fixture.isConnected("ann"))
 
-                _ = try await scene.pool.execute(
+                _ = try await fixture.pool.execute(
                     "UPDATE instances SET lease_until = now() - interval '1 second' WHERE instance_id = 'one'"
                 )
-                #expect(try await !scene.isConnected("ann"))
-                #expect(try await scene.isConnected("bob"))
-                try await two.delivery.devices.forgetOthers()
-                #expect(try await scene.connectedDevices() == ["bob bob's two"])
+                #expect(try await !fixture.isConnected("ann"))
+                #expect(try await fixture.isConnected("bob"))
+                try await two.delivery.devices.removeExpiredInstances()
+                #expect(try await fixture.connectedDevices() == ["bob bob's two"])
 
                 // It was not gone after all.
                 try await one.delivery.devices.renew()
                 await one.delivery.devices.write()
-                #expect(try await scene.isConnected("ann"))
+                #expect(try await fixture.isConnected("ann"))
                 _ = (ann, bob)
             }
         }
     }
 
-    @Test func anInstanceThatStopsLeavesItsPeopleTimeToComeBack() async throws {
-        try await withStore { scene in
-            try await scene.withDeafInstances { one, _ in
+    @Test func instanceStop() async throws {
+        try await withStore { fixture in
+            try await fixture.withUnconnectedInstances { one, _ in
                 try await one.delivery.devices.renew()
-                let before = try await scene.pool.one(
+                let before = try await fixture.pool.one(
                     "SELECT clock_timestamp() AS time",
                     as: { try $0.date("time") }
                 )
                 await one.delivery.devices.end()
-                let (until, after) = try await scene.pool.one(
+                let (until, after) = try await fixture.pool.one(
                     "SELECT lease_until, clock_timestamp() AS time FROM instances",
                     as: { (try $0.date("lease_until"), try $0.date("time")) }
                 )
@@ -193,15 +193,15 @@ import Wire
 
 extension RecordingSocket {
     var presences: [String] {
-        heard(.presence).map { "\($0["userId"].string ?? "") \($0["status"].string ?? "")" }
+        received(.presence).map { "\($0["userId"].string ?? "") \($0["status"].string ?? "")" }
     }
 }
 
-extension StoreScene {
+extension StoreFixture {
     func block(_ blocked: String, by user: String) async throws {
         let blocks = Blocks(
             database: pool,
-            users: KnownUsers(auth: AuthStandIn.nobody),
+            users: KnownUsers(auth: FakeAuth.unreachable),
             cursors: conversations.cursors,
             events: .none
         )

@@ -30,13 +30,13 @@ final class RecordingRooms: DeliveryRooms {
 
 /// A client's socket.
 final class RecordingSocket: DeliverySocket {
-    struct Heard: Sendable {
+    struct ReceivedEvent: Sendable {
         let name: DeliveryEvent.Name
         let json: JSONValue
     }
 
     private struct State {
-        var heard: [Heard] = []
+        var received: [ReceivedEvent] = []
         var isEnded = false
     }
 
@@ -49,7 +49,7 @@ final class RecordingSocket: DeliverySocket {
 
     func emit(_ event: DeliveryEvent) {
         let json = (try? WireJSON.decode(JSONValue.self, from: Array(event.json.readableBytesView))) ?? .null
-        state.withLock { $0.heard.append(Heard(name: event.name, json: json)) }
+        state.withLock { $0.received.append(ReceivedEvent(name: event.name, json: json)) }
     }
 
     func join(_ conversation: Conversation.ID) { rooms.join(self, conversation) }
@@ -57,16 +57,16 @@ final class RecordingSocket: DeliverySocket {
     func end() { state.withLock { $0.isEnded = true } }
 
     var isEnded: Bool { state.withLock { $0.isEnded } }
-    var heard: [Heard] { state.withLock { $0.heard } }
+    var received: [ReceivedEvent] { state.withLock { $0.received } }
 
-    func heard(_ name: DeliveryEvent.Name) -> [JSONValue] { heard.filter { $0.name == name }.map(\.json) }
+    func received(_ name: DeliveryEvent.Name) -> [JSONValue] { received.filter { $0.name == name }.map(\.json) }
 
     /// Of new messages, in the order they came.
-    var seqs: [Int] { heard(.message).compactMap { $0["seq"].int } }
+    var seqs: [Int] { received(.message).compactMap { $0["seq"].int } }
 
     /// Of all that has a change's number.
-    var changes: [Int] { heard.compactMap { $0.json["change"].int } }
+    var changes: [Int] { received.compactMap { $0.json["change"].int } }
 
     /// What a client makes of it that remembers messages by their ids: those of `sync` first in their places.
-    func texts() -> [String] { heard(.message).compactMap { $0["data"].string } }
+    func texts() -> [String] { received(.message).compactMap { $0["data"].string } }
 }

@@ -62,7 +62,7 @@ import Wire
         let room = room()
         let (ann, socket) = connection("ann")
         let (bob, _) = connection("bob")
-        #expect(room.join([ann, bob], knowing: 0, connections) == .joined)
+        #expect(room.join([ann, bob], after: 0, connections) == .joined)
         socket.call { [connections] in room.leave(bob, connections) }
         room.leave(ann, connections)
         #expect(room.connections.isEmpty)
@@ -73,20 +73,20 @@ import Wire
     func closed() {
         let room = room()
         let (ann, _) = connection("ann")
-        #expect(room.join([ann], knowing: 0, connections) == .joined)
-        #expect(room.ring(1))
+        #expect(room.join([ann], after: 0, connections) == .joined)
+        #expect(room.notify(1))
         #expect(room.take().mustRead)
         room.leave(ann, connections)
         room.fail()
         #expect(!room.take().mustRead)
-        #expect(!room.rest(hasMore: false))
+        #expect(!room.release(hasMore: false))
     }
 
     @Test("Two threads may leave two rooms, and from each the other one")
     func twoRooms() async {
         let rooms = [room(1), room(2)]
         let users = [connection("ann"), connection("bob")]
-        for room in rooms { #expect(room.join(users.map(\.0), knowing: 0, connections) == .joined) }
+        for room in rooms { #expect(room.join(users.map(\.0), after: 0, connections) == .joined) }
         // Each thread is inside its socket until the other one is as well: with locks held, neither would go on.
         let inside = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]
         let hasMet = Mutex([false, false])
@@ -120,12 +120,12 @@ import Wire
         let last = Int64(3_000)
         let (listener, first) = connection("listener")
         rooms.members.withLock { $0 = [first] }
-        #expect(room.join([listener], knowing: 0, connections) == .joined)
+        #expect(room.join([listener], after: 0, connections) == .joined)
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { [connections] in
                 for change in 1...last {
                     let event = DeliveryEvent(name: .message, json: ByteBuffer(integer: change))
-                    room.tell([EncodedTelling(change: change, event: event)], upTo: change, to: rooms, connections)
+                    room.deliver([EncodedRoomEvent(change: change, event: event)], upTo: change, to: rooms, connections)
                 }
             }
             for name in ["ann", "bob", "eve"] {
@@ -133,7 +133,7 @@ import Wire
                 socket.call { rooms.members.withLock { $0.append(socket) } }
                 tasks.addTask { [connections] in
                     var known = room.change
-                    while room.join([connection], knowing: known, connections) == .isAhead { known = room.change }
+                    while room.join([connection], after: known, connections) == .isAhead { known = room.change }
                     socket.seen.withLock { $0.insert(-known, at: 0) }
                 }
             }

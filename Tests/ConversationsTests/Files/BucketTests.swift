@@ -11,43 +11,43 @@ import Wire
     @Test func aFileGoesThereAndComesBack() async throws {
         let server = try await S3Server.shared()
         let prefix = UUID().uuidString
-        try await withFiles(settings: server.settings.merging(["S3_PREFIX": prefix]) { $1 }) { scene async throws in
+        try await withFiles(settings: server.settings.merging(["S3_PREFIX": prefix]) { $1 }) { fixture async throws in
             let bytes = (0..<9_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
-            let sent = try await scene.bob.upload(bytes, to: scene.path)
+            let sent = try await fixture.bob.upload(bytes, to: fixture.path)
             #expect(sent.status == 200)
             let kept = try await server.objects(below: "\(prefix)/conversations/")
             #expect(kept.count == 1)
-            #expect(scene.files.isEmpty)
+            #expect(fixture.files.isEmpty)
 
             let link = sent.json["data"].string
-            let whole = try await scene.eve.fetch(link)
+            let whole = try await fixture.eve.fetch(link)
             #expect(whole.body == Data(bytes))
-            let part = try await scene.eve.fetch(link, headers: [.range: "bytes=8999990-"])
+            let part = try await fixture.eve.fetch(link, headers: [.range: "bytes=8999990-"])
             #expect(part.status == 206)
             #expect(part.body == Data(bytes.suffix(10)))
 
             let id = try #require(sent.json["id"].int)
-            #expect(try await scene.bob.ask(.delete, "\(scene.path)/\(id)").status == 200)
-            try await scene.sweep()
+            #expect(try await fixture.bob.ask(.delete, "\(fixture.path)/\(id)").status == 200)
+            try await fixture.sweep()
             #expect(try await server.objects(below: "\(prefix)/conversations/").isEmpty)
-            #expect(try await scene.noted() == 0)
+            #expect(try await fixture.noted() == 0)
         }
     }
 
     @Test func whileItIsAwayFilesAreRefusedAndTextsAreNot() async throws {
-        let nobody = try LoopbackPort.free()
+        let unusedPort = try LoopbackPort.free()
         let settings = [
-            "S3_ENDPOINT": "http://127.0.0.1:\(nobody.number)", "S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a",
+            "S3_ENDPOINT": "http://127.0.0.1:\(unusedPort.number)", "S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a",
             "S3_SECRET_KEY": "b",
         ]
-        try await withFiles(settings: settings) { scene async throws in
-            let answer = try await scene.bob.upload([1, 2, 3], to: scene.path)
+        try await withFiles(settings: settings) { fixture async throws in
+            let answer = try await fixture.bob.upload([1, 2, 3], to: fixture.path)
             #expect(answer.status == 503)
             #expect(answer.problem?.code == "unavailable")
             #expect(answer.headers[.retryAfter] != nil)
             // It is noted, since nobody can tell whether it is there, and due.
-            #expect(try await scene.noted() == 1)
-            try await scene.bob.say("words need no bucket", in: scene.token)
+            #expect(try await fixture.noted() == 1)
+            try await fixture.bob.send("words need no bucket", in: fixture.token)
         }
     }
 

@@ -9,14 +9,14 @@ import Testing
 import Wire
 
 /// A conversation in a service whose files are in a folder of the test's own.
-struct FileScene: Sendable {
-    let scene: Scene
+struct FileFixture: Sendable {
+    let fixture: ConversationFixture
     let folder: String
 
-    var ann: Person { scene.ann }
-    var bob: Person { scene.bob }
-    var eve: Person { scene.eve }
-    var token: String { scene.token }
+    var ann: Person { fixture.ann }
+    var bob: Person { fixture.bob }
+    var eve: Person { fixture.eve }
+    var token: String { fixture.token }
     var path: String { "/conversations/\(token)/messages" }
 
     /// The names of all files that are kept or on their way.
@@ -28,7 +28,7 @@ struct FileScene: Sendable {
 
     /// How many files are noted.
     func noted() async throws -> Int {
-        try await scene.service.database.pool.one("SELECT count(*) AS count FROM files", as: { try $0.int("count") })
+        try await fixture.service.database.pool.one("SELECT count(*) AS count FROM files", as: { try $0.int("count") })
     }
 
     /// Nothing is kept, nothing noted, nothing said.
@@ -40,11 +40,11 @@ struct FileScene: Sendable {
     }
 }
 
-func withFiles(settings: [String: String] = [:], _ body: (FileScene) async throws -> Void) async throws {
+func withFiles(settings: [String: String] = [:], _ body: (FileFixture) async throws -> Void) async throws {
     let folder = NSTemporaryDirectory() + "files-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    try await withConversation(settings: ["BLOBS_PATH": folder].merging(settings) { $1 }) { scene in
-        try await body(FileScene(scene: scene, folder: settings["BLOBS_PATH"] ?? folder))
+    try await withConversation(settings: ["BLOBS_PATH": folder].merging(settings) { $1 }) { fixture in
+        try await body(FileFixture(fixture: fixture, folder: settings["BLOBS_PATH"] ?? folder))
     }
 }
 
@@ -79,8 +79,8 @@ extension Person {
         as type: String = "application/octet-stream",
         to path: String,
         headers: HTTPFields = [:]
-    ) async throws -> TestAnswer {
-        TestAnswer(try await service.transport.send(request(path, type, headers, Data(bytes))))
+    ) async throws -> TestHTTPResponse {
+        TestHTTPResponse(try await service.transport.send(request(path, type, headers, Data(bytes))))
     }
 
     /// A body that comes piece by piece, without a length.
@@ -89,8 +89,8 @@ extension Person {
         as type: String = "application/octet-stream",
         to path: String,
         headers: HTTPFields = [:]
-    ) async throws -> TestAnswer where Body.Element == ByteBuffer, Body.AsyncIterator: SendableMetatype {
-        TestAnswer(try await service.transport.send(request(path, type, headers, nil), streaming: body))
+    ) async throws -> TestHTTPResponse where Body.Element == ByteBuffer, Body.AsyncIterator: SendableMetatype {
+        TestHTTPResponse(try await service.transport.send(request(path, type, headers, nil), streaming: body))
     }
 
     /// What a link gives, to somebody who is nobody.
@@ -98,7 +98,7 @@ extension Person {
         _ link: String?,
         _ method: HTTPRequest.Method = .get,
         headers: HTTPFields = [:]
-    ) async throws -> TestAnswer {
+    ) async throws -> TestHTTPResponse {
         let link = try #require(link)
         let path = try #require(link.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).last)
         return try await service.send(method, "/\(path)", headers: headers)

@@ -11,16 +11,16 @@ import Wire
 /// Links: who has one reads the file, and nothing else opens it.
 @Suite struct FileLinkTests {
     @Test func everyWayOfReadingGivesALinkThatWorks() async throws {
-        try await withFiles { scene async throws in
-            let sent = try await scene.bob.upload(Sample.jpeg, to: scene.path)
-            let history = try await scene.ann.ask(.get, scene.path).json["messages"][0]
-            let changes = try await scene.ann.ask(.get, "/conversations/\(scene.token)/changes?after=0").json[
+        try await withFiles { fixture async throws in
+            let sent = try await fixture.bob.upload(Sample.jpeg, to: fixture.path)
+            let history = try await fixture.ann.ask(.get, fixture.path).json["messages"][0]
+            let changes = try await fixture.ann.ask(.get, "/conversations/\(fixture.token)/changes?after=0").json[
                 "messages"
             ]
-            let shown = try await scene.ann.ask(.get, "/conversations/\(scene.token)").json["lastMessage"]
-            let listed = try await scene.ann.ask(.get, "/conversations").json["conversations"][0]["lastMessage"]
-            let labelled = try await scene.ann.ask(.put, "/conversations/\(scene.token)/label", #"{"label": "x"}"#)
-            let joined = try await scene.ann.ask(.post, "/conversations/\(scene.token)/join")
+            let shown = try await fixture.ann.ask(.get, "/conversations/\(fixture.token)").json["lastMessage"]
+            let listed = try await fixture.ann.ask(.get, "/conversations").json["conversations"][0]["lastMessage"]
+            let labelled = try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/label", #"{"label": "x"}"#)
+            let joined = try await fixture.ann.ask(.post, "/conversations/\(fixture.token)/join")
 
             for message in [
                 sent.json, history, changes.array.last ?? .null, shown, listed, labelled.json["lastMessage"],
@@ -28,28 +28,32 @@ import Wire
             ] {
                 #expect(message["seq"] == sent.json["seq"])
                 #expect(message["file"]["size"].int == Sample.jpeg.count)
-                let fetched = try await scene.eve.fetch(message["data"].string)
+                let fetched = try await fixture.eve.fetch(message["data"].string)
                 #expect(fetched.status == 200)
                 #expect(fetched.body == Data(Sample.jpeg))
             }
         }
     }
 
-    @Test func aLinkLastsADayAndIsMadeAnew() async throws {
-        let passed = Shared(0.0)
-        let auth = AuthStandIn()
+    @Test func linkLifetime() async throws {
+        let passed = SharedValue(0.0)
+        let auth = FakeAuth()
         try await TestService.with(
             ConversationsService.self,
-            neighbours: .with(["auth": auth.client]),
+            peers: .with(["auth": auth.client]),
             now: { Date().addingTimeInterval(passed.value) }
         ) { service in
-            let ann = try await Person(.init(application: Scene.application, user: "ann"), at: service, auth)
+            let ann = try await Person(
+                .init(application: ConversationFixture.application, user: "ann"),
+                at: service,
+                auth
+            )
             let token = try await ann.conversations.create(ConversationDraft(label: "x")).token
             let path = "/conversations/\(token)/messages"
             let began = ContinuousClock.now
             let link = try await ann.upload(Sample.jpeg, to: path).json["data"].string
-            let life = try #require(try await ann.fetch(link).headers[.cacheControl]?.split(separator: "=").last)
-            let seconds = try #require(Int(life.prefix { $0.isNumber }))
+            let lifetime = try #require(try await ann.fetch(link).headers[.cacheControl]?.split(separator: "=").last)
+            let seconds = try #require(Int(lifetime.prefix { $0.isNumber }))
             // It is a little over a day where five minutes are about to be over, and some of it may have passed.
             let gone = Int(began.duration(to: .now).components.seconds)
             #expect((86_400 - gone...86_700).contains(seconds))
@@ -63,18 +67,19 @@ import Wire
         }
     }
 
-    @Test func nothingElseOpensAFile() async throws {
-        try await withFiles { scene async throws in
-            let link = try #require(try await scene.bob.upload(Sample.jpeg, to: scene.path).json["data"].string)
-            let other = try await scene.ann.conversations.create(ConversationDraft(label: "other"))
+    @Test func invalidLinks() async throws {
+        try await withFiles { fixture async throws in
+            let link = try #require(try await fixture.bob.upload(Sample.jpeg, to: fixture.path).json["data"].string)
+            let other = try await fixture.ann.conversations.create(ConversationDraft(label: "other"))
             let second = try #require(
-                try await scene.ann.upload(Sample.zip, to: "/conversations/\(other.token)/messages").json["data"].string
+                try await fixture.ann.upload(Sample.zip, to: "/conversations/\(other.token)/messages").json["data"]
+                    .string
             )
             let parts = link.split(separator: "?")
             let (path, query) = (parts[0], parts[1])
             let signature = query.suffix(22)
             let key = try #require(path.split(separator: "/").last)
-            let id = "\(scene.scene.conversation.id)"
+            let id = "\(fixture.fixture.conversation.id)"
             let forged = [
                 "\(path)", "\(path)?\(query.dropLast())", "\(path)?\(query)A", "\(path)?\(query.dropLast(22))",
                 "\(path)?expires=99999999999&signature=\(signature)", "\(path)?signature=\(signature)",
@@ -86,25 +91,25 @@ import Wire
                 "\(path.dropLast(key.count))..%2F..%2F\(key)?\(query)", "\(path.dropLast(key.count))%00?\(query)",
             ]
             for link in forged {
-                let answer = try await scene.ann.fetch(link)
+                let answer = try await fixture.ann.fetch(link)
                 #expect([403, 404].contains(answer.status), "\(link): \(answer.status)")
                 if !link.contains("%00") { #expect(answer.problem?.code == "link_invalid", "\(link)") }
             }
-            #expect(try await scene.ann.fetch(link).status == 200)
+            #expect(try await fixture.ann.fetch(link).status == 200)
         }
     }
 
     @Test func rangesAreAnswered() async throws {
-        try await withFiles { scene async throws in
+        try await withFiles { fixture async throws in
             let bytes = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 / 4) }
-            let link = try await scene.bob.upload(bytes, to: scene.path).json["data"].string
+            let link = try await fixture.bob.upload(bytes, to: fixture.path).json["data"].string
             let parts: [(String, Range<Int>)] = [
                 ("bytes=0-0", 0..<1), ("bytes=10-19", 10..<20), ("bytes=990-", 990..<1_000), ("bytes=-5", 995..<1_000),
                 ("bytes=990-5000", 990..<1_000), ("bytes=-5000", 0..<1_000), ("Bytes=1-2", 1..<3),
                 ("bytes=5-99999999999999999999", 5..<1_000),
             ]
             for (range, expected) in parts {
-                let answer = try await scene.ann.fetch(link, headers: [.range: range])
+                let answer = try await fixture.ann.fetch(link, headers: [.range: range])
                 #expect(answer.status == 206, "\(range)")
                 #expect(answer.body == Data(bytes[expected]))
                 let upper = expected.upperBound - 1
@@ -112,7 +117,7 @@ import Wire
                 #expect(answer.headers[.contentLength] == "\(expected.count)")
             }
             for range in ["bytes=1000-", "bytes=1000-2000", "bytes=-0"] {
-                let answer = try await scene.ann.fetch(link, headers: [.range: range])
+                let answer = try await fixture.ann.fetch(link, headers: [.range: range])
                 #expect(answer.status == 416, "\(range)")
                 #expect(answer.headers[.contentRange] == "bytes */1000")
                 #expect(answer.problem?.code == "range_not_satisfiable")
@@ -121,85 +126,85 @@ import Wire
                 "bytes=", "bytes=-", "bytes=5-1", "bytes=a-b", "bytes=0-1,5-6", "lines=0-1", "bytes 0-1", "bytes=+1-2",
             ]
             for range in whole {
-                let answer = try await scene.ann.fetch(link, headers: [.range: range])
+                let answer = try await fixture.ann.fetch(link, headers: [.range: range])
                 #expect(answer.status == 200, "\(range)")
                 #expect(answer.body == Data(bytes))
             }
         }
     }
 
-    @Test func aCopyThatOneHasIsNotSentAgain() async throws {
-        try await withFiles { scene async throws in
-            let link = try await scene.bob.upload(Sample.jpeg, to: scene.path).json["data"].string
-            let first = try await scene.ann.fetch(link)
+    @Test func notModified() async throws {
+        try await withFiles { fixture async throws in
+            let link = try await fixture.bob.upload(Sample.jpeg, to: fixture.path).json["data"].string
+            let first = try await fixture.ann.fetch(link)
             let tag = try #require(first.headers[.eTag])
             for known in [tag, "W/\(tag)", "\"x\", \(tag)", "*"] {
-                let answer = try await scene.ann.fetch(link, headers: [.ifNoneMatch: known])
+                let answer = try await fixture.ann.fetch(link, headers: [.ifNoneMatch: known])
                 #expect(answer.status == 304, "\(known)")
                 #expect(answer.body.isEmpty)
                 #expect(answer.headers[.eTag] == tag)
                 #expect(answer.headers[.cacheControl]?.hasPrefix("private, max-age=") == true)
             }
-            #expect(try await scene.ann.fetch(link, headers: [.ifNoneMatch: "\"x\""]).status == 200)
-            let same = try await scene.ann.fetch(link, headers: [.range: "bytes=0-1", .ifRange: tag])
+            #expect(try await fixture.ann.fetch(link, headers: [.ifNoneMatch: "\"x\""]).status == 200)
+            let same = try await fixture.ann.fetch(link, headers: [.range: "bytes=0-1", .ifRange: tag])
             #expect(same.status == 206)
             for other in ["\"x\"", "W/\(tag)", "Sat, 21 Nov 2026 07:00:00 GMT"] {
-                let answer = try await scene.ann.fetch(link, headers: [.range: "bytes=0-1", .ifRange: other])
+                let answer = try await fixture.ann.fetch(link, headers: [.range: "bytes=0-1", .ifRange: other])
                 #expect(answer.status == 200)
             }
         }
     }
 
     @Test func aHeadIsTheSameWithoutTheBody() async throws {
-        try await withFiles { scene async throws in
-            let link = try await scene.bob.upload(Sample.jpeg, to: scene.path).json["data"].string
-            let head = try await scene.ann.fetch(link, .head, headers: [.range: "bytes=0-1"])
+        try await withFiles { fixture async throws in
+            let link = try await fixture.bob.upload(Sample.jpeg, to: fixture.path).json["data"].string
+            let head = try await fixture.ann.fetch(link, .head, headers: [.range: "bytes=0-1"])
             #expect(head.status == 200)
             #expect(head.body.isEmpty)
             #expect(head.headers[.contentLength] == "\(Sample.jpeg.count)")
             #expect(head.headers[.contentType] == "image/jpeg")
             #expect(head.headers[.acceptRanges] == "bytes")
-            #expect(try await scene.ann.fetch(link, .post).status == 405)
+            #expect(try await fixture.ann.fetch(link, .post).status == 405)
         }
     }
 
     @Test func aFileGoesWithItsMessage() async throws {
-        try await withFiles { scene async throws in
-            let pool = scene.scene.service.database.pool
+        try await withFiles { fixture async throws in
+            let pool = fixture.fixture.service.database.pool
             var sent: [JSONValue] = []
-            for _ in 0..<3 { sent.append(try await scene.bob.upload(Sample.jpeg, to: scene.path).json) }
+            for _ in 0..<3 { sent.append(try await fixture.bob.upload(Sample.jpeg, to: fixture.path).json) }
             let links = sent.map { $0["data"].string }
-            #expect(scene.files.count == 3)
+            #expect(fixture.files.count == 3)
 
-            let first = "\(scene.path)/\(try #require(sent[0]["id"].int))"
-            #expect(try await scene.bob.ask(.patch, first, #"{"data": "x"}"#).status == 422)
-            #expect(try await scene.ann.fetch(links[0]).status == 200)
-            let deleted = try await scene.bob.ask(.delete, first)
+            let first = "\(fixture.path)/\(try #require(sent[0]["id"].int))"
+            #expect(try await fixture.bob.ask(.patch, first, #"{"data": "x"}"#).status == 422)
+            #expect(try await fixture.ann.fetch(links[0]).status == 200)
+            let deleted = try await fixture.bob.ask(.delete, first)
             #expect(deleted.json["data"].string == "")
             #expect(deleted.json["file"] == .null)
             // A row that goes altogether, as a conversation's do.
             try await pool.run("DELETE FROM messages WHERE seq = 2")
-            #expect(try await scene.ann.fetch(links[0]).status == 404)
-            #expect(try await scene.ann.fetch(links[1]).status == 404)
-            #expect(try await scene.ann.fetch(links[2]).status == 200)
-            try await scene.sweep()
-            #expect(scene.files.count == 1)
-            #expect(try await scene.noted() == 1)
+            #expect(try await fixture.ann.fetch(links[0]).status == 404)
+            #expect(try await fixture.ann.fetch(links[1]).status == 404)
+            #expect(try await fixture.ann.fetch(links[2]).status == 200)
+            try await fixture.sweep()
+            #expect(fixture.files.count == 1)
+            #expect(try await fixture.noted() == 1)
 
             try await pool.run("DELETE FROM conversations")
-            #expect(try await scene.ann.fetch(links[2]).status == 404)
-            try await scene.sweep()
-            #expect(scene.files.isEmpty)
-            #expect(try await scene.noted() == 0)
+            #expect(try await fixture.ann.fetch(links[2]).status == 404)
+            try await fixture.sweep()
+            #expect(fixture.files.isEmpty)
+            #expect(try await fixture.noted() == 0)
         }
     }
 
-    @Test func whatACrashLeftIsSweptAndNothingElse() async throws {
-        try await withFiles { scene async throws in
-            let pool = scene.scene.service.database.pool
-            let link = try await scene.bob.upload(Sample.jpeg, to: scene.path).json["data"].string
+    @Test func sweepAfterCrash() async throws {
+        try await withFiles { fixture async throws in
+            let pool = fixture.fixture.service.database.pool
+            let link = try await fixture.bob.upload(Sample.jpeg, to: fixture.path).json["data"].string
             for name in ["aa/aaaaaaaaaaaaaaaaaaaaaaaaaa", "bb/bbbbbbbbbbbbbbbbbbbbbbbbbb"] {
-                let file = URL(filePath: "\(scene.folder)/conversations/\(name)")
+                let file = URL(filePath: "\(fixture.folder)/conversations/\(name)")
                 try FileManager.default.createDirectory(
                     at: file.deletingLastPathComponent(),
                     withIntermediateDirectories: true
@@ -215,33 +220,33 @@ import Wire
                     (1, 'bbbbbbbbbbbbbbbbbbbbbbbbbb', clock_timestamp() + interval '1 hour')
                 """
             )
-            try await scene.sweep()
-            #expect(scene.files.count == 2)
-            #expect(scene.files.contains("bb/bbbbbbbbbbbbbbbbbbbbbbbbbb"))
-            #expect(try await scene.noted() == 2)
-            #expect(try await scene.ann.fetch(link).status == 200)
+            try await fixture.sweep()
+            #expect(fixture.files.count == 2)
+            #expect(fixture.files.contains("bb/bbbbbbbbbbbbbbbbbbbbbbbbbb"))
+            #expect(try await fixture.noted() == 2)
+            #expect(try await fixture.ann.fetch(link).status == 200)
         }
     }
 
     @Test func aMessageIsNotWrittenWithoutItsFile() async throws {
-        try await withFiles { scene async throws in
-            let pool = scene.scene.service.database.pool
+        try await withFiles { fixture async throws in
+            let pool = fixture.fixture.service.database.pool
             // As if the upload had taken longer than a file may be on its way.
-            let source = Pieces(count: 2, of: ByteBuffer(bytes: [1])) { _ in
+            let source = ChunkedBody(count: 2, of: ByteBuffer(bytes: [1])) { _ in
                 try await pool.run("UPDATE files SET due_at = clock_timestamp()")
             }
-            #expect(try await scene.bob.upload(streaming: source, to: scene.path).status == 500)
-            try await scene.expectNothing()
-            try await scene.bob.say("the lane goes on", in: scene.token)
+            #expect(try await fixture.bob.upload(streaming: source, to: fixture.path).status == 500)
+            try await fixture.expectNothing()
+            try await fixture.bob.send("the lane goes on", in: fixture.token)
         }
     }
 }
 
-extension FileScene {
+extension FileFixture {
     /// Until nothing is due any more; the service sweeps by itself, and soon.
     func sweep() async throws {
         try await eventually {
-            try await scene.service.database.pool.one(
+            try await fixture.service.database.pool.one(
                 "SELECT count(*) AS count FROM files WHERE due_at <= clock_timestamp()",
                 as: { try $0.int("count") == 0 }
             )

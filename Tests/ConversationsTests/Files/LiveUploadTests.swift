@@ -7,16 +7,16 @@ import Testing
 /// Uploads over real connections, which break off in the middle.
 @Suite struct LiveUploadTests {
     @Test(arguments: ["content-length: 5000000", "transfer-encoding: chunked", "form"])
-    func whoGoesAwayInTheMiddleLeavesNothing(way: String) async throws {
-        try await withFiles { scene async throws in
-            try await withServer(scene.scene.service) { port in
+    func brokenUpload(way: String) async throws {
+        try await withFiles { fixture async throws in
+            try await withServer(fixture.fixture.service) { port in
                 let connection = try await RawClient(port: port)
                 let isForm = way == "form"
                 let framing = isForm ? "transfer-encoding: chunked" : way
                 let type = isForm ? Form.contentType : "application/octet-stream"
                 try await connection.send(
                     """
-                    POST \(scene.path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(scene.bob.token)\r
+                    POST \(fixture.path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.bob.token)\r
                     content-type: \(type)\r\n\(framing)\r\n\r\n
                     """
                 )
@@ -27,39 +27,39 @@ import Testing
                 try await connection.send(
                     (isChunked ? Array("\(String(bytes.count, radix: 16))\r\n".utf8) : []) + bytes
                 )
-                try await eventually { scene.files.contains { $0.hasPrefix("incoming/") } }
-                #expect(try await scene.noted() == 1)
+                try await eventually { fixture.files.contains { $0.hasPrefix("incoming/") } }
+                #expect(try await fixture.noted() == 1)
 
                 connection.close()
 
-                try await eventually { try await scene.noted() == 0 }
-                try await scene.expectNothing()
+                try await eventually { try await fixture.noted() == 0 }
+                try await fixture.expectNothing()
             }
         }
     }
 
-    @Test func whatIsTooLargeIsToldBeforeAByteIsSent() async throws {
-        try await withFiles { scene async throws in
-            try await withServer(scene.scene.service) { port in
+    @Test func announcedTooLarge() async throws {
+        try await withFiles { fixture async throws in
+            try await withServer(fixture.fixture.service) { port in
                 let connection = try await RawClient(port: port)
                 try await connection.send(
                     """
-                    POST \(scene.path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(scene.bob.token)\r
+                    POST \(fixture.path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.bob.token)\r
                     content-type: video/mp4\r\ncontent-length: 20971521\r\n\r\n
                     """
                 )
                 #expect(try await connection.receive().hasPrefix("HTTP/1.1 413"))
                 connection.close()
-                try await scene.expectNothing()
+                try await fixture.expectNothing()
             }
         }
     }
 
-    @Test func aLargeFileComesBackWholeToWhoReadsSlowly() async throws {
-        try await withFiles { scene async throws in
-            try await withServer(scene.scene.service) { port in
+    @Test func slowReader() async throws {
+        try await withFiles { fixture async throws in
+            try await withServer(fixture.fixture.service) { port in
                 let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
-                let link = try #require(try await scene.bob.upload(bytes, to: scene.path).json["data"].string)
+                let link = try #require(try await fixture.bob.upload(bytes, to: fixture.path).json["data"].string)
                 let path = try #require(link.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).last)
                 let connection = try await RawClient(port: port)
                 try await connection.send("GET /\(path) HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")

@@ -16,18 +16,18 @@ import Wire
         )
     )
     func theBytesSayWhatItIs(bytes: [UInt8], expected: String) async throws {
-        try await withFiles { scene async throws in
+        try await withFiles { fixture async throws in
             for claimed in ["image/jpeg", "text/html", "image/svg+xml", "application/javascript", "a/b; c=\"d\""] {
                 var form = Form()
                 form.add("mime", "image/jpeg")
                 form.add(file: bytes, named: "photo.jpg", type: claimed)
                 let sent = [
-                    try await scene.bob.upload(form.whole, as: Form.contentType, to: scene.path),
-                    try await scene.bob.upload(bytes, as: claimed, to: scene.path),
+                    try await fixture.bob.upload(form.whole, as: Form.contentType, to: fixture.path),
+                    try await fixture.bob.upload(bytes, as: claimed, to: fixture.path),
                 ]
                 for answer in sent {
                     #expect(answer.json["mime"].string == expected, "\(claimed): \(answer.text)")
-                    let fetched = try await scene.bob.fetch(answer.json["data"].string)
+                    let fetched = try await fixture.bob.fetch(answer.json["data"].string)
                     let type = expected == "text/plain" ? "text/plain; charset=utf-8" : expected
                     #expect(fetched.headers[.contentType] == type)
                     #expect(fetched.headers[.xContentTypeOptions] == "nosniff")
@@ -58,12 +58,12 @@ import Wire
 
     @Test("The file name of a form comes before the name in meta, which is used where the form has none")
     func nameInMeta() async throws {
-        try await withFiles { scene in
+        try await withFiles { fixture in
             for (given, name) in [("photo.jpg", "photo.jpg"), ("", "from meta.pdf"), ("..", "from meta.pdf")] {
                 var form = Form()
                 form.add(file: [1], named: given)
                 form.add("meta", #"{"name": "from meta.pdf"}"#)
-                let answer = try await scene.ann.upload(form.whole, as: Form.contentType, to: scene.path)
+                let answer = try await fixture.ann.upload(form.whole, as: Form.contentType, to: fixture.path)
                 #expect(answer.json["file"]["name"].string == name, "\(answer.text)")
                 #expect(answer.json["meta"]["name"].string == "from meta.pdf", "\(answer.text)")
             }
@@ -71,14 +71,14 @@ import Wire
     }
 
     @Test func namesAreMadeFit() async throws {
-        try await withFiles { scene async throws in
+        try await withFiles { fixture async throws in
             for (given, name, header) in Self.names {
                 var form = Form()
                 form.add(file: [1], named: given)
-                let answer = try await scene.bob.upload(form.whole, as: Form.contentType, to: scene.path)
+                let answer = try await fixture.bob.upload(form.whole, as: Form.contentType, to: fixture.path)
                 #expect(answer.json["file"]["name"].string == name, "\(answer.text)")
                 let disposition = try #require(
-                    try await scene.bob.fetch(answer.json["data"].string).headers[.contentDisposition]
+                    try await fixture.bob.fetch(answer.json["data"].string).headers[.contentDisposition]
                 )
                 #expect(disposition.contains(header), "\(disposition)")
                 #expect(disposition.unicodeScalars.allSatisfy { (0x20..<0x7F) ~= $0.value })
@@ -87,34 +87,34 @@ import Wire
     }
 
     @Test func theLimitHoldsByLengthAndWhileBytesCome() async throws {
-        try await withFiles(settings: ["FILE_LIMIT": "100000"]) { scene in
+        try await withFiles(settings: ["FILE_LIMIT": "100000"]) { fixture in
             let most = [UInt8](repeating: 0, count: 100_000)
-            #expect(try await scene.bob.upload(most, to: scene.path).status == 200)
-            let (before, noted) = (scene.files, try await scene.noted())
-            let announced = try await scene.bob.upload(most + [0], to: scene.path)
+            #expect(try await fixture.bob.upload(most, to: fixture.path).status == 200)
+            let (before, noted) = (fixture.files, try await fixture.noted())
+            let announced = try await fixture.bob.upload(most + [0], to: fixture.path)
             var form = Form()
             form.add(file: most + [0], named: "a")
-            let inForm = try await scene.bob.upload(form.whole, as: Form.contentType, to: scene.path)
-            let source = Pieces(count: 1_000, of: ByteBuffer(repeating: 0, count: 1_000))
-            let inChunks = try await scene.bob.upload(streaming: source, to: scene.path)
+            let inForm = try await fixture.bob.upload(form.whole, as: Form.contentType, to: fixture.path)
+            let source = ChunkedBody(count: 1_000, of: ByteBuffer(repeating: 0, count: 1_000))
+            let inChunks = try await fixture.bob.upload(streaming: source, to: fixture.path)
             for answer in [announced, inForm, inChunks] {
                 #expect(answer.status == 413, "\(answer.text)")
                 #expect(answer.problem?.code == "file_too_large")
                 #expect(answer.problem?.field == "file")
             }
             #expect(source.given.value == 101)
-            #expect(scene.files == before)
-            #expect(try await scene.noted() == noted)
+            #expect(fixture.files == before)
+            #expect(try await fixture.noted() == noted)
         }
     }
 
     /// Whatever is sent, no more of it is in memory than what the store gathers and the piece that is just coming.
-    @Test func nextToNothingIsHeldInMemory() async throws {
-        try await withFiles { scene async throws in
+    @Test func memory() async throws {
+        try await withFiles { fixture async throws in
             let piece = 10_000
-            let folder = scene.folder
-            let most = Shared(0)
-            let source = Pieces(count: 1_000, of: ByteBuffer(repeating: 1, count: piece)) { given in
+            let folder = fixture.folder
+            let most = SharedValue(0)
+            let source = ChunkedBody(count: 1_000, of: ByteBuffer(repeating: 1, count: piece)) { given in
                 let incoming = "\(folder)/conversations/incoming"
                 // Silence: before the first byte there is no file.
                 guard let name = try? FileManager.default.contentsOfDirectory(atPath: incoming).first,
@@ -122,30 +122,30 @@ import Wire
                 else { return }
                 most.change { $0 = max($0, given * piece - size) }
             }
-            let answer = try await scene.bob.upload(streaming: source, to: scene.path)
+            let answer = try await fixture.bob.upload(streaming: source, to: fixture.path)
             #expect(answer.json["file"]["size"].int == 10_000_000)
             #expect((1...131_072).contains(most.value), "\(most.value)")
         }
     }
 
     @Test func aBodyThatBreaksOffLeavesNothing() async throws {
-        try await withFiles { scene async throws in
-            let source = Pieces(count: 100, of: ByteBuffer(repeating: 1, count: 10_000), thenFails: true)
-            let broken = try await scene.bob.upload(streaming: source, to: scene.path)
+        try await withFiles { fixture async throws in
+            let source = ChunkedBody(count: 100, of: ByteBuffer(repeating: 1, count: 10_000), thenFails: true)
+            let broken = try await fixture.bob.upload(streaming: source, to: fixture.path)
             #expect(broken.status == 400)
-            let short = try await scene.bob.upload(
+            let short = try await fixture.bob.upload(
                 [UInt8](repeating: 1, count: 10),
-                to: scene.path,
+                to: fixture.path,
                 headers: [.contentLength: "11"]
             )
             #expect(short.status == 400)
             #expect(short.problem?.code == "incomplete_body")
             var form = Form()
             form.add(file: Sample.jpeg, named: "a.jpg")
-            let cut = try await scene.bob.upload(form.bytes, as: Form.contentType, to: scene.path)
+            let cut = try await fixture.bob.upload(form.bytes, as: Form.contentType, to: fixture.path)
             #expect(cut.status == 400)
             #expect(cut.problem?.code == "incomplete_body")
-            try await scene.expectNothing()
+            try await fixture.expectNothing()
         }
     }
 }

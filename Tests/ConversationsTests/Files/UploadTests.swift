@@ -9,7 +9,7 @@ import Wire
 /// Files that are sent: as a form, as they are, and as base64.
 @Suite struct UploadTests {
     @Test func aFormIsAMessageWithALink() async throws {
-        try await withFiles { scene async throws in
+        try await withFiles { fixture async throws in
             var form = Form()
             form.add("meta", #"{"album": 7}"#)
             form.add("clientMessageId", "c-1")
@@ -17,7 +17,7 @@ import Wire
             form.add(file: Sample.jpeg, named: "Ferien am Meer – 海.jpg", type: "text/html")
             form.add("badge", "3")
             form.add("mime", "text/html")
-            let answer = try await scene.bob.upload(form.whole, as: Form.contentType, to: scene.path)
+            let answer = try await fixture.bob.upload(form.whole, as: Form.contentType, to: fixture.path)
 
             #expect(answer.status == 200, "\(answer.text)")
             #expect(answer.json["mime"].string == "image/jpeg")
@@ -27,78 +27,78 @@ import Wire
             )
             #expect(answer.json["meta"]["album"].int == 7)
             #expect(answer.json["clientMessageId"].string == "c-1")
-            #expect(scene.files.count == 1)
+            #expect(fixture.files.count == 1)
             let link = answer.json["data"].string
             #expect(link?.hasPrefix("http://127.0.0.1:8080/media/conversations/") == true)
-            let fetched = try await scene.eve.fetch(link)
+            let fetched = try await fixture.eve.fetch(link)
             #expect(fetched.status == 200)
             #expect(fetched.body == Data(Sample.jpeg))
         }
     }
 
     @Test func aFileAsItIsTakesItsFieldsFromTheQuery() async throws {
-        try await withFiles { scene async throws in
+        try await withFiles { fixture async throws in
             let query = "?clientMessageId=c%201&meta=%7B%22a%22%3Atrue%7D&name=a%2Fb.jpg"
-            let answer = try await scene.bob.upload(Sample.jpeg, as: "image/png", to: scene.path + query)
+            let answer = try await fixture.bob.upload(Sample.jpeg, as: "image/png", to: fixture.path + query)
             #expect(answer.status == 200, "\(answer.text)")
             #expect(answer.json["mime"].string == "image/jpeg")
             #expect(answer.json["file"]["name"].string == "b.jpg")
             #expect(answer.json["clientMessageId"].string == "c 1")
             #expect(answer.json["meta"]["a"].bool == true)
 
-            let named = try await scene.bob.upload(
+            let named = try await fixture.bob.upload(
                 Sample.jpeg,
                 as: "image/jpeg",
-                to: scene.path,
+                to: fixture.path,
                 headers: [.contentDisposition: #"attachment; filename="photo.jpg""#]
             )
             #expect(named.json["file"]["name"].string == "photo.jpg")
-            let unnamed = try await scene.bob.upload(Sample.jpeg, as: "image/jpeg", to: scene.path)
+            let unnamed = try await fixture.bob.upload(Sample.jpeg, as: "image/jpeg", to: fixture.path)
             #expect(unnamed.json["file"]["name"] == .null)
         }
     }
 
     @Test func base64IsAFileLikeAnyOther() async throws {
-        try await withFiles { scene async throws in
+        try await withFiles { fixture async throws in
             let lines = Data(Sample.jpeg).base64EncodedString(options: [.lineLength76Characters, .endLineWithLineFeed])
             let text = lines.replacing("/", with: "\\/").replacing("\n", with: "\\n")
-            let answer = try await scene.bob.ask(
+            let answer = try await fixture.bob.ask(
                 .post,
-                scene.path,
+                fixture.path,
                 #"{"data": "\#(text)", "encoding": "base64", "mime": "image/png", "clientMessageId": "c-1"}"#
             )
             #expect(answer.status == 200, "\(answer.text)")
             #expect(answer.json["mime"].string == "image/jpeg")
             #expect(answer.json["encoding"].string == "url")
-            #expect(try await scene.ann.fetch(answer.json["data"].string).body == Data(Sample.jpeg))
+            #expect(try await fixture.ann.fetch(answer.json["data"].string).body == Data(Sample.jpeg))
         }
     }
 
     @Test func base64MayHaveFiveMegabytesAndNoMore() async throws {
-        try await withFiles { scene async throws in
+        try await withFiles { fixture async throws in
             let most = Data(count: 5_242_880).base64EncodedString()
             let draft = { (data: String) in #"{"encoding": "base64", "data": "\#(data)"}"# }
-            let taken = try await scene.bob.ask(.post, scene.path, draft(most))
+            let taken = try await fixture.bob.ask(.post, fixture.path, draft(most))
             #expect(taken.status == 200, "\(taken.text.prefix(200))")
             #expect(taken.json["file"]["size"].int == 5_242_880)
-            let refused = try await scene.bob.ask(
+            let refused = try await fixture.bob.ask(
                 .post,
-                scene.path,
+                fixture.path,
                 draft(Data(count: 5_242_881).base64EncodedString())
             )
             #expect(refused.status == 413)
             #expect(refused.problem?.field == "data")
-            let huge = try await scene.bob.ask(.post, scene.path, draft(String(repeating: "A", count: 9_000_000)))
+            let huge = try await fixture.bob.ask(.post, fixture.path, draft(String(repeating: "A", count: 9_000_000)))
             #expect(huge.status == 413)
-            #expect(scene.files.count == 1)
+            #expect(fixture.files.count == 1)
             for text in ["", "?", "AAA", "AAAA=", "data:image/png;base64,AAAA"] {
-                let answer = try await scene.bob.ask(.post, scene.path, draft(text))
+                let answer = try await fixture.bob.ask(.post, fixture.path, draft(text))
                 #expect(answer.status == 400, "\(text)")
                 #expect(answer.problem?.field == "data")
             }
-            let text = try await scene.bob.ask(
+            let text = try await fixture.bob.ask(
                 .post,
-                scene.path,
+                fixture.path,
                 #"{"data": "\#(String(repeating: "A", count: 70_000))"}"#
             )
             #expect(text.status == 413)
@@ -123,19 +123,19 @@ import Wire
     ]
 
     @Test(arguments: flaws.indices)
-    func whatIsWrongInAFormIsNamed(number: Int) async throws {
-        try await withFiles { scene async throws in
+    func formErrors(number: Int) async throws {
+        try await withFiles { fixture async throws in
             var form = Form()
             for (parameters, content) in Self.flaws[number].parts { form.add(parameters, Array(content.utf8)) }
-            let answer = try await scene.bob.upload(form.whole, as: Form.contentType, to: scene.path)
+            let answer = try await fixture.bob.upload(form.whole, as: Form.contentType, to: fixture.path)
             #expect(answer.status == 400, "\(answer.text)")
             #expect(answer.problem?.field == Self.flaws[number].field)
-            try await scene.expectNothing()
+            try await fixture.expectNothing()
         }
     }
 
-    @Test func formsThatAreNoneAreRefused() async throws {
-        try await withFiles { scene async throws in
+    @Test func invalidForms() async throws {
+        try await withFiles { fixture async throws in
             var many = Form()
             for number in 0..<100_000 { many.add("f\(number)", "1") }
             var large = Form()
@@ -146,7 +146,7 @@ import Wire
                 (400, many.whole), (413, large.whole), (400, huge.whole), (400, []), (400, Array("no form".utf8)),
             ]
             for (status, body) in bodies {
-                let answer = try await scene.bob.upload(body, as: Form.contentType, to: scene.path)
+                let answer = try await fixture.bob.upload(body, as: Form.contentType, to: fixture.path)
                 #expect(answer.status == status, "\(answer.text)")
             }
             let types = [
@@ -154,12 +154,12 @@ import Wire
                 ("application/x-www-form-urlencoded", 415), ("nothing", 415), ("a/b; c", 415),
             ]
             for (type, status) in types {
-                #expect(try await scene.bob.upload([1], as: type, to: scene.path).status == status, "\(type)")
+                #expect(try await fixture.bob.upload([1], as: type, to: fixture.path).status == status, "\(type)")
             }
-            let packed = try await scene.bob.upload([1], to: scene.path, headers: [.contentEncoding: "gzip"])
+            let packed = try await fixture.bob.upload([1], to: fixture.path, headers: [.contentEncoding: "gzip"])
             #expect(packed.status == 415)
-            #expect(try await scene.bob.upload([], as: "image/png", to: scene.path).problem?.field == "file")
-            try await scene.expectNothing()
+            #expect(try await fixture.bob.upload([], as: "image/png", to: fixture.path).problem?.field == "file")
+            try await fixture.expectNothing()
         }
     }
 }

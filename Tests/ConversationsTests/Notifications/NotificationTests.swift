@@ -11,28 +11,28 @@ import Wire
 
 /// What is told to those who are away, and to whom.
 @Suite struct NotificationTests {
-    private let push = PushStandIn()
+    private let push = FakePush()
 
-    @Test func aTextIsToldToTheOthersWithAllThatAnAppNeeds() async throws {
-        try await withConversation(push: push) { scene in
-            let message = try await scene.ann.say("hello", in: scene.token)
+    @Test func textNotification() async throws {
+        try await withConversation(push: push) { fixture in
+            let message = try await fixture.ann.send("hello", in: fixture.token)
 
-            try await push.has(1)
+            try await push.waitForNotifications(1)
             let told = try #require(push.taken.first)
-            #expect(told.id == "message:\(scene.conversation.id):\(message.seq)")
-            #expect(told.applicationId == Scene.application && told.kind == .message)
+            #expect(told.id == "message:\(fixture.conversation.id):\(message.seq)")
+            #expect(told.applicationId == ConversationFixture.application && told.kind == .message)
             #expect(told.recipients == [.init(userId: "bob")])
             #expect(told.title == "Walks" && told.body == "ann: hello")
-            #expect(told.badge == .increment && told.about == scene.token && told.collapseKey == nil)
-            #expect(told.data?["conversation"].string == scene.token && told.data?["type"].string == "message")
+            #expect(told.badge == .increment && told.about == fixture.token && told.collapseKey == nil)
+            #expect(told.data?["conversation"].string == fixture.token && told.data?["type"].string == "message")
             #expect(told.data?["seq"] == .integer(message.seq) && told.data?["senderId"].string == "ann")
-            #expect(told.data?["chatId"] == .integer(scene.conversation.id.rawValue))
+            #expect(told.data?["chatId"] == .integer(fixture.conversation.id.rawValue))
             #expect(told.data?["messageId"] == .integer(message.id.rawValue))
         }
     }
 
     @Test func theSenderChoosesWhatIsSaid() async throws {
-        try await withConversation(push: push) { scene in
+        try await withConversation(push: push) { fixture in
             let draft = MessageDraft(
                 data: "hello",
                 pushMessage: "look here",
@@ -40,9 +40,9 @@ import Wire
                 pushPayload: .object(["extra": .string("some value"), "seq": .string("not yours to say")]),
                 badge: .number(5)
             )
-            let message = try await scene.ann.conversations.send(draft, to: scene.token)
+            let message = try await fixture.ann.conversations.send(draft, to: fixture.token)
 
-            try await push.has(1)
+            try await push.waitForNotifications(1)
             let told = try #require(push.taken.first)
             #expect(told.androidTitle == "From the hills")
             // Other devices show what they would without it.
@@ -52,8 +52,8 @@ import Wire
         }
     }
 
-    @Test func otherTypesAreToldWhereTheirSenderSaysWhat() async throws {
-        try await withConversation(push: push) { scene in
+    @Test func nonTextMessages() async throws {
+        try await withConversation(push: push) { fixture in
             for draft in [
                 MessageDraft(data: "{}", mime: "application/json", encoding: "json"),
                 MessageDraft(data: "{}", mime: "application/json", encoding: "json", badge: .number(1)),
@@ -61,36 +61,36 @@ import Wire
                 MessageDraft(data: "{}", mime: "application/json", encoding: "json", pushMessage: "a drawing"),
                 MessageDraft(data: "<b>text</b>", mime: "text/html"),
             ] {
-                _ = try await scene.ann.conversations.send(draft, to: scene.token)
+                _ = try await fixture.ann.conversations.send(draft, to: fixture.token)
             }
             // What the suite itself says is told to nobody.
-            try await scene.eve.conversations.join(scene.token)
-            try await scene.ann.say("the last", in: scene.token)
+            try await fixture.eve.conversations.join(fixture.token)
+            try await fixture.ann.send("the last", in: fixture.token)
 
-            try await push.has(3)
+            try await push.waitForNotifications(3)
             #expect(push.bodies == ["a drawing", "ann: <b>text</b>", "ann: the last"])
         }
     }
 
-    @Test func whoWantsNoneAndWhoIsKeptApartAreNotTold() async throws {
+    @Test func mutedAndBlocked() async throws {
         let members = ["bob", "cat", "dan", "fay"]
-        try await withConversation(push: push, ConversationDraft(label: "Walks", members: members)) { scene in
-            try await scene.bob.conversations.setPush(false, in: scene.token)
-            try await scene.person("cat").conversations.block("ann")
-            try await scene.ann.conversations.block("dan")
+        try await withConversation(push: push, ConversationDraft(label: "Walks", members: members)) { fixture in
+            try await fixture.bob.conversations.setPush(false, in: fixture.token)
+            try await fixture.person("cat").conversations.block("ann")
+            try await fixture.ann.conversations.block("dan")
 
-            try await scene.ann.say("hello", in: scene.token)
-            try await push.has(1)
-            try await scene.person("cat").say("and hello", in: scene.token)
-            try await push.has(2)
+            try await fixture.ann.send("hello", in: fixture.token)
+            try await push.waitForNotifications(1)
+            try await fixture.person("cat").send("and hello", in: fixture.token)
+            try await push.waitForNotifications(2)
 
             #expect(push.taken[0].recipients.map(\.userId) == ["fay"])
             #expect(push.taken[1].recipients.map(\.userId) == ["dan", "fay"])
 
-            try await scene.bob.conversations.setPush(true, in: scene.token)
-            try await scene.ann.conversations.unblock("dan")
-            try await scene.ann.say("again", in: scene.token)
-            try await push.has(3)
+            try await fixture.bob.conversations.setPush(true, in: fixture.token)
+            try await fixture.ann.conversations.unblock("dan")
+            try await fixture.ann.send("again", in: fixture.token)
+            try await push.waitForNotifications(3)
             #expect(push.taken[2].recipients.map(\.userId) == ["bob", "dan", "fay"])
         }
     }
@@ -98,12 +98,12 @@ import Wire
     @Test("Members who muted the conversation are handed over for the log, once a minute")
     func muted() async throws {
         let draft = ConversationDraft(label: "Walks", members: ["bob", "cat"])
-        try await withConversation(push: push, draft) { scene in
-            try await scene.bob.conversations.setPush(false, in: scene.token)
-            try await scene.ann.say("one", in: scene.token)
-            try await push.has(1)
-            try await scene.ann.say("two", in: scene.token)
-            try await push.has(2)
+        try await withConversation(push: push, draft) { fixture in
+            try await fixture.bob.conversations.setPush(false, in: fixture.token)
+            try await fixture.ann.send("one", in: fixture.token)
+            try await push.waitForNotifications(1)
+            try await fixture.ann.send("two", in: fixture.token)
+            try await push.waitForNotifications(2)
 
             #expect(push.taken[0].recipients.map(\.userId) == ["cat"])
             #expect(push.taken[0].withheld == [.init(reason: "conversation_muted", userIds: ["bob"])])
@@ -114,83 +114,83 @@ import Wire
 
     @Test("A conversation that every other member muted is handed over for the log")
     func allMuted() async throws {
-        try await withConversation(push: push) { scene in
-            try await scene.bob.conversations.setPush(false, in: scene.token)
-            try await scene.ann.say("one", in: scene.token)
-            try await push.has(1)
+        try await withConversation(push: push) { fixture in
+            try await fixture.bob.conversations.setPush(false, in: fixture.token)
+            try await fixture.ann.send("one", in: fixture.token)
+            try await push.waitForNotifications(1)
 
             #expect(push.taken[0].recipients.isEmpty)
             #expect(push.taken[0].withheld == [.init(reason: "conversation_muted", userIds: ["bob"])])
         }
     }
 
-    @Test func aDeviceThatHearsOfItByItsSocketIsLeftOut() async throws {
-        try await withConversation(push: push) { scene in
-            let store = ConnectedDeviceStore(db: scene.service.database.pool)
+    @Test func connectedDevice() async throws {
+        try await withConversation(push: push) { fixture in
+            let store = ConnectedDeviceStore(db: fixture.service.database.pool)
             _ = try await store.renew("here", seconds: 60)
-            let devices = ["phone", "tablet"].map { ConnectedDevice(user: scene.bob.id, device: $0) }
+            let devices = ["phone", "tablet"].map { ConnectedDevice(user: fixture.bob.id, device: $0) }
             _ = try await store.insert(devices, at: "here")
             // Of an instance that is gone.
-            let gone = ConnectedDevice(user: scene.bob.id, device: "watch")
+            let gone = ConnectedDevice(user: fixture.bob.id, device: "watch")
             _ = try await store.insert([gone], at: "gone")
             // Of another application's Bob.
             let other = User.ID(application: "another", user: "bob")
             _ = try await store.insert([ConnectedDevice(user: other, device: "other")], at: "here")
 
-            try await scene.ann.say("hello", in: scene.token)
-            try await push.has(1)
+            try await fixture.ann.send("hello", in: fixture.token)
+            try await push.waitForNotifications(1)
             #expect(push.taken[0].recipients.map { Set($0.exceptDeviceIds ?? []) } == [["phone", "tablet"]])
 
             try await store.delete(devices, at: "here")
-            try await scene.ann.say("hello?", in: scene.token)
-            try await push.has(2)
+            try await fixture.ann.send("hello?", in: fixture.token)
+            try await push.waitForNotifications(2)
             #expect(push.taken[1].recipients == [.init(userId: "bob")])
         }
     }
 
-    @Test func inADirectConversationTheTitleIsWhoSpeaks() async throws {
-        try await withConversation(push: push) { scene in
-            let direct = try await scene.ann.conversations.create(
+    @Test func directTitle() async throws {
+        try await withConversation(push: push) { fixture in
+            let direct = try await fixture.ann.conversations.create(
                 ConversationDraft(members: ["bob"], type: "direct")
             )
-            try await scene.ann.say("psst", in: direct.token)
-            try await push.has(1)
+            try await fixture.ann.send("psst", in: direct.token)
+            try await push.waitForNotifications(1)
             let meta = String(decoding: try JSONValue.object(["name": .string("Ann B.")]).compact(), as: UTF8.self)
-            try await DeviceStore(db: scene.service.database.pool).set(meta: meta, of: scene.ann.id)
-            try await scene.ann.say("it is me", in: direct.token)
-            try await push.has(2)
+            try await DeviceStore(db: fixture.service.database.pool).set(meta: meta, of: fixture.ann.id)
+            try await fixture.ann.send("it is me", in: direct.token)
+            try await push.waitForNotifications(2)
 
             #expect(push.taken.map(\.title) == ["ann", "Ann B."])
             #expect(push.bodies == ["psst", "it is me"])
         }
     }
 
-    @Test func roostsPeopleAreCalledWhatAuthCallsThem() async throws {
-        try await withConversation(push: push) { scene in
+    @Test func senderNames() async throws {
+        try await withConversation(push: push) { fixture in
             let (ada, bo) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
-            scene.auth.accounts.change { $0 = [ada, bo] }
-            scene.auth.names.change { $0 = [ada: "Ada Lovelace"] }
-            let person = try await scene.person(ada, application: RoostApplication.id)
+            fixture.auth.accounts.change { $0 = [ada, bo] }
+            fixture.auth.names.change { $0 = [ada: "Ada Lovelace"] }
+            let person = try await fixture.person(ada, application: RoostApplication.id)
             let made = try await person.conversations.create(ConversationDraft(label: "Engines", members: [bo]))
 
-            try await person.say("hello", in: made.token)
-            try await push.has(1)
+            try await person.send("hello", in: made.token)
+            try await push.waitForNotifications(1)
             #expect(push.bodies == ["Ada Lovelace: hello"])
 
             // While auth is away a name that is not known is no reason to wait.
-            let other = try await scene.person(bo, application: RoostApplication.id)
-            scene.auth.isAway.change { $0 = true }
-            try await other.say("yes?", in: made.token)
-            try await push.has(2)
+            let other = try await fixture.person(bo, application: RoostApplication.id)
+            fixture.auth.isAway.change { $0 = true }
+            try await other.send("yes?", in: made.token)
+            try await push.waitForNotifications(2)
             #expect(push.bodies.last == "yes?" && push.taken.last?.title == "Engines")
         }
     }
 
-    @Test func aPayloadMayNotSpeakToAppleItself() async throws {
-        try await withConversation(push: push) { scene in
-            let answer = try await scene.ann.ask(
+    @Test func reservedPayloadKey() async throws {
+        try await withConversation(push: push) { fixture in
+            let answer = try await fixture.ann.ask(
                 .post,
-                "/conversations/\(scene.token)/messages",
+                "/conversations/\(fixture.token)/messages",
                 #"{"data": "x", "pushPayload": {"aps": {"alert": "y"}}}"#
             )
             #expect(answer.status == 400 && answer.problem?.field == "pushPayload")

@@ -19,17 +19,17 @@ import Wire
         // outlives its connections until it answers no ping.
         let places = transport == .polling ? Self.sockets * Self.rounds : Self.sockets
         let settings = ["SOCKETS_MAX_USER": "\(places)", "PING_INTERVAL": "60", "PING_TIMEOUT": "60"]
-        try await withSockets(settings: settings) { scene in
+        try await withSockets(settings: settings) { fixture in
             let runs = ConversationDraft(label: "Runs", members: ["bob"])
             let swims = ConversationDraft(label: "Swims", members: ["bob"])
             let tokens = [
-                scene.scene.token, try await scene.ann.conversations.create(runs).token,
-                try await scene.ann.conversations.create(swims).token,
+                fixture.fixture.token, try await fixture.ann.conversations.create(runs).token,
+                try await fixture.ann.conversations.create(swims).token,
             ]
-            let listener = try await scene.socket(of: scene.bob)
+            let listener = try await fixture.socket(of: fixture.bob)
             for round in 0..<Self.rounds {
-                let clients = try await open(transport, revision, scene)
-                async let said: Void = say("\(round)", in: tokens, by: scene.ann)
+                let clients = try await open(transport, revision, fixture)
+                async let said: Void = say("\(round)", in: tokens, by: fixture.ann)
                 for client in clients { client.kill() }
                 try await said
                 // Bob's socket is in the same rooms, and misses nothing.
@@ -46,9 +46,9 @@ import Wire
     private func open(
         _ transport: KilledClient.Transport,
         _ revision: Int,
-        _ scene: SocketScene
+        _ fixture: SocketFixture
     ) async throws -> [KilledClient] {
-        let (port, token) = (scene.port, scene.ann.token)
+        let (port, token) = (fixture.port, fixture.ann.token)
         return try await withThrowingTaskGroup(of: KilledClient.self) { tasks in
             for _ in 0..<Self.sockets {
                 tasks.addTask { try await .open(port: port, transport, revision: revision, token: token) }
@@ -59,7 +59,7 @@ import Wire
 
     private func say(_ prefix: String, in tokens: [String], by person: Person) async throws {
         for number in 0..<Self.messages {
-            for token in tokens { try await person.say("\(prefix) \(number)", in: token) }
+            for token in tokens { try await person.send("\(prefix) \(number)", in: token) }
         }
     }
 }

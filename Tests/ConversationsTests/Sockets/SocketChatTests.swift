@@ -9,8 +9,8 @@ import Wire
 /// What diuit's clients do, seen through the other door as well.
 @Suite struct SocketChatTests {
     @Test func aChatHasTheShapeThatDiuitGaveIt() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.socket(of: scene.ann)
+        try await withSockets { fixture in
+            let socket = try await fixture.socket(of: fixture.ann)
             let chat = try await socket.ask("chats/create", #"{"members":["bob","cat"],"meta":{"name":"Walks"}}"#)
 
             #expect(chat["type"].string == "group")
@@ -23,16 +23,16 @@ import Wire
             #expect(chat["isBlockedByMe"].bool == false)
 
             let token = try #require(chat["token"].string)
-            let seen = try await scene.bob.conversations.conversation(token)
+            let seen = try await fixture.bob.conversations.conversation(token)
             #expect(seen.id.rawValue == chat["id"].int.map { Int64($0) })
             #expect(seen.joinByToken == false)
         }
     }
 
-    @Test func byItsIDAChatIsJoinedByWhomTheWhiteListAdmits() async throws {
-        try await withSockets { scene in
-            let ann = try await scene.socket(of: scene.ann)
-            let eve = try await scene.socket(of: scene.eve)
+    @Test func joinByID() async throws {
+        try await withSockets { fixture in
+            let ann = try await fixture.socket(of: fixture.ann)
+            let eve = try await fixture.socket(of: fixture.eve)
             for (list, code) in [("null", 200), (#"["eve"]"#, 200), ("[]", 495), (#"["bob"]"#, 495)] {
                 let chat = try await ann.ask("chats/create", #"{"whiteList":\#(list)}"#)
                 let id = try #require(chat["id"].int)
@@ -41,32 +41,32 @@ import Wire
                 if code == 200 { #expect(joined["members"].array.map(\.string) == ["ann", "eve"]) }
             }
             // That the token would admit her does not help who has not got it.
-            #expect(try await eve.ask("chats/join", #"{"chatId":\#(scene.chat)}"#).code == 495)
-            try await scene.eve.conversations.join(scene.scene.token)
-            #expect(try await eve.ask("chats/join", #"{"chatId":\#(scene.chat)}"#).code == 200)
+            #expect(try await eve.ask("chats/join", #"{"chatId":\#(fixture.chat)}"#).code == 495)
+            try await fixture.eve.conversations.join(fixture.fixture.token)
+            #expect(try await eve.ask("chats/join", #"{"chatId":\#(fixture.chat)}"#).code == 200)
         }
     }
 
     @Test func aRenewedTokenIsFoundByTheID() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.socket(of: scene.ann)
-            let detail = #"{"chatId":\#(scene.chat)}"#
-            #expect(try await socket.ask("chats/detail", detail)["token"].string == scene.scene.token)
-            let renewed = try await scene.ann.conversations.renewToken(scene.scene.token).token
+        try await withSockets { fixture in
+            let socket = try await fixture.socket(of: fixture.ann)
+            let detail = #"{"chatId":\#(fixture.chat)}"#
+            #expect(try await socket.ask("chats/detail", detail)["token"].string == fixture.fixture.token)
+            let renewed = try await fixture.ann.conversations.renewToken(fixture.fixture.token).token
             #expect(try await socket.ask("chats/detail", detail)["token"].string == renewed)
-            #expect(try await socket.ask("messages/create", #"{"chatId":\#(scene.chat),"data":"x"}"#).code == 200)
+            #expect(try await socket.ask("messages/create", #"{"chatId":\#(fixture.chat),"data":"x"}"#).code == 200)
         }
     }
 
     @Test func chatsAreListedByTheirType() async throws {
-        try await withSockets { scene in
-            let direct = try await scene.direct()
-            let socket = try await scene.socket(of: scene.ann)
+        try await withSockets { fixture in
+            let direct = try await fixture.direct()
+            let socket = try await fixture.socket(of: fixture.ann)
             func ids(_ query: String) async throws -> Set<Int> {
                 Set(try await socket.ask("chats/list", query)["chats"].array.compactMap { $0["id"].int })
             }
-            #expect(try await ids("{}") == [Int(scene.chat), Int(direct)])
-            #expect(try await ids(#"{"type":"group"}"#) == [Int(scene.chat)])
+            #expect(try await ids("{}") == [Int(fixture.chat), Int(direct)])
+            #expect(try await ids(#"{"type":"group"}"#) == [Int(fixture.chat)])
             #expect(try await ids(#"{"type":"direct"}"#) == [Int(direct)])
 
             let first = try await socket.ask("chats/list", #"{"limit":1}"#)
@@ -77,23 +77,23 @@ import Wire
         }
     }
 
-    @Test func whoWritesIsToldToTheOthers() async throws {
-        try await withSockets { scene in
-            let ann = try await scene.socket(of: scene.ann)
-            let bob = try await scene.socket(of: scene.bob)
-            #expect(try await ann.ask("chats/typing", #"{"chatId":\#(scene.chat)}"#).code == 200)
+    @Test func typingEvent() async throws {
+        try await withSockets { fixture in
+            let ann = try await fixture.socket(of: fixture.ann)
+            let bob = try await fixture.socket(of: fixture.bob)
+            #expect(try await ann.ask("chats/typing", #"{"chatId":\#(fixture.chat)}"#).code == 200)
             let typing = try await bob.event("typing")
             #expect(typing["userId"].string == "ann")
-            #expect(typing["chatId"].int == Int(scene.chat))
+            #expect(typing["chatId"].int == Int(fixture.chat))
         }
     }
 
-    @Test func whoIsThereIsToldWithTheChat() async throws {
-        try await withSockets { scene in
-            let ann = try await scene.socket(of: scene.ann)
-            _ = try await scene.socket(of: scene.bob)
+    @Test func presencesInDetail() async throws {
+        try await withSockets { fixture in
+            let ann = try await fixture.socket(of: fixture.ann)
+            _ = try await fixture.socket(of: fixture.bob)
             try await eventually {
-                let detail = try await ann.ask("chats/detail", #"{"chatId":\#(scene.chat)}"#)
+                let detail = try await ann.ask("chats/detail", #"{"chatId":\#(fixture.chat)}"#)
                 return detail["presences"].array.contains {
                     $0["userId"].string == "bob" && $0["status"].string == "online"
                 }
@@ -103,16 +103,19 @@ import Wire
 
     @Test("An admin updates the white list and every member learns of it; a member who is no admin may not")
     func whiteList() async throws {
-        try await withSockets { scene in
-            let ann = try await scene.socket(of: scene.ann)
-            let bob = try await scene.socket(of: scene.bob)
+        try await withSockets { fixture in
+            let ann = try await fixture.socket(of: fixture.ann)
+            let bob = try await fixture.socket(of: fixture.bob)
             for event in ["chats/whiteList/update", "chat/whiteList/update"] {
-                let body = #"{"chatId":\#(scene.chat),"whiteList":["bob"]}"#
+                let body = #"{"chatId":\#(fixture.chat),"whiteList":["bob"]}"#
                 #expect(try await bob.ask(event, body).code == 403)
             }
-            let before: JSONValue = try await ann.ask("chats/detail", #"{"chatId":\#(scene.chat)}"#)["whiteList"]
+            let before: JSONValue = try await ann.ask("chats/detail", #"{"chatId":\#(fixture.chat)}"#)["whiteList"]
 
-            let changed = try await ann.ask("chats/whiteList/update", #"{"chatId":\#(scene.chat),"whiteList":["eve"]}"#)
+            let changed = try await ann.ask(
+                "chats/whiteList/update",
+                #"{"chatId":\#(fixture.chat),"whiteList":["eve"]}"#
+            )
 
             #expect(before == .array([]))
             #expect(changed["whiteList"] == .array([.string("eve")]))
@@ -121,26 +124,26 @@ import Wire
         }
     }
 
-    @Test func whatSomebodySaysOfHimselfIsWithHisMessages() async throws {
-        try await withSockets { scene in
-            let ann = try await scene.socket(of: scene.ann)
-            try await scene.ann.say("before", in: scene.scene.token)
+    @Test func senderMeta() async throws {
+        try await withSockets { fixture in
+            let ann = try await fixture.socket(of: fixture.ann)
+            try await fixture.ann.send("before", in: fixture.fixture.token)
             let owner = try await ann.ask("users/updateMeta", #"{"meta":{"name":"Ann"}}"#)
             #expect(owner["meta"]["name"].string == "Ann")
             #expect(owner["serial"].string == "ann")
-            let sent = try await ann.ask("messages/create", #"{"chatId":\#(scene.chat),"data":"after"}"#)
+            let sent = try await ann.ask("messages/create", #"{"chatId":\#(fixture.chat),"data":"after"}"#)
             #expect(sent["senderUser"]["meta"]["name"].string == "Ann")
-            let history = try await scene.bob.conversations.messages(scene.scene.token)
+            let history = try await fixture.bob.conversations.messages(fixture.fixture.token)
             #expect(history.allSatisfy { $0.senderUser?.meta?["name"].string == "Ann" })
             #expect(try await ann.ask("users/updateMeta", #"{"meta":null}"#)["meta"] == .null)
-            #expect(try await scene.bob.conversations.messages(scene.scene.token)[0].senderUser?.meta == nil)
+            #expect(try await fixture.bob.conversations.messages(fixture.fixture.token)[0].senderUser?.meta == nil)
         }
     }
 
     @Test func devicesSayHowTheyAreNotified() async throws {
         let subscribers = "device.registered=push,device.badge=push"
-        try await withSockets(settings: ["EVENT_SUBSCRIBERS": subscribers]) { scene in
-            let socket = try await scene.socket(of: scene.ann)
+        try await withSockets(settings: ["EVENT_SUBSCRIBERS": subscribers]) { fixture in
+            let socket = try await fixture.socket(of: fixture.ann)
             // Nobody knows yet what kind of token it is.
             #expect(try await socket.ask("devices/updatePushToken", #"{"pushToken":"x"}"#).code == 497)
             #expect(try await socket.ask("devices/updatePushToken", #"{"pushToken":"x","platform":"fax"}"#).code == 497)
@@ -150,12 +153,12 @@ import Wire
             #expect(device["status"].string == "registered")
             #expect(try await socket.ask("devices/updatePushToken", #"{"pushToken":"ef"}"#).code == 200)
             #expect(try await socket.ask("devices/setBadge", #"{"badge":7}"#).code == 200)
-            let rows = try await scene.scene.service.database.pool.all(
+            let rows = try await fixture.fixture.service.database.pool.all(
                 "SELECT concat_ws(' ', user_id, platform, push_token, badge) AS row FROM devices",
                 as: { try $0.string("row") }
             )
             #expect(rows == ["ann ios_sandbox ef 7"])
-            let told = try await scene.scene.service.database.pool.all(
+            let told = try await fixture.fixture.service.database.pool.all(
                 "SELECT type, content FROM event_outbox WHERE subscriber = 'push' ORDER BY outbox_id",
                 as: { "\(try $0.string("type")) \(try $0.string("content"))" }
             )

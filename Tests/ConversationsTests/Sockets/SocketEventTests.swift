@@ -46,24 +46,24 @@ import Wire
     ]
 
     /// What ids in payloads stand for.
-    private func filled(_ payload: String, _ scene: SocketScene, _ message: Message.ID, _ direct: Int64) -> String {
-        payload.replacing("CHAT", with: "\(scene.chat)").replacing("MESSAGE", with: "\(message)")
+    private func filled(_ payload: String, _ fixture: SocketFixture, _ message: Message.ID, _ direct: Int64) -> String {
+        payload.replacing("CHAT", with: "\(fixture.chat)").replacing("MESSAGE", with: "\(message)")
             .replacing("DIRECT", with: "\(direct)")
     }
 
     @Test func everyEventIsAnsweredByEachOfItsNames() async throws {
-        try await withSockets { scene in
-            let message = try await scene.ann.say("first", in: scene.scene.token).id
-            let direct = try await scene.direct()
-            let socket = try await scene.socket(of: scene.ann)
+        try await withSockets { fixture in
+            let message = try await fixture.ann.send("first", in: fixture.fixture.token).id
+            let direct = try await fixture.direct()
+            let socket = try await fixture.socket(of: fixture.ann)
             for event in Self.events {
-                let answer = try await socket.ask(event.name, filled(event.payload, scene, message, direct))
+                let answer = try await socket.ask(event.name, filled(event.payload, fixture, message, direct))
                 #expect(answer.code == 200, "\(event.name) \(answer)")
             }
         }
     }
 
-    @Test func noEventIsForgottenHere() throws {
+    @Test func allEvents() throws {
         let documented = Set(Self.events.map(\.name))
         #expect(documented.count == 29)
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
@@ -74,12 +74,12 @@ import Wire
     }
 
     /// Sent without a wish for an answer, a request is answered by an event of its name.
-    @Test func whoAwaitsNoAnswerIsToldByAnEvent() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.stranger()
+    @Test func responseByEvent() async throws {
+        try await withSockets { fixture in
+            let socket = try await fixture.stranger()
             try await socket.say("chats/list")
             #expect(try await socket.event("chats/list").code == 498)
-            try await socket.say("authenticate", #"{"authToken":"\#(scene.ann.token)"}"#)
+            try await socket.say("authenticate", #"{"authToken":"\#(fixture.ann.token)"}"#)
             #expect(try await socket.event("authenticate")["owner"]["serial"].string == "ann")
             try await socket.say("chats/list", nil)
             #expect(try await socket.event("chats/list")["chats"].array.count == 1)
@@ -87,8 +87,8 @@ import Wire
     }
 
     @Test func anUnknownEventIsAnInvalidOne() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.socket(of: scene.ann)
+        try await withSockets { fixture in
+            let socket = try await fixture.socket(of: fixture.ann)
             #expect(try await socket.ask("chats/explode").code == 497)
             try await socket.say("chats/explode")
             #expect(try await socket.ask("chats/list").code == 200)
@@ -97,12 +97,12 @@ import Wire
 
     /// Missing, null, mistyped, out of range, deep or with NUL: 497 or 495, never a fault of ours, and nothing changes.
     @Test(arguments: events.map(\.name).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } })
-    func aBadPayloadIsSaidToBeOne(_ event: String) async throws {
-        try await withSockets { scene in
-            let socket = try await scene.socket(of: scene.ann)
+    func invalidPayload(_ event: String) async throws {
+        try await withSockets { fixture in
+            let socket = try await fixture.socket(of: fixture.ann)
             let deep =
-                #"{"chatId":\#(scene.chat),"meta":\#(String(repeating: "[", count: 65))1\#(String(repeating: "]", count: 65))}"#
-            let before = try await scene.rows()
+                #"{"chatId":\#(fixture.chat),"meta":\#(String(repeating: "[", count: 65))1\#(String(repeating: "]", count: 65))}"#
+            let before = try await fixture.rows()
             for payload in [
                 nil, "null", "{}", "[]", "7", #""x""#, "true", #"{"chatId":null}"#,
                 #"{"chatId":"1","userId":1,"messageId":"x"}"#,
@@ -110,7 +110,7 @@ import Wire
                 #"{"chatId":-1,"userId":"","messageId":-1,"data":"","badge":-1,"pushToken":"","type":"x","meta":[]}"#,
                 #"{"chatId":9007199254740993,"userId":"a\u0000b","messageId":9007199254740993,"meta":{"a":"\u0000"}}"#,
                 #"{"chatId":1.5,"messageId":1.5,"badge":1.5,"limit":1.5,"members":7}"#, deep,
-                #"{"chatId":\#(scene.chat),"messageId":32,"limit":0,"count":0,"page":-1,"before":"x","after":-1,"members":[1]}"#,
+                #"{"chatId":\#(fixture.chat),"messageId":32,"limit":0,"count":0,"page":-1,"before":"x","after":-1,"members":[1]}"#,
             ] {
                 let answer = try await socket.ask(event, payload)
                 guard answer.code == 200 else {
@@ -118,37 +118,39 @@ import Wire
                     #expect(answer["error"].string?.isEmpty == false)
                     continue
                 }
-                #expect(Self.mayDoWithout.contains(event), "\(payload ?? "nothing") \(answer)")
+                #expect(Self.acceptsEmptyPayload.contains(event), "\(payload ?? "nothing") \(answer)")
             }
-            if !Self.mayDoWithout.contains(event) { #expect(try await scene.rows() == before) }
+            if !Self.acceptsEmptyPayload.contains(event) { #expect(try await fixture.rows() == before) }
         }
     }
 
     /// Which have a meaning without a payload, or with a chat's id alone.
-    private static let mayDoWithout: Set<String> = [
+    private static let acceptsEmptyPayload: Set<String> = [
         "chats/list", "chats/create", "chats/join", "chats/leave", "chats/detail", "chats/subscribe",
         "chats/unsubscribe", "chats/typing", "users/updateMeta",
     ]
 
-    @Test func whoIsNoMemberIsToldThatThereIsNothing() async throws {
-        try await withSockets { scene in
-            let message = try await scene.ann.say("first", in: scene.scene.token).id
-            let direct = try await scene.direct()
-            let eve = try await scene.socket(of: scene.eve)
-            let foreigner = try await scene.socket(of: scene.scene.person("ann", application: RoostApplication.id))
+    @Test func nonMember() async throws {
+        try await withSockets { fixture in
+            let message = try await fixture.ann.send("first", in: fixture.fixture.token).id
+            let direct = try await fixture.direct()
+            let eve = try await fixture.socket(of: fixture.eve)
+            let foreigner = try await fixture.socket(
+                of: fixture.fixture.person("ann", application: RoostApplication.id)
+            )
             for event in Self.events where event.payload.contains("CHAT") || event.payload.contains("MESSAGE") {
                 for socket in [eve, foreigner] {
-                    let payload = filled(event.payload, scene, message, direct)
+                    let payload = filled(event.payload, fixture, message, direct)
                     #expect(try await socket.ask(event.name, payload).code == 495, "\(event.name)")
                 }
             }
         }
     }
 
-    @Test func whatIsForGroupsIs480InAChatOfTwo() async throws {
-        try await withSockets { scene in
-            let direct = try await scene.direct()
-            let socket = try await scene.socket(of: scene.ann)
+    @Test func groupOnly() async throws {
+        try await withSockets { fixture in
+            let direct = try await fixture.direct()
+            let socket = try await fixture.socket(of: fixture.ann)
             for (event, more) in [
                 ("chats/leave", ""), ("chats/kick", #","userId":"bob""#), ("chat/kick", #","userId":"bob""#),
                 ("chats/addMember", #","userId":"cat""#), ("chats/whiteList/update", #","whiteList":[]"#),
@@ -158,31 +160,31 @@ import Wire
             let create = #"{"type":"direct","members":["bob"],"whiteList":[]}"#
             #expect(try await socket.ask("chats/create", create).code == 480)
             // And the other way round.
-            #expect(try await socket.ask("chats/block", #"{"chatId":\#(scene.chat)}"#).code == 497)
+            #expect(try await socket.ask("chats/block", #"{"chatId":\#(fixture.chat)}"#).code == 497)
         }
     }
 
     @Test func aMetaThatIsTooLongIs460() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.socket(of: scene.ann)
+        try await withSockets { fixture in
+            let socket = try await fixture.socket(of: fixture.ann)
             let meta = #""meta":{"a":"\#(String(repeating: "x", count: 5_113))"}"#
             for (event, more) in [
-                ("chats/create", ""), ("chats/updateMeta", #","chatId":\#(scene.chat)"#),
-                ("messages/create", #","chatId":\#(scene.chat),"data":"x""#), ("users/updateMeta", ""),
+                ("chats/create", ""), ("chats/updateMeta", #","chatId":\#(fixture.chat)"#),
+                ("messages/create", #","chatId":\#(fixture.chat),"data":"x""#), ("users/updateMeta", ""),
             ] {
                 #expect(try await socket.ask(event, "{\(meta)\(more)}").code == 460, "\(event)")
             }
-            let fits = #"{"chatId":\#(scene.chat),"meta":{"a":"\#(String(repeating: "x", count: 5_112))"}}"#
+            let fits = #"{"chatId":\#(fixture.chat),"meta":{"a":"\#(String(repeating: "x", count: 5_112))"}}"#
             #expect(try await socket.ask("chats/updateMeta", fits).code == 200)
         }
     }
 
-    @Test func whatIsNotAllowedIs403() async throws {
-        try await withSockets { scene in
-            let bob = try await scene.socket(of: scene.bob)
-            let kick = #"{"chatId":\#(scene.chat),"userId":"ann"}"#
+    @Test func forbidden() async throws {
+        try await withSockets { fixture in
+            let bob = try await fixture.socket(of: fixture.bob)
+            let kick = #"{"chatId":\#(fixture.chat),"userId":"ann"}"#
             #expect(try await bob.ask("chats/kick", kick).code == 403)
-            let list = #"{"chatId":\#(scene.chat),"whiteList":[]}"#
+            let list = #"{"chatId":\#(fixture.chat),"whiteList":[]}"#
             #expect(try await bob.ask("chats/whiteList/update", list).code == 403)
         }
     }
@@ -202,10 +204,10 @@ import Wire
     }
 }
 
-extension SocketScene {
+extension SocketFixture {
     /// All that requests could have changed.
     fileprivate func rows() async throws -> [String] {
-        try await scene.service.database.pool.all(
+        try await fixture.service.database.pool.all(
             """
             SELECT conversations::text AS row FROM conversations UNION ALL SELECT heads::text FROM heads
             UNION ALL SELECT members::text FROM members UNION ALL SELECT messages::text FROM messages

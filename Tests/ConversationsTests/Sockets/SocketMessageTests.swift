@@ -8,64 +8,64 @@ import Wire
 
 /// What is said over sockets: who hears it, how it is kept, and what one missed.
 @Suite struct SocketMessageTests {
-    @Test func aMessageReachesTheOthersAndTheSenderHasItAsAnswer() async throws {
-        try await withSockets { scene in
-            let ann = try await scene.socket(of: scene.ann)
-            let second = try await scene.socket(of: scene.ann)
-            let bob = try await scene.socket(of: scene.bob)
+    @Test func send() async throws {
+        try await withSockets { fixture in
+            let ann = try await fixture.socket(of: fixture.ann)
+            let second = try await fixture.socket(of: fixture.ann)
+            let bob = try await fixture.socket(of: fixture.bob)
             let sent = try await ann.ask(
                 "messages/create",
-                #"{"chatId":\#(scene.chat),"data":"hello","mime":"text/plain","encoding":"utf8","meta":{"a":1}}"#
+                #"{"chatId":\#(fixture.chat),"data":"hello","mime":"text/plain","encoding":"utf8","meta":{"a":1}}"#
             )
             #expect(sent["senderUser"]["serial"].string == "ann")
             #expect(sent["seq"].int == 1)
 
             for socket in [bob, second] {
-                let heard = try await socket.event("message")
-                #expect(heard["id"] == sent["id"])
-                #expect(heard["data"].string == "hello")
-                #expect(heard["meta"]["a"].int == 1)
+                let received = try await socket.event("message")
+                #expect(received["id"] == sent["id"])
+                #expect(received["data"].string == "hello")
+                #expect(received["meta"]["a"].int == 1)
             }
             // What was said by REST comes to both; it would have come after its own.
-            try await scene.bob.say("by REST", in: scene.scene.token)
+            try await fixture.bob.send("by REST", in: fixture.fixture.token)
             #expect(try await ann.event("message")["data"].string == "by REST")
-            let history = try await scene.bob.conversations.messages(scene.scene.token)
+            let history = try await fixture.bob.conversations.messages(fixture.fixture.token)
             #expect(history.map(\.data) == ["by REST", "hello"])
         }
     }
 
     /// In a chat that was made just now, too, which its maker may not hear yet when he writes in it.
-    @Test func nobodyIsToldWhatHeSaidHimself() async throws {
-        try await withSockets { scene in
-            let ann = try await scene.socket(of: scene.ann)
+    @Test func noEcho() async throws {
+        try await withSockets { fixture in
+            let ann = try await fixture.socket(of: fixture.ann)
             for number in 1...20 {
                 let chat = try await ann.ask("chats/create", #"{"members":["bob"]}"#)
                 let (id, token) = (try #require(chat["id"].int), try #require(chat["token"].string))
                 #expect(try await ann.ask("messages/create", #"{"chatId":\#(id),"data":"own"}"#).code == 200)
-                try await scene.bob.say("his \(number)", in: token)
+                try await fixture.bob.send("his \(number)", in: token)
                 #expect(try await ann.event("message")["data"].string == "his \(number)")
             }
         }
     }
 
     @Test func theSameDraftTwiceIsOneMessage() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.socket(of: scene.ann)
-            let draft = #"{"chatId":\#(scene.chat),"data":"once","clientMessageId":"c-1"}"#
+        try await withSockets { fixture in
+            let socket = try await fixture.socket(of: fixture.ann)
+            let draft = #"{"chatId":\#(fixture.chat),"data":"once","clientMessageId":"c-1"}"#
             let first = try await socket.ask("messages/create", draft)
             let second = try await socket.ask("messages/create", draft)
             #expect(first["id"] == second["id"])
-            #expect(try await scene.bob.conversations.messages(scene.scene.token).count == 1)
+            #expect(try await fixture.bob.conversations.messages(fixture.fixture.token).count == 1)
         }
     }
 
     @Test("A file sent as base64 is called as its meta says")
     func fileNameInMeta() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.socket(of: scene.ann)
+        try await withSockets { fixture in
+            let socket = try await fixture.socket(of: fixture.ann)
             func name(_ meta: String) async throws -> JSONValue {
                 let file = #""encoding":"base64","mime":"application/pdf","data":"JVBERi0xLjQK""#
-                let answer = try await socket.ask("messages/create", #"{"chatId":\#(scene.chat),\#(file)\#(meta)}"#)
+                let answer = try await socket.ask("messages/create", #"{"chatId":\#(fixture.chat),\#(file)\#(meta)}"#)
                 #expect(answer.code == 200)
                 return answer["file"]["name"]
             }
@@ -78,11 +78,11 @@ import Wire
     }
 
     @Test func historyIsPagedAsDiuitPagesIt() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.socket(of: scene.ann)
-            for number in 1...5 { try await scene.bob.say("\(number)", in: scene.scene.token) }
+        try await withSockets { fixture in
+            let socket = try await fixture.socket(of: fixture.ann)
+            for number in 1...5 { try await fixture.bob.send("\(number)", in: fixture.fixture.token) }
             func texts(_ query: String) async throws -> [String?] {
-                let answer = try await socket.ask("messages/list", #"{"chatId":\#(scene.chat)\#(query)}"#)
+                let answer = try await socket.ask("messages/list", #"{"chatId":\#(fixture.chat)\#(query)}"#)
                 return answer["messages"].array.map(\.["data"].string)
             }
             #expect(try await texts("") == ["5", "4", "3", "2", "1"])
@@ -92,11 +92,11 @@ import Wire
         }
     }
 
-    @Test func whatIsReadIsTold() async throws {
-        try await withSockets { scene in
-            let ann = try await scene.socket(of: scene.ann)
-            let bob = try await scene.socket(of: scene.bob)
-            let message = try await ann.ask("messages/create", #"{"chatId":\#(scene.chat),"data":"read me"}"#)
+    @Test func readEvent() async throws {
+        try await withSockets { fixture in
+            let ann = try await fixture.socket(of: fixture.ann)
+            let bob = try await fixture.socket(of: fixture.bob)
+            let message = try await ann.ask("messages/create", #"{"chatId":\#(fixture.chat),"data":"read me"}"#)
             let id = try #require(message["id"].int)
             let mark = try await bob.ask("messages/markAsRead", #"{"messageId":\#(id)}"#)
             #expect(mark["seq"].int == 1)
@@ -108,15 +108,15 @@ import Wire
             let told = try await ann.event("message/read")
             #expect(told["userId"].string == "bob")
             #expect(told["seq"].int == 1)
-            #expect(told["chatId"].int == Int(scene.chat))
+            #expect(told["chatId"].int == Int(fixture.chat))
         }
     }
 
-    @Test func whatBecomesOfAMessageIsTold() async throws {
-        try await withSockets { scene in
-            let ann = try await scene.socket(of: scene.ann)
-            let bob = try await scene.socket(of: scene.bob)
-            let sent = try await ann.ask("messages/create", #"{"chatId":\#(scene.chat),"data":"helo"}"#)
+    @Test func amendments() async throws {
+        try await withSockets { fixture in
+            let ann = try await fixture.socket(of: fixture.ann)
+            let bob = try await fixture.socket(of: fixture.bob)
+            let sent = try await ann.ask("messages/create", #"{"chatId":\#(fixture.chat),"data":"helo"}"#)
             let id = try #require(sent["id"].int)
             // Edited before he was told of it, it might come to him as it is by then, and once.
             #expect(try await bob.event("message")["id"].int == id)
@@ -132,35 +132,35 @@ import Wire
     }
 
     @Test func aFileAsBase64BecomesALink() async throws {
-        try await withSockets { scene in
-            let ann = try await scene.socket(of: scene.ann)
-            let bob = try await scene.socket(of: scene.bob)
+        try await withSockets { fixture in
+            let ann = try await fixture.socket(of: fixture.ann)
+            let bob = try await fixture.socket(of: fixture.bob)
             let bytes = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) + Data(repeating: 7, count: 1_200_000)
             let payload =
-                #"{"chatId":\#(scene.chat),"mime":"image/png","encoding":"base64","data":"\#(bytes.base64EncodedString())"}"#
+                #"{"chatId":\#(fixture.chat),"mime":"image/png","encoding":"base64","data":"\#(bytes.base64EncodedString())"}"#
             let sent = try await ann.ask("messages/create", payload)
 
             #expect(sent.code == 200)
             #expect(sent["encoding"].string == "url")
             #expect(sent["mime"].string == "image/png")
-            let heard = try await bob.event("message")
-            let link = try #require(heard["data"].string)
+            let received = try await bob.event("message")
+            let link = try #require(received["data"].string)
             let path = try #require(link.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).last)
-            #expect(try await scene.scene.service.send(.get, "/\(path)").body == bytes)
+            #expect(try await fixture.fixture.service.send(.get, "/\(path)").body == bytes)
 
             let large = Data(repeating: 7, count: 5_242_881).base64EncodedString()
             let refused = try await ann.ask(
                 "messages/create",
-                #"{"chatId":\#(scene.chat),"mime":"image/png","encoding":"base64","data":"\#(large)"}"#
+                #"{"chatId":\#(fixture.chat),"mime":"image/png","encoding":"base64","data":"\#(large)"}"#
             )
             #expect(refused.code == 496)
         }
     }
 
-    @Test func whatIsSaidToSomebodyIsSaidInTheChatOfTheTwo() async throws {
-        try await withSockets { scene in
-            let ann = try await scene.socket(of: scene.ann)
-            let bob = try await scene.socket(of: scene.bob)
+    @Test func directMessage() async throws {
+        try await withSockets { fixture in
+            let ann = try await fixture.socket(of: fixture.ann)
+            let bob = try await fixture.socket(of: fixture.bob)
             let first = try await ann.ask("messages/sendDirect", #"{"userId":"bob","data":"psst"}"#)
             #expect(try await bob.event("message")["data"].string == "psst")
             let answer = try await bob.ask("messages/sendDirect", #"{"userId":"ann","data":"what?"}"#)
@@ -177,11 +177,11 @@ import Wire
     }
 
     @Test func systemMessagesComeInDiuitsEnvelope() async throws {
-        try await withSockets { scene in
-            let ann = try await scene.socket(of: scene.ann)
-            let bob = try await scene.socket(of: scene.bob)
-            let chat = #""chatId":\#(scene.chat)"#
-            func heard(_ type: String) async throws -> JSONValue {
+        try await withSockets { fixture in
+            let ann = try await fixture.socket(of: fixture.ann)
+            let bob = try await fixture.socket(of: fixture.bob)
+            let chat = #""chatId":\#(fixture.chat)"#
+            func received(_ type: String) async throws -> JSONValue {
                 let event = try await bob.event("message")
                 #expect(event["mime"].string == "application/diuit-chat-sys-message")
                 #expect(event["encoding"].string == "json")
@@ -191,45 +191,45 @@ import Wire
                 return data
             }
             _ = try await ann.ask("chats/addMember", #"{\#(chat),"userId":"cat"}"#)
-            #expect(try await heard("user.joined")["userId"].string == "cat")
+            #expect(try await received("user.joined")["userId"].string == "cat")
             _ = try await ann.ask("chats/updateMeta", #"{\#(chat),"meta":{"a":1}}"#)
-            #expect(try await heard("meta.updated")["meta"]["a"].int == 1)
+            #expect(try await received("meta.updated")["meta"]["a"].int == 1)
             _ = try await ann.ask("chats/whiteList/update", #"{\#(chat),"whiteList":["eve"]}"#)
-            #expect(try await heard("whiteList.updated")["whiteList"].array.map(\.string) == ["eve"])
+            #expect(try await received("whiteList.updated")["whiteList"].array.map(\.string) == ["eve"])
             _ = try await ann.ask("chats/kick", #"{\#(chat),"userId":"bob"}"#)
-            #expect(try await heard("user.kicked")["userId"].string == "bob")
+            #expect(try await received("user.kicked")["userId"].string == "bob")
         }
     }
 
-    @Test func whatWasMissedIsToldFromAChangeOrASeq() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.socket(of: scene.bob)
-            for number in 1...3 { try await scene.ann.say("\(number)", in: scene.scene.token) }
-            let byChange = try await socket.ask("messages/sync", #"{"chatId":\#(scene.chat),"after":1}"#)
+    @Test func sync() async throws {
+        try await withSockets { fixture in
+            let socket = try await fixture.socket(of: fixture.bob)
+            for number in 1...3 { try await fixture.ann.send("\(number)", in: fixture.fixture.token) }
+            let byChange = try await socket.ask("messages/sync", #"{"chatId":\#(fixture.chat),"after":1}"#)
             #expect(byChange["messages"].array.map(\.["data"].string) == ["2", "3"])
             #expect(byChange["more"].bool == false)
-            let bySeq = try await socket.ask("messages/sync", #"{"chatId":\#(scene.chat),"afterSeq":2}"#)
+            let bySeq = try await socket.ask("messages/sync", #"{"chatId":\#(fixture.chat),"afterSeq":2}"#)
             #expect(bySeq["messages"].array.map(\.["data"].string) == ["3"])
-            let ahead = try await socket.ask("messages/sync", #"{"chatId":\#(scene.chat),"after":99}"#)
+            let ahead = try await socket.ask("messages/sync", #"{"chatId":\#(fixture.chat),"after":99}"#)
             #expect(ahead["resync"].bool == true)
-            let both = #"{"chatId":\#(scene.chat),"after":1,"afterSeq":1}"#
+            let both = #"{"chatId":\#(fixture.chat),"after":1,"afterSeq":1}"#
             #expect(try await socket.ask("messages/sync", both).code == 497)
         }
     }
 
-    @Test func whoComesBackIsToldWhatHeMissed() async throws {
-        try await withSockets { scene in
-            for number in 1...3 { try await scene.ann.say("\(number)", in: scene.scene.token) }
-            let auth = #"{"token":"\#(scene.bob.token)","last":{"\#(scene.chat)":1}}"#
-            let socket = try await SocketClient(port: scene.port, auth: auth)
+    @Test func catchUp() async throws {
+        try await withSockets { fixture in
+            for number in 1...3 { try await fixture.ann.send("\(number)", in: fixture.fixture.token) }
+            let auth = #"{"token":"\#(fixture.bob.token)","last":{"\#(fixture.chat)":1}}"#
+            let socket = try await SocketClient(port: fixture.port, auth: auth)
             let missed = try await socket.event("messages/sync")
-            #expect(missed["chatId"].int == Int(scene.chat))
+            #expect(missed["chatId"].int == Int(fixture.chat))
             #expect(missed["messages"].array.map(\.["data"].string) == ["2", "3"])
             #expect(try await socket.event("authenticate").code == 200)
-            try await scene.ann.say("4", in: scene.scene.token)
+            try await fixture.ann.send("4", in: fixture.fixture.token)
             #expect(try await socket.event("message")["data"].string == "4")
 
-            let wrong = try await SocketClient(port: scene.port, auth: #"{"token":"x","last":{"a":1}}"#)
+            let wrong = try await SocketClient(port: fixture.port, auth: #"{"token":"x","last":{"a":1}}"#)
             #expect(try await wrong.reply().contains(#""code":497"#))
         }
     }

@@ -12,22 +12,22 @@ import Wire
         "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\n"
         + "upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 
-    private func route(_ scene: SocketScene, _ path: String) -> String {
-        "GET \(path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(scene.ann.token)\r\n\r\n"
+    private func route(_ fixture: SocketFixture, _ path: String) -> String {
+        "GET \(path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.ann.token)\r\n\r\n"
     }
 
     /// As the gateway's kept connections do.
     @Test func aConnectionMayMixBoth() async throws {
-        try await withSockets { scene in
-            let client = try await RawClient(port: scene.port)
+        try await withSockets { fixture in
+            let client = try await RawClient(port: fixture.port)
             for _ in 0..<3 {
                 try await client.send(Self.poll + "\r\n")
                 #expect(try await client.receive(until: "\"sid\"").hasPrefix("HTTP/1.1 200 OK"))
-                try await client.send(route(scene, "/conversations/\(scene.scene.token)"))
+                try await client.send(route(fixture, "/conversations/\(fixture.fixture.token)"))
                 #expect(try await client.receive(until: "Walks").hasPrefix("HTTP/1.1 200 OK"))
             }
             // Several at once are answered in their order.
-            try await client.send(Self.poll + "\r\n" + route(scene, "/nowhere") + Self.poll + "\r\n")
+            try await client.send(Self.poll + "\r\n" + route(fixture, "/nowhere") + Self.poll + "\r\n")
             var answers = ""
             while answers.components(separatedBy: "\"sid\"").count < 3 { answers += try await client.receive() }
             let kinds = answers.matches(of: /HTTP\/1\.1 (\d+)/).map { $0.1 }
@@ -37,9 +37,9 @@ import Wire
     }
 
     @Test func aConnectionThatServedRoutesMayBecomeAWebSocket() async throws {
-        try await withSockets { scene in
-            let client = try await RawClient(port: scene.port)
-            try await client.send(route(scene, "/conversations/\(scene.scene.token)"))
+        try await withSockets { fixture in
+            let client = try await RawClient(port: fixture.port)
+            try await client.send(route(fixture, "/conversations/\(fixture.fixture.token)"))
             #expect(try await client.receive(until: "Walks").hasPrefix("HTTP/1.1 200 OK"))
             try await client.send(Self.upgrade)
             #expect(try await client.receive(until: "\"sid\"").hasPrefix("HTTP/1.1 101"))
@@ -48,8 +48,8 @@ import Wire
     }
 
     @Test func theSessionIsNamedAfterTheInstance() async throws {
-        try await withSockets { scene in
-            let client = try await RawClient(port: scene.port)
+        try await withSockets { fixture in
+            let client = try await RawClient(port: fixture.port)
             for (tag, isTaken) in [("abc-_9", true), ("abc", false), ("abc.!9", false), ("abcdefg", false)] {
                 try await client.send(Self.poll + "x-roost-instance: \(tag)\r\n\r\n")
                 let answer = try await client.receive(until: "\"sid\"")
@@ -60,9 +60,9 @@ import Wire
     }
 
     @Test(arguments: ["nonsense\r\n\r\n", "GET /socket.io/?EIO=9&transport=polling HTTP/1.1\r\nhost: a\r\n\r\n"])
-    func whatIsNoRequestIsAnsweredSo(_ request: String) async throws {
-        try await withSockets { scene in
-            let client = try await RawClient(port: scene.port)
+    func invalidRequest(_ request: String) async throws {
+        try await withSockets { fixture in
+            let client = try await RawClient(port: fixture.port)
             try await client.send(request)
             #expect(try await client.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 400"))
             client.close()
@@ -71,11 +71,11 @@ import Wire
 
     /// The server stops with sockets open, idle and polled: none holds it up.
     @Test func socketsEndWithTheServer() async throws {
-        try await withConversation { scene in
-            let ended = Shared<[String]>([])
+        try await withConversation { fixture in
+            let ended = SharedValue<[String]>([])
             try await withThrowingTaskGroup(of: Void.self) { clients in
-                try await withServer(scene.service) { port in
-                    let sockets = SocketScene(scene: scene, port: port)
+                try await withServer(fixture.service) { port in
+                    let sockets = SocketFixture(fixture: fixture, port: port)
                     let tunnel = try await RawClient(port: port)
                     try await tunnel.send(Self.upgrade)
                     #expect(try await tunnel.receive(until: "\"sid\"").hasPrefix("HTTP/1.1 101"))
@@ -84,7 +84,7 @@ import Wire
                         ended.change { $0.append("tunnel") }
                     }
                     let token = sockets.ann.token
-                    let isIn = Shared(false)
+                    let isIn = SharedValue(false)
                     clients.addTask {
                         let socket = try await SocketClient(port: port, auth: #"{"token":"\#(token)"}"#)
                         _ = try await socket.event("authenticate")

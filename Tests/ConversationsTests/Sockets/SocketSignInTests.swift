@@ -7,10 +7,10 @@ import Wire
 
 /// One signs in by an event, by the connect payload or by a header field, and within a time.
 @Suite struct SocketSignInTests {
-    @Test func theAnswerIsTheDevice() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.stranger()
-            let answer = try await socket.ask("authenticate", #"{"authToken":"\#(scene.ann.token)"}"#)
+    @Test func authenticateResponse() async throws {
+        try await withSockets { fixture in
+            let socket = try await fixture.stranger()
+            let answer = try await socket.ask("authenticate", #"{"authToken":"\#(fixture.ann.token)"}"#)
 
             #expect(answer.code == 200)
             #expect(answer["serial"].string?.isEmpty == false)
@@ -21,24 +21,24 @@ import Wire
             #expect(answer["owner"]["devices"].array.map(\.["id"]) == [answer["id"]])
 
             // The same device is the same one, however often it signs in.
-            let again = try await scene.socket(of: scene.ann).ask("users/updateMeta", #"{"meta":null}"#)
+            let again = try await fixture.socket(of: fixture.ann).ask("users/updateMeta", #"{"meta":null}"#)
             #expect(again["devices"].array.count == 1)
         }
     }
 
     @Test("The device that a login registered is registered in the first answer, and keeps a later token")
     func registeredDevice() async throws {
-        try await withSockets { scene in
-            let keys = scene.scene.auth.keys
+        try await withSockets { fixture in
+            let keys = fixture.fixture.auth.keys
             let login = keys.openSession(
-                of: scene.ann.id,
+                of: fixture.ann.id,
                 session: "first",
                 device: "phone",
                 platform: "ios_sandbox",
                 pushToken: "<AB 12>"
             )
             func device(_ token: String) async throws -> JSONValue {
-                try await scene.stranger().ask("authenticate", #"{"authToken":"\#(token)"}"#)
+                try await fixture.stranger().ask("authenticate", #"{"authToken":"\#(token)"}"#)
             }
             let answer = try await device(login)
             #expect(answer["serial"].string == "phone")
@@ -51,7 +51,7 @@ import Wire
             #expect(answer["owner"]["devices"].array.allSatisfy { $0["authToken"] == .null })
 
             // The same session signs in once more: what the device said since then stays.
-            let socket = try await scene.stranger()
+            let socket = try await fixture.stranger()
             #expect(try await socket.ask("authenticate", #"{"authToken":"\#(login)"}"#).code == 200)
             let changed = try await socket.ask("devices/updatePushToken", #"{"pushToken":"CD34"}"#)
             #expect(changed["pushToken"].string == "CD34")
@@ -60,7 +60,7 @@ import Wire
 
             // A later login on the device states anew how it is reached; without a token it is not.
             let second = keys.openSession(
-                of: scene.ann.id,
+                of: fixture.ann.id,
                 session: "second",
                 device: "phone",
                 platform: "gcm",
@@ -70,7 +70,7 @@ import Wire
             #expect(later["pushToken"].string == "EF56")
             #expect(later["platform"].string == "gcm")
             #expect(later["id"] == answer["id"])
-            let third = keys.openSession(of: scene.ann.id, session: "third", device: "phone")
+            let third = keys.openSession(of: fixture.ann.id, session: "third", device: "phone")
             let last = try await device(third)
             #expect(last["status"].string == "unregistered")
             #expect(last["pushToken"] == .null)
@@ -79,14 +79,14 @@ import Wire
 
     @Test("A device's token and meta are its owner's alone")
     func privateDevice() async throws {
-        try await withSockets { scene in
-            let login = scene.scene.auth.keys.openSession(
-                of: scene.ann.id,
+        try await withSockets { fixture in
+            let login = fixture.fixture.auth.keys.openSession(
+                of: fixture.ann.id,
                 device: "phone",
                 platform: "gcm",
                 pushToken: "secret-token"
             )
-            let ann = try await scene.stranger()
+            let ann = try await fixture.stranger()
             #expect(try await ann.ask("authenticate", #"{"authToken":"\#(login)"}"#).code == 200)
             let changed = try await ann.ask("devices/updateMeta", #"{"meta":{"color":"secret-red"}}"#)
             #expect(changed["meta"]["color"].string == "secret-red")
@@ -94,12 +94,12 @@ import Wire
             #expect(try await ann.ask("devices/updateMeta", #"{"meta":7}"#).code == 497)
             #expect(try await ann.ask("devices/updateMeta").code == 497)
 
-            let bob = try await scene.socket(of: scene.bob)
-            let sent = try await ann.ask("messages/create", #"{"chatId":\#(scene.chat),"data":"hello"}"#)
+            let bob = try await fixture.socket(of: fixture.bob)
+            let sent = try await ann.ask("messages/create", #"{"chatId":\#(fixture.chat),"data":"hello"}"#)
             #expect(sent.code == 200)
             for answer in [
-                try await bob.event("message"), try await bob.ask("chats/detail", #"{"chatId":\#(scene.chat)}"#),
-                try await bob.ask("messages/list", #"{"chatId":\#(scene.chat)}"#), try await bob.ask("chats/list"),
+                try await bob.event("message"), try await bob.ask("chats/detail", #"{"chatId":\#(fixture.chat)}"#),
+                try await bob.ask("messages/list", #"{"chatId":\#(fixture.chat)}"#), try await bob.ask("chats/list"),
                 try await bob.ask("users/updateMeta", #"{"meta":null}"#),
             ] {
                 #expect(!"\(answer)".contains("secret"), "\(answer)")
@@ -109,9 +109,9 @@ import Wire
         }
     }
 
-    @Test func whatIsSaidByConnectPayloadSignsIn() async throws {
-        try await withSockets { scene in
-            let socket = try await SocketClient(port: scene.port, auth: #"{"token":"\#(scene.ann.token)"}"#)
+    @Test func connectPayload() async throws {
+        try await withSockets { fixture in
+            let socket = try await SocketClient(port: fixture.port, auth: #"{"token":"\#(fixture.ann.token)"}"#)
             #expect(try await socket.reply().hasPrefix("40{"))
             #expect(try await socket.event("authenticate")["owner"]["serial"].string == "ann")
             #expect(try await socket.ask("chats/list")["chats"].array.count == 1)
@@ -119,27 +119,27 @@ import Wire
     }
 
     @Test(arguments: ["authorization", "x-diuit-session-token"])
-    func whatIsSaidByHeaderFieldSignsIn(_ name: String) async throws {
-        try await withSockets { scene in
-            let value = name == "authorization" ? "Bearer \(scene.ann.token)" : scene.ann.token
+    func headerField(_ name: String) async throws {
+        try await withSockets { fixture in
+            let value = name == "authorization" ? "Bearer \(fixture.ann.token)" : fixture.ann.token
             let field = try #require(HTTPField.Name(name))
-            let socket = try await SocketClient(port: scene.port, headers: [field: value])
+            let socket = try await SocketClient(port: fixture.port, headers: [field: value])
             #expect(try await socket.event("authenticate").code == 200)
             #expect(try await socket.ask("chats/list").code == 200)
         }
     }
 
     @Test func aBadCredentialIsRefusedInEachWay() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.stranger()
+        try await withSockets { fixture in
+            let socket = try await fixture.stranger()
             #expect(try await socket.ask("authenticate", #"{"authToken":"rubbish"}"#).code == 403)
             // It may try again.
-            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(scene.ann.token)"}"#).code == 200)
+            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(fixture.ann.token)"}"#).code == 200)
 
             for socket in [
-                try await SocketClient(port: scene.port, auth: #"{"token":"rubbish"}"#),
-                try await SocketClient(port: scene.port, headers: [.authorization: "Bearer rubbish"]),
-                try await SocketClient(port: scene.port, headers: [.authorization: "Basic eDp5"]),
+                try await SocketClient(port: fixture.port, auth: #"{"token":"rubbish"}"#),
+                try await SocketClient(port: fixture.port, headers: [.authorization: "Bearer rubbish"]),
+                try await SocketClient(port: fixture.port, headers: [.authorization: "Basic eDp5"]),
             ] {
                 let refusal = try await socket.reply()
                 #expect(refusal.hasPrefix(#"44{"message":"#))
@@ -153,28 +153,28 @@ import Wire
         #"{"authToken":"a\u0000b"}"#,
         String(repeating: #"{"authToken":"#, count: 66) + "1" + String(repeating: "}", count: 66),
     ])
-    func whatIsNoCredentialIsSaidToBeNone(_ payload: String?) async throws {
-        try await withSockets { scene in
-            let socket = try await scene.stranger()
+    func invalidCredential(_ payload: String?) async throws {
+        try await withSockets { fixture in
+            let socket = try await fixture.stranger()
             #expect(try await socket.ask("authenticate", payload).code == 497)
         }
     }
 
-    @Test func whoHasNotSignedInIsToldSo() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.stranger()
+    @Test func notSignedIn() async throws {
+        try await withSockets { fixture in
+            let socket = try await fixture.stranger()
             for event in ["chats/list", "chats/create", "messages/create", "devices/setBadge", "users/updateMeta"] {
                 #expect(try await socket.ask(event).code == 498)
             }
         }
     }
 
-    @Test func whoDoesNotSignInIsCutOff() async throws {
-        try await withSockets(settings: ["AUTHENTICATE_TIMEOUT": "10"]) { scene in
+    @Test func authenticateTimeout() async throws {
+        try await withSockets(settings: ["AUTHENTICATE_TIMEOUT": "10"]) { fixture in
             let began = ContinuousClock.now
-            let silent = try await scene.stranger()
-            let failing = try await scene.stranger()
-            let signedIn = try await scene.socket(of: scene.ann)
+            let silent = try await fixture.stranger()
+            let failing = try await fixture.stranger()
+            let signedIn = try await fixture.socket(of: fixture.ann)
             #expect(try await failing.ask("authenticate", #"{"authToken":"x"}"#).code == 403)
 
             try await silent.end()
@@ -185,21 +185,21 @@ import Wire
         }
     }
 
-    @Test func whoseSessionEndsIsCutOffWithinASecond() async throws {
-        try await withSockets { scene in
-            let token = try await scene.scene.auth.keys.token(for: scene.ann.id, session: "session-1")
-            let socket = try await SocketClient(port: scene.port, auth: #"{"token":"\#(token)"}"#)
-            let other = try await scene.socket(of: scene.ann)
+    @Test func sessionEnd() async throws {
+        try await withSockets { fixture in
+            let token = try await fixture.fixture.auth.keys.token(for: fixture.ann.id, session: "session-1")
+            let socket = try await SocketClient(port: fixture.port, auth: #"{"token":"\#(token)"}"#)
+            let other = try await fixture.socket(of: fixture.ann)
             #expect(try await socket.event("authenticate").code == 200)
 
             let began = ContinuousClock.now
-            scene.scene.auth.keys.revoke("session-1")
+            fixture.fixture.auth.keys.revoke("session-1")
             try await socket.end()
 
             // A second is what it takes, where nothing else is in the way; nothing but the feed ends it at all.
             #expect(began.duration(to: .now) < .seconds(20))
             #expect(try await other.ask("chats/list").code == 200)
-            let late = try await scene.stranger()
+            let late = try await fixture.stranger()
             let refusal = try await late.ask("authenticate", #"{"authToken":"\#(token)"}"#)
             #expect(refusal.code == 403)
             #expect(refusal["codeName"].string == "session_ended")
@@ -208,53 +208,53 @@ import Wire
 
     @Test("A rejected credential has a stable code name")
     func codeNames() async throws {
-        try await withSockets { scene in
-            let expired = try await scene.scene.auth.keys.token(for: scene.ann.id, lifetime: -1)
+        try await withSockets { fixture in
+            let expired = try await fixture.fixture.auth.keys.token(for: fixture.ann.id, lifetime: -1)
             for (token, name) in [("rubbish", "invalid_token"), (expired, "token_expired")] {
-                let socket = try await scene.stranger()
+                let socket = try await fixture.stranger()
                 let refusal = try await socket.ask("authenticate", #"{"authToken":"\#(token)"}"#)
                 #expect(refusal.code == 403)
                 #expect(refusal["codeName"].string == name)
                 #expect(refusal["error"].string?.isEmpty == false)
 
-                let connecting = try await SocketClient(port: scene.port, auth: #"{"token":"\#(token)"}"#)
+                let connecting = try await SocketClient(port: fixture.port, auth: #"{"token":"\#(token)"}"#)
                 #expect(try await connecting.reply().contains(#""codeName":"\#(name)""#))
             }
         }
     }
 
     /// A customer's account server says when a session ends, and what its device is called.
-    @Test func aSessionEndsItsSocketsWhenItWasSaidTo() async throws {
-        try await withSockets { scene in
-            let keys = scene.scene.auth.keys
-            let short = keys.openSession(of: scene.ann.id, device: "ann.device.0", lifetime: 10)
-            let long = keys.openSession(of: scene.ann.id, device: "ann.device.1")
-            let socket = try await scene.stranger()
+    @Test func sessionExpiry() async throws {
+        try await withSockets { fixture in
+            let keys = fixture.fixture.auth.keys
+            let short = keys.openSession(of: fixture.ann.id, device: "ann.device.0", lifetime: 10)
+            let long = keys.openSession(of: fixture.ann.id, device: "ann.device.1")
+            let socket = try await fixture.stranger()
             let answer = try await socket.ask("authenticate", #"{"authToken":"\#(short)"}"#)
             #expect(answer["serial"].string == "ann.device.0")
             let field = try #require(HTTPField.Name("x-diuit-session-token"))
-            let lasting = try await SocketClient(port: scene.port, headers: [field: long])
+            let lasting = try await SocketClient(port: fixture.port, headers: [field: long])
             #expect(try await lasting.event("authenticate")["serial"].string == "ann.device.1")
 
             try await socket.end()
 
             #expect(try await lasting.ask("chats/list").code == 200)
-            let late = try await scene.stranger()
+            let late = try await fixture.stranger()
             #expect(try await late.ask("authenticate", #"{"authToken":"\#(short)"}"#).code == 403)
         }
     }
 
     /// Who shows a longer session in time stays.
-    @Test func aNewerCredentialTakesTheOldOnesPlace() async throws {
-        try await withSockets(settings: ["SOCKETS_MAX_USER": "1"]) { scene in
-            let keys = scene.scene.auth.keys
-            let short = keys.openSession(of: scene.ann.id, session: "old", device: "d", lifetime: 10)
-            let socket = try await scene.stranger()
+    @Test func renewedCredential() async throws {
+        try await withSockets(settings: ["SOCKETS_MAX_USER": "1"]) { fixture in
+            let keys = fixture.fixture.auth.keys
+            let short = keys.openSession(of: fixture.ann.id, session: "old", device: "d", lifetime: 10)
+            let socket = try await fixture.stranger()
             #expect(try await socket.ask("authenticate", #"{"authToken":"\#(short)"}"#).code == 200)
-            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(scene.ann.token)"}"#).code == 200)
+            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(fixture.ann.token)"}"#).code == 200)
             // What ends the old session is nothing to this socket any more: neither its time, nor its revocation.
-            let other = try await scene.stranger()
-            let same = keys.openSession(of: scene.bob.id, session: "other", device: "d", lifetime: 11)
+            let other = try await fixture.stranger()
+            let same = keys.openSession(of: fixture.bob.id, session: "other", device: "d", lifetime: 11)
             #expect(try await other.ask("authenticate", #"{"authToken":"\#(same)"}"#).code == 200)
             keys.revoke("old")
             try await other.end()
@@ -264,23 +264,23 @@ import Wire
 
     @Test("A socket that shows a newer credential goes on receiving events")
     func newerCredential() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.socket(of: scene.bob)
-            let again = try await socket.ask("authenticate", #"{"authToken":"\#(scene.bob.token)"}"#)
+        try await withSockets { fixture in
+            let socket = try await fixture.socket(of: fixture.bob)
+            let again = try await socket.ask("authenticate", #"{"authToken":"\#(fixture.bob.token)"}"#)
             #expect(again.code == 200)
-            try await scene.ann.say("hello", in: scene.scene.token)
+            try await fixture.ann.send("hello", in: fixture.fixture.token)
             #expect(try await socket.event("message")["data"].string == "hello")
         }
     }
 
-    @Test func nobodyHasMoreSocketsThanHeMay() async throws {
-        try await withSockets(settings: ["SOCKETS_MAX_USER": "2"]) { scene in
-            let first = try await scene.socket(of: scene.ann)
-            _ = try await scene.socket(of: scene.ann)
-            let third = try await scene.stranger()
-            let credential = #"{"authToken":"\#(scene.ann.token)"}"#
+    @Test func socketLimit() async throws {
+        try await withSockets(settings: ["SOCKETS_MAX_USER": "2"]) { fixture in
+            let first = try await fixture.socket(of: fixture.ann)
+            _ = try await fixture.socket(of: fixture.ann)
+            let third = try await fixture.stranger()
+            let credential = #"{"authToken":"\#(fixture.ann.token)"}"#
             #expect(try await third.ask("authenticate", credential).code == 429)
-            #expect(try await scene.socket(of: scene.bob).ask("chats/list").code == 200)
+            #expect(try await fixture.socket(of: fixture.bob).ask("chats/list").code == 200)
 
             // A place is free once its socket is gone.
             try await first.send("1")
@@ -291,10 +291,10 @@ import Wire
     @Test("One address cannot hold all places of sockets whose users have not signed in")
     func newcomers() async throws {
         // One in 64 of them is two.
-        try await withSockets(settings: ["SOCKETS_MAX": "128"]) { scene in
+        try await withSockets(settings: ["SOCKETS_MAX": "128"]) { fixture in
             let name = try #require(HTTPField.Name("x-forwarded-for"))
             func socket(_ address: String) async throws -> SocketClient {
-                try await SocketClient(port: scene.port, headers: [name: address])
+                try await SocketClient(port: fixture.port, headers: [name: address])
             }
             let first = try await socket("2001:db8::1")
             _ = try await socket("2001:db8::2")
@@ -306,17 +306,17 @@ import Wire
             _ = try await socket("2001:db8:0:1::1")
             _ = try await socket("192.0.2.7")
             // Clients of this machine are not counted.
-            for _ in 0..<3 { _ = try await scene.stranger() }
+            for _ in 0..<3 { _ = try await fixture.stranger() }
 
-            #expect(try await first.ask("authenticate", #"{"authToken":"\#(scene.ann.token)"}"#).code == 200)
+            #expect(try await first.ask("authenticate", #"{"authToken":"\#(fixture.ann.token)"}"#).code == 200)
             _ = try await socket("2001:db8::5")
         }
     }
 
     @Test("A client that leaves the namespace is disconnected, signed in or not", .timeLimit(.minutes(2)))
     func leavingTheNamespace() async throws {
-        try await withSockets { scene in
-            for socket in [try await scene.stranger(), try await scene.socket(of: scene.ann)] {
+        try await withSockets { fixture in
+            for socket in [try await fixture.stranger(), try await fixture.socket(of: fixture.ann)] {
                 try await socket.send("41")
                 try await socket.end()
             }
@@ -325,8 +325,8 @@ import Wire
 
     @Test("A client that shows bad credentials again and again is disconnected", .timeLimit(.minutes(2)))
     func badCredentials() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.stranger()
+        try await withSockets { fixture in
+            let socket = try await fixture.stranger()
             for _ in 0..<5 {
                 #expect(try await socket.ask("authenticate", #"{"authToken":"rubbish"}"#).code == 403)
             }
@@ -334,13 +334,13 @@ import Wire
         }
     }
 
-    @Test func whoAsksTooOftenIsToldSo() async throws {
-        try await withSockets(settings: ["RATE_SOCKET": "1"]) { scene in
+    @Test func rateLimit() async throws {
+        try await withSockets(settings: ["RATE_SOCKET": "1"]) { fixture in
             let began = ContinuousClock.now
-            let socket = try await scene.socket(of: scene.ann)
+            let socket = try await fixture.socket(of: fixture.ann)
             var codes: [Int?] = []
             while codes.last != 429, codes.count < 200 {
-                codes.append(try await socket.ask("chats/detail", #"{"chatId":\#(scene.chat)}"#).code)
+                codes.append(try await socket.ask("chats/detail", #"{"chatId":\#(fixture.chat)}"#).code)
             }
             #expect(codes.prefix(9).allSatisfy { $0 == 200 })
             #expect(codes.last == 429)
@@ -350,14 +350,14 @@ import Wire
     }
 
     @Test func strangersSendLittle() async throws {
-        try await withSockets { scene in
+        try await withSockets { fixture in
             let large = #"{"authToken":"\#(String(repeating: "x", count: 70_000))"}"#
-            let socket = try await scene.stranger()
+            let socket = try await fixture.stranger()
             await #expect(throws: SocketClient.Refused.self) { _ = try await socket.ask("authenticate", large) }
 
-            let signedIn = try await scene.socket(of: scene.ann)
+            let signedIn = try await fixture.socket(of: fixture.ann)
             let text = String(repeating: "x", count: 70_000)
-            let answer = try await signedIn.ask("messages/create", #"{"chatId":\#(scene.chat),"data":"\#(text)"}"#)
+            let answer = try await signedIn.ask("messages/create", #"{"chatId":\#(fixture.chat),"data":"\#(text)"}"#)
             #expect(answer.code == 497)
             // The server closes in the middle of it, so that there may be no answer to be read.
             await #expect(throws: (any Error).self) {
@@ -369,11 +369,11 @@ import Wire
         }
     }
 
-    @Test func aSocketIsOnePersons() async throws {
-        try await withSockets { scene in
-            let socket = try await scene.socket(of: scene.ann)
-            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(scene.bob.token)"}"#).code == 403)
-            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(scene.ann.token)"}"#).code == 200)
+    @Test func oneUser() async throws {
+        try await withSockets { fixture in
+            let socket = try await fixture.socket(of: fixture.ann)
+            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(fixture.bob.token)"}"#).code == 403)
+            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(fixture.ann.token)"}"#).code == 200)
             #expect(try await socket.ask("chats/list").code == 200)
         }
     }

@@ -5,7 +5,7 @@ import NIOCore
 @testable import Zip
 
 extension FuzzTarget {
-    static let files = [imageHeader, mediaType, workerAnswer, storeAnswer, zipName]
+    static let files = [imageHeader, mediaType, workerResponse, storageResponse, zipName]
 
     /// The header of an uploaded image, as the image worker reads it.
     static let imageHeader = FuzzTarget("image-header") { bytes in
@@ -20,7 +20,9 @@ extension FuzzTarget {
             guard count > 0 else { return }
             written += count
         }
-        guard let header = try? ImageHeader.read(descriptor, mostPixels: 50_000_000, mostFrames: 60) else { return }
+        guard let header = try? ImageHeader.read(descriptor, maximumPixels: 50_000_000, maximumFrames: 60) else {
+            return
+        }
         _ = header.memory(animationPixels: 20_000_000)
     }
 
@@ -35,25 +37,25 @@ extension FuzzTarget {
     }
 
     /// What an image worker says that a hostile file has taken over.
-    static let workerAnswer = FuzzTarget("worker-response") { bytes in
+    static let workerResponse = FuzzTarget("worker-response") { bytes in
         var frames = Frames()
         frames.append(bytes)
         // Silence: nonsense ends the conversation with the worker.
         while let frame = try? frames.next() {
-            guard let answer = RenderingAnswer(encoded: frame) else { continue }
-            precondition(RenderingAnswer(encoded: answer.encoded) == answer, "an answer is not what it says")
+            guard let response = RenderResponse(encoded: frame) else { continue }
+            precondition(RenderResponse(encoded: response.encoded) == response, "an answer is not what it says")
         }
     }
 
     /// XML of a store of files that speaks S3.
-    static let storeAnswer = FuzzTarget("storage-response") { bytes in
-        let answer = AnswerText(String(decoding: bytes, as: UTF8.self))
-        for object in answer.all("Contents") {
+    static let storageResponse = FuzzTarget("storage-response") { bytes in
+        let response = S3XMLText(String(decoding: bytes, as: UTF8.self))
+        for object in response.all("Contents") {
             _ = object["Key"]
             _ = object["Size"]
         }
-        _ = answer["NextContinuationToken"]
-        _ = answer.is("Error")
+        _ = response["NextContinuationToken"]
+        _ = response.is("Error")
     }
 
     /// A file in an export, whose name and content users chose.

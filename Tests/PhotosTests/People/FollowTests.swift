@@ -6,80 +6,80 @@ import Wire
 
 /// Who follows whom.
 @Suite struct FollowTests {
-    @Test func followingIsCountedOnBothSidesOnce() async throws {
-        try await withPhotos { scene in
-            try await scene.introduce(scene.bob)
+    @Test func counts() async throws {
+        try await withPhotos { fixture in
+            try await fixture.createProfiles(fixture.bob)
 
-            let bob = try await scene.ann.photos.follow("bob")
+            let bob = try await fixture.ann.photos.follow("bob")
             #expect(bob == Profile(userId: "bob", fullName: "bob", followerCount: 1, isFollowing: true))
-            #expect(try await scene.ann.photos.follow("bob") == bob)
-            let ann = try await scene.bob.photos.profile(of: "ann")
+            #expect(try await fixture.ann.photos.follow("bob") == bob)
+            let ann = try await fixture.bob.photos.profile(of: "ann")
             #expect(ann == Profile(userId: "ann", fullName: "ann", followingCount: 1, isFollowedBy: true))
 
-            let left = try await scene.ann.photos.unfollow("bob")
+            let left = try await fixture.ann.photos.unfollow("bob")
             #expect(left == Profile(userId: "bob", fullName: "bob"))
-            #expect(try await scene.ann.photos.unfollow("bob") == left)
-            #expect(try await scene.misfollowed() == [])
+            #expect(try await fixture.ann.photos.unfollow("bob") == left)
+            #expect(try await fixture.followInconsistencies() == [])
         }
     }
 
-    @Test func whoMayNotBeFollowedIsNot() async throws {
-        try await withPhotos { scene in
-            try await scene.introduce(scene.ann)
-            let roosts = try await scene.account("Roost's")
+    @Test func invalidTargets() async throws {
+        try await withPhotos { fixture in
+            try await fixture.createProfiles(fixture.ann)
+            let roosts = try await fixture.account("Roost's")
             _ = try await roosts.photos.me()
 
-            let own = try await scene.ann.ask(.put, "/photos/people/ann/follow")
+            let own = try await fixture.ann.ask(.put, "/photos/people/ann/follow")
             #expect(own.status == 422 && own.problem?.code == "cannot_follow_self")
-            for nobody in ["nobody", roosts.id.user] {
+            for unknownUser in ["nobody", roosts.id.user] {
                 for method in [.put, .delete] as [HTTPRequest.Method] {
-                    let answer = try await scene.ann.ask(method, "/photos/people/\(nobody)/follow")
-                    #expect(answer.status == 404 && answer.problem?.code == "user_not_found")
+                    let response = try await fixture.ann.ask(method, "/photos/people/\(unknownUser)/follow")
+                    #expect(response.status == 404 && response.problem?.code == "user_not_found")
                 }
             }
-            #expect(try await scene.rows("SELECT 'one' AS row FROM follows") == [])
+            #expect(try await fixture.rows("SELECT 'one' AS row FROM follows") == [])
         }
     }
 
-    @Test func oneFollowsSoManyAndNoMore() async throws {
-        try await withPhotos(settings: ["FOLLOWS_MAX_USER": "2"]) { scene in
-            let other = try await scene.player("other")
-            try await scene.introduce(scene.ann, scene.bob, other)
-            let eve = scene.eve.photos
+    @Test func followLimit() async throws {
+        try await withPhotos(settings: ["FOLLOWS_MAX_USER": "2"]) { fixture in
+            let other = try await fixture.testUser("other")
+            try await fixture.createProfiles(fixture.ann, fixture.bob, other)
+            let eve = fixture.eve.photos
             try await eve.follow("ann")
             try await eve.follow("bob")
 
-            let refused = try await scene.eve.ask(.put, "/photos/people/other/follow")
+            let refused = try await fixture.eve.ask(.put, "/photos/people/other/follow")
             #expect(refused.status == 422 && refused.problem?.code == "too_many_follows")
             try await eve.follow("ann")
             try await eve.unfollow("ann")
             try await eve.follow("other")
             #expect(try await eve.me().followingCount == 2)
-            #expect(try await scene.misfollowed() == [])
+            #expect(try await fixture.followInconsistencies() == [])
         }
     }
 
-    @Test func listsAreNewestFirstAndPaged() async throws {
-        try await withPhotos { scene in
+    @Test func paging() async throws {
+        try await withPhotos { fixture in
             let names = (0..<7).map { "f\($0)" }
             for name in names {
-                let player = try await scene.player(name)
-                try await scene.introduce(player)
-                try await scene.introduce(scene.ann)
-                try await player.photos.follow("ann")
-                try await scene.ann.photos.follow(name)
+                let testUser = try await fixture.testUser(name)
+                try await fixture.createProfiles(testUser)
+                try await fixture.createProfiles(fixture.ann)
+                try await testUser.photos.follow("ann")
+                try await fixture.ann.photos.follow(name)
             }
-            try await scene.bob.photos.follow("f3")
-            try await scene.bob.photos.follow("ann")
+            try await fixture.bob.photos.follow("f3")
+            try await fixture.bob.photos.follow("ann")
             let newest = ["bob"] + names.reversed()
 
             for limit in [1, 3, 7, 100] {
-                let followers = try await scene.bob.all(limit: limit) {
+                let followers = try await fixture.bob.all(limit: limit) {
                     try await $0.followers(of: "ann", limit: $1, cursor: $2)
                 }
                 #expect(followers.map(\.userId) == newest)
                 #expect(followers.filter(\.isFollowing).map(\.userId) == ["f3"])
-                let following = try await scene.bob.all(limit: limit) {
+                let following = try await fixture.bob.all(limit: limit) {
                     try await $0.following(of: "ann", limit: $1, cursor: $2)
                 }
                 #expect(following.map(\.userId) == Array(newest.dropFirst()))
@@ -88,52 +88,52 @@ import Wire
         }
     }
 
-    @Test func aCursorIsOfOneListAndOnePerson() async throws {
-        try await withPhotos { scene in
-            try await scene.introduce(scene.ann, scene.bob, scene.eve)
-            for player in [scene.bob, scene.eve] { try await player.photos.follow("ann") }
-            let cursor = try #require(try await scene.bob.photos.followers(of: "ann", limit: 1).next)
+    @Test func cursorScope() async throws {
+        try await withPhotos { fixture in
+            try await fixture.createProfiles(fixture.ann, fixture.bob, fixture.eve)
+            for testUser in [fixture.bob, fixture.eve] { try await testUser.photos.follow("ann") }
+            let cursor = try #require(try await fixture.bob.photos.followers(of: "ann", limit: 1).next)
 
-            for (player, path) in [
-                (scene.bob, "people/ann/following?cursor=\(cursor)"),
-                (scene.bob, "people/bob/followers?cursor=\(cursor)"),
-                (scene.eve, "people/ann/followers?cursor=\(cursor)"), (scene.bob, "home?cursor=\(cursor)"),
-                (scene.bob, "people/ann/followers?cursor=\(cursor.dropLast())"), (scene.bob, "home?cursor=x"),
+            for (testUser, path) in [
+                (fixture.bob, "people/ann/following?cursor=\(cursor)"),
+                (fixture.bob, "people/bob/followers?cursor=\(cursor)"),
+                (fixture.eve, "people/ann/followers?cursor=\(cursor)"), (fixture.bob, "home?cursor=\(cursor)"),
+                (fixture.bob, "people/ann/followers?cursor=\(cursor.dropLast())"), (fixture.bob, "home?cursor=x"),
             ] {
-                let answer = try await player.ask(.get, "/photos/\(path)")
-                #expect(answer.status == 400 && answer.problem?.field == "cursor", "\(path): \(answer.text)")
+                let response = try await testUser.ask(.get, "/photos/\(path)")
+                #expect(response.status == 400 && response.problem?.field == "cursor", "\(path): \(response.text)")
             }
             for list in ["people/ann/followers", "people/ann/following", "home"] {
-                let answer = try await scene.bob.ask(.get, "/photos/\(list)?limit=101")
-                #expect(answer.status == 400 && answer.problem?.field == "limit")
+                let response = try await fixture.bob.ask(.get, "/photos/\(list)?limit=101")
+                #expect(response.status == 400 && response.problem?.field == "limit")
             }
         }
     }
 
-    @Test func whoFollowAtOnceAreAllCounted() async throws {
-        try await withPhotos { scene in
-            try await scene.introduce(scene.ann)
-            try await withSecondInstance(of: scene) { second in
+    @Test func concurrentFollows() async throws {
+        try await withPhotos { fixture in
+            try await fixture.createProfiles(fixture.ann)
+            try await withSecondInstance(of: fixture) { second in
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for number in 0..<12 {
-                        let name = User.ID(application: Scene.application, user: "p\(number)")
-                        let at = number.isMultiple(of: 2) ? scene.service : second
-                        let player = try await Player(name, at: at, scene.auth)
-                        try await scene.introduce(player)
+                        let name = User.ID(application: PhotosFixture.application, user: "p\(number)")
+                        let at = number.isMultiple(of: 2) ? fixture.service : second
+                        let testUser = try await TestUser(name, at: at, fixture.auth)
+                        try await fixture.createProfiles(testUser)
                         group.addTask {
                             for _ in 0..<3 {
-                                try await player.photos.follow("ann")
-                                try await scene.ann.photos.follow(player.id.user)
-                                try await player.photos.unfollow("ann")
+                                try await testUser.photos.follow("ann")
+                                try await fixture.ann.photos.follow(testUser.id.user)
+                                try await testUser.photos.unfollow("ann")
                             }
-                            try await player.photos.follow("ann")
+                            try await testUser.photos.follow("ann")
                         }
                     }
                     try await group.waitForAll()
                 }
             }
-            #expect(try await scene.misfollowed() == [])
-            let ann = try await scene.ann.photos.me()
+            #expect(try await fixture.followInconsistencies() == [])
+            let ann = try await fixture.ann.photos.me()
             #expect(ann.followerCount == 12 && ann.followingCount == 12)
         }
     }

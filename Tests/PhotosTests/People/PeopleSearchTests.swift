@@ -14,12 +14,12 @@ import Wire
         ("m4", true), ("m4ry", true), ("lópez—maría", true), ("  lopez  ", true), ("lopezz", false), ("mar lop", true),
         ("lopez del", true), ("pil mar d", true), ("maria maria", true), ("lopez pilar ana", false),
     ])
-    func anyWordBeginsAName(query: String, isFound: Bool) async throws {
-        try await withPhotos { scene in
-            let maria = try await scene.player("M4ry")
-            try await maria.photos.change(ProfileChanges(fullName: "María del Pilar López"))
+    func wordPrefixes(query: String, isFound: Bool) async throws {
+        try await withPhotos { fixture in
+            let maria = try await fixture.testUser("M4ry")
+            try await maria.photos.update(ProfileChanges(fullName: "María del Pilar López"))
 
-            #expect(try await scene.bob.photos.people(found: query).map(\.userId) == (isFound ? ["M4ry"] : []))
+            #expect(try await fixture.bob.photos.people(matching: query).map(\.userId) == (isFound ? ["M4ry"] : []))
         }
     }
 
@@ -28,40 +28,43 @@ import Wire
         ("Ιωάννης", "ΙΩΑΝΝΗΣ"), ("O’Brien", "obri"), ("Jean-Luc", "luc je"), ("山田太郎", "山田"), ("ガガ", "ガガ"),
         ("ﬁona", "fio"), ("İstanbul", "istan"), ("Łukasz", "luk"), ("हिन्दी", "हिन्"), ("Zoë 2nd", "2nd z"),
     ])
-    func accentsAndCasesAreOne(name: String, query: String) async throws {
-        let names = FoundNames.names(of: User.ID(application: RoostApplication.id, user: "x"), named: name)
-        for word in FoundNames.query(query) {
+    func folding(name: String, query: String) async throws {
+        let names = SearchNames.names(of: User.ID(application: RoostApplication.id, user: "x"), named: name)
+        for word in SearchNames.query(query) {
             let isFound = names.contains { $0.utf8.starts(with: word.utf8) }
             #expect(isFound, "\(word)")
         }
-        #expect(!FoundNames.query(query).isEmpty)
+        #expect(!SearchNames.query(query).isEmpty)
     }
 
-    @Test func whatIsALetterOfItsOwnStaysOne() {
-        #expect(FoundNames.query("が") != FoundNames.query("か"))
-        #expect(FoundNames.query("한국") == ["한국"])
-        #expect(FoundNames.query("✨🎉").isEmpty)
+    @Test func distinctLetters() {
+        #expect(SearchNames.query("が") != SearchNames.query("か"))
+        #expect(SearchNames.query("한국") == ["한국"])
+        #expect(SearchNames.query("✨🎉").isEmpty)
     }
 
-    @Test func aLongNameIsFoundBySoManyWords() {
+    @Test func longNames() {
         let words = (0..<40).map { "w\($0)" }.joined(separator: " ")
-        let names = FoundNames.names(of: User.ID(application: "other", user: "me"), named: words)
-        #expect(names.count == FoundNames.maximumWords + 1 && names.contains("me"))
-        #expect(FoundNames.query(words) == (0..<8).map { "w\($0)" })
-        let endless = FoundNames.names(of: User.ID(application: "other", user: "me"), named: words.filter { $0 != " " })
-        #expect(endless.allSatisfy { $0.unicodeScalars.count <= FoundNames.maximumLength })
+        let names = SearchNames.names(of: User.ID(application: "other", user: "me"), named: words)
+        #expect(names.count == SearchNames.maximumWords + 1 && names.contains("me"))
+        #expect(SearchNames.query(words) == (0..<8).map { "w\($0)" })
+        let endless = SearchNames.names(
+            of: User.ID(application: "other", user: "me"),
+            named: words.filter { $0 != " " }
+        )
+        #expect(endless.allSatisfy { $0.unicodeScalars.count <= SearchNames.maximumLength })
     }
 
-    @Test func tenAreFoundInTheOrderOfTheirNamesEachOnce() async throws {
-        try await withPhotos { scene in
+    @Test func resultLimit() async throws {
+        try await withPhotos { fixture in
             for number in (10..<24).reversed() {
-                let player = try await scene.player("x\(number)")
-                try await player.photos.change(ProfileChanges(fullName: "Anna Annabel Ann\(number)"))
+                let testUser = try await fixture.testUser("x\(number)")
+                try await testUser.photos.update(ProfileChanges(fullName: "Anna Annabel Ann\(number)"))
             }
-            let exact = try await scene.player("y")
-            try await exact.photos.change(ProfileChanges(fullName: "Ann"))
+            let exact = try await fixture.testUser("y")
+            try await exact.photos.update(ProfileChanges(fullName: "Ann"))
 
-            let found = try await scene.bob.photos.people(found: "ann").map(\.userId)
+            let found = try await fixture.bob.photos.people(matching: "ann").map(\.userId)
 
             #expect(found.count == 10 && Set(found).count == 10 && found.first == "y")
             #expect(Array(found.dropFirst()) == (10..<19).map { "x\($0)" })
@@ -77,12 +80,12 @@ import Wire
         ]
     )
     func anyWords(query: String, isFound: Bool) async throws {
-        try await withPhotos { scene in
-            let ana = try await scene.account("Ana Maria Müller")
-            let bo = try await scene.account("Bo Maria")
-            for player in [ana, bo] { _ = try await player.photos.me() }
+        try await withPhotos { fixture in
+            let ana = try await fixture.account("Ana Maria Müller")
+            let bo = try await fixture.account("Bo Maria")
+            for testUser in [ana, bo] { _ = try await testUser.photos.me() }
 
-            let found = try await bo.photos.people(found: query).map(\.userId)
+            let found = try await bo.photos.people(matching: query).map(\.userId)
             #expect(found.contains(ana.id.user) == isFound)
             #expect(found.count <= 2 && Set(found).count == found.count)
         }
@@ -90,10 +93,10 @@ import Wire
 
     @Test("A search of several words reads ranges of the index alone")
     func plan() async throws {
-        try await withPhotos { scene in
-            let pool = scene.service.database.pool
-            try await scene.introduce(scene.ann)
-            let ann = try #require(try await PeopleStore(db: pool).find(scene.ann.id))
+        try await withPhotos { fixture in
+            let pool = fixture.service.database.pool
+            try await fixture.createProfiles(fixture.ann)
+            let ann = try #require(try await PeopleStore(db: pool).find(fixture.ann.id))
             try await pool.run(
                 """
                 INSERT INTO people_names (application_id, name, person_id)
@@ -102,9 +105,9 @@ import Wire
                 """
             )
             try await pool.run("ANALYZE people_names")
-            let asked = SummaryTests.Counted(pool: pool)
+            let asked = SummaryTests.CountingExecutor(pool: pool)
             let store = ProfileStore(db: asked, links: MediaLinks(publicURL: ""))
-            _ = try await store.found(by: ["ma", "an", "mu"], for: ann, limit: 10, names: FoundNames.maximumNames)
+            _ = try await store.found(by: ["ma", "an", "mu"], for: ann, limit: 10, names: SearchNames.maximumNames)
 
             let query = try #require(asked.statements.value.first)
             #expect(asked.statements.value.count == 1)
@@ -124,38 +127,38 @@ import Wire
         }
     }
 
-    @Test func whoDoesNotWantToBeFoundIsNot() async throws {
-        try await withPhotos { scene in
-            try await scene.introduce(scene.ann)
-            #expect(try await scene.ann.photos.privacy() == Privacy(searchable: true))
-            #expect(try await scene.bob.photos.people(found: "ann").map(\.userId) == ["ann"])
+    @Test func privacy() async throws {
+        try await withPhotos { fixture in
+            try await fixture.createProfiles(fixture.ann)
+            #expect(try await fixture.ann.photos.privacy() == Privacy(searchable: true))
+            #expect(try await fixture.bob.photos.people(matching: "ann").map(\.userId) == ["ann"])
 
-            #expect(try await scene.ann.photos.change(Privacy(searchable: false)) == Privacy(searchable: false))
-            try await scene.ann.photos.change(ProfileChanges(fullName: "Ann Lee"))
+            #expect(try await fixture.ann.photos.update(Privacy(searchable: false)) == Privacy(searchable: false))
+            try await fixture.ann.photos.update(ProfileChanges(fullName: "Ann Lee"))
 
-            #expect(try await scene.ann.photos.privacy() == Privacy(searchable: false))
-            #expect(try await scene.bob.photos.people(found: "ann").isEmpty)
-            #expect(try await scene.bob.photos.profile(of: "ann").fullName == "Ann Lee")
-            try await scene.ann.photos.change(Privacy(searchable: true))
-            try await scene.ann.photos.change(Privacy(searchable: true))
-            #expect(try await scene.bob.photos.people(found: "lee").map(\.userId) == ["ann"])
+            #expect(try await fixture.ann.photos.privacy() == Privacy(searchable: false))
+            #expect(try await fixture.bob.photos.people(matching: "ann").isEmpty)
+            #expect(try await fixture.bob.photos.profile(of: "ann").fullName == "Ann Lee")
+            try await fixture.ann.photos.update(Privacy(searchable: true))
+            try await fixture.ann.photos.update(Privacy(searchable: true))
+            #expect(try await fixture.bob.photos.people(matching: "lee").map(\.userId) == ["ann"])
         }
     }
 
-    @Test func nobodyIsFoundAcrossABlockOrAnApplication() async throws {
-        try await withPhotos { scene in
-            try await scene.introduce(scene.ann, scene.bob, scene.eve)
-            try await scene.set(blocked: true, scene.bob, by: scene.ann)
-            let roosts = try await scene.account("Ann Roost")
+    @Test func blocksAndApplications() async throws {
+        try await withPhotos { fixture in
+            try await fixture.createProfiles(fixture.ann, fixture.bob, fixture.eve)
+            try await fixture.set(blocked: true, fixture.bob, by: fixture.ann)
+            let roosts = try await fixture.account("Ann Roost")
             _ = try await roosts.photos.me()
 
-            #expect(try await scene.bob.photos.people(found: "ann").isEmpty)
-            #expect(try await scene.ann.photos.people(found: "bob").isEmpty)
-            #expect(try await scene.eve.photos.people(found: "ann").map(\.userId) == ["ann"])
-            #expect(try await roosts.photos.people(found: "bob").isEmpty)
+            #expect(try await fixture.bob.photos.people(matching: "ann").isEmpty)
+            #expect(try await fixture.ann.photos.people(matching: "bob").isEmpty)
+            #expect(try await fixture.eve.photos.people(matching: "ann").map(\.userId) == ["ann"])
+            #expect(try await roosts.photos.people(matching: "bob").isEmpty)
             // Roost's ids are no names.
-            #expect(try await roosts.photos.people(found: String(roosts.id.user.prefix(2))).isEmpty)
-            #expect(try await roosts.photos.people(found: "roost").map(\.fullName) == ["Ann Roost"])
+            #expect(try await roosts.photos.people(matching: String(roosts.id.user.prefix(2))).isEmpty)
+            #expect(try await roosts.photos.people(matching: "roost").map(\.fullName) == ["Ann Roost"])
         }
     }
 
@@ -165,20 +168,20 @@ import Wire
         ("?query=%F0%9F%8E%89%F0%9F%8E%89", "too_short"), ("?query=a%00b", "nul_character"),
         ("?query=\(String(repeating: "x", count: 101))", "too_long"),
     ])
-    func whatCannotBeSearchedForIsRefused(query: String, code: String) async throws {
-        try await withPhotos { scene in
-            let answer = try await scene.ann.ask(.get, "/photos/people\(query)")
+    func invalidQuery(query: String, code: String) async throws {
+        try await withPhotos { fixture in
+            let response = try await fixture.ann.ask(.get, "/photos/people\(query)")
 
-            #expect(answer.status == 400 && answer.problem?.field == "query", "\(answer.text)")
-            #expect(answer.problem?.code == code)
+            #expect(response.status == 400 && response.problem?.field == "query", "\(response.text)")
+            #expect(response.problem?.code == code)
         }
     }
 
     @Test(arguments: [#"{}"#, #"{"searchable": null}"#, #"{"searchable": "no"}"#])
-    func privacyIsYesOrNo(body: String) async throws {
-        try await withPhotos { scene in
-            let answer = try await scene.ann.ask(.put, "/photos/me/privacy", body)
-            #expect(answer.status == 400 && answer.problem?.field == "searchable")
+    func invalidPrivacy(body: String) async throws {
+        try await withPhotos { fixture in
+            let response = try await fixture.ann.ask(.put, "/photos/me/privacy", body)
+            #expect(response.status == 400 && response.problem?.field == "searchable")
         }
     }
 }

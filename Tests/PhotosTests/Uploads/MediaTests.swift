@@ -7,60 +7,60 @@ import Testing
 
 /// Images as they are read.
 @Suite struct MediaTests {
-    @Test func aPartIsAPart() async throws {
-        try await withUploads { scene async throws in
-            let url = try await scene.ann.uploaded(SampleImage.png(700, 500)).url
-            let whole = try await scene.bob.fetch(url)
+    @Test func ranges() async throws {
+        try await withUploads { fixture async throws in
+            let url = try await fixture.ann.uploaded(SampleImage.png(700, 500)).url
+            let whole = try await fixture.bob.fetch(url)
             let size = whole.body.count
             #expect(whole.headers[.acceptRanges] == "bytes")
             for (asked, range) in [
                 ("bytes=0-9", 0..<10), ("bytes=-7", size - 7..<size), ("bytes=20-", 20..<size),
                 ("bytes=5-99999999", 5..<size),
             ] {
-                let part = try await scene.bob.fetch(url, headers: [.range: asked])
+                let part = try await fixture.bob.fetch(url, headers: [.range: asked])
                 #expect(part.status == 206, "\(asked)")
                 #expect(part.body == whole.body[range], "\(asked)")
                 #expect(part.headers[.contentRange] == "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)")
             }
-            let beyond = try await scene.bob.fetch(url, headers: [.range: "bytes=\(size)-"])
+            let beyond = try await fixture.bob.fetch(url, headers: [.range: "bytes=\(size)-"])
             #expect(beyond.status == 416)
             #expect(beyond.headers[.contentRange] == "bytes */\(size)")
             for asked in ["bytes=0-1,3-4", "lines=0-1", "bytes=9-2"] {
-                #expect(try await scene.bob.fetch(url, headers: [.range: asked]).body == whole.body)
+                #expect(try await fixture.bob.fetch(url, headers: [.range: asked]).body == whole.body)
             }
         }
     }
 
-    @Test func aCopyThatOneHasIsStillGood() async throws {
-        try await withUploads { scene async throws in
-            let url = try await scene.ann.uploaded(SampleImage.png()).url
-            let tag = try #require(try await scene.bob.fetch(url).headers[.eTag])
+    @Test func notModified() async throws {
+        try await withUploads { fixture async throws in
+            let url = try await fixture.ann.uploaded(SampleImage.png()).url
+            let tag = try #require(try await fixture.bob.fetch(url).headers[.eTag])
             for asked in [tag, "W/\(tag)", "\"x\", \(tag)", "*"] {
-                let answer = try await scene.bob.fetch(url, headers: [.ifNoneMatch: asked])
-                #expect(answer.status == 304, "\(asked)")
-                #expect(answer.body.isEmpty)
-                #expect(answer.headers[.eTag] == tag)
-                #expect(answer.headers[.cacheControl]?.contains("immutable") == true)
+                let response = try await fixture.bob.fetch(url, headers: [.ifNoneMatch: asked])
+                #expect(response.status == 304, "\(asked)")
+                #expect(response.body.isEmpty)
+                #expect(response.headers[.eTag] == tag)
+                #expect(response.headers[.cacheControl]?.contains("immutable") == true)
             }
-            #expect(try await scene.bob.fetch(url, headers: [.ifNoneMatch: "\"x\""]).status == 200)
-            let other = try await scene.bob.fetch(url, headers: [.range: "bytes=0-1", .ifRange: "\"x\""])
+            #expect(try await fixture.bob.fetch(url, headers: [.ifNoneMatch: "\"x\""]).status == 200)
+            let other = try await fixture.bob.fetch(url, headers: [.range: "bytes=0-1", .ifRange: "\"x\""])
             #expect(other.status == 200)
         }
     }
 
     /// The first time through the routes, then without them, until it is gone.
-    @Test func whatIsKnownIsAnsweredAsWhatIsLookedUp() async throws {
-        try await withUploads { scene async throws in
-            let path = try #require(URL(string: try await scene.ann.uploaded(SampleImage.png(700, 500)).url)?.path)
-            try await scene.scene.service.served { port in
+    @Test func cachedResponse() async throws {
+        try await withUploads { fixture async throws in
+            let path = try #require(URL(string: try await fixture.ann.uploaded(SampleImage.png(700, 500)).url)?.path)
+            try await fixture.fixture.service.served { port in
                 let server = HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"])
                 @Sendable func ask(
                     _ method: HTTPRequest.Method = .get,
                     _ headers: HTTPFields = [:]
-                ) async throws -> Answer {
+                ) async throws -> MediaResponse {
                     // Other tests may have all threads for seconds, and a neighbour's five are not what is tested.
                     let request = ServiceRequest(method: method, path: path, headers: headers, timeout: .seconds(60))
-                    return Answer(try await server.send(request))
+                    return MediaResponse(try await server.send(request))
                 }
                 let first = try await ask()
                 #expect(first.status == 200 && first.body.count > 1_000)
@@ -70,22 +70,22 @@ import Testing
                     [.range: "x", .ifRange: "y"],
                 ]
                 for headers in asked {
-                    let routed = try await scene.bob.fetch("http://x\(path)", headers: headers)
-                    #expect(try await ask(.get, headers) == Answer(routed), "\(headers)")
+                    let routed = try await fixture.bob.fetch("http://x\(path)", headers: headers)
+                    #expect(try await ask(.get, headers) == MediaResponse(routed), "\(headers)")
                 }
                 #expect(try await ask(.head).body.isEmpty)
 
-                try await scene.run("UPDATE blobs SET due_at = clock_timestamp() + interval '1 hour'")
+                try await fixture.run("UPDATE blobs SET due_at = clock_timestamp() + interval '1 hour'")
                 try await eventually { try await ask().status == 404 }
             }
         }
     }
 
-    @Test func itsHeadSaysHowLargeItIs() async throws {
-        try await withUploads { scene async throws in
-            let url = try await scene.ann.uploaded(SampleImage.png()).url
-            let whole = try await scene.bob.fetch(url)
-            let head = try await scene.bob.fetch(url, .head)
+    @Test func head() async throws {
+        try await withUploads { fixture async throws in
+            let url = try await fixture.ann.uploaded(SampleImage.png()).url
+            let whole = try await fixture.bob.fetch(url)
+            let head = try await fixture.bob.fetch(url, .head)
             #expect(head.status == 200)
             #expect(head.body.isEmpty)
             #expect(head.headers[.contentLength] == "\(whole.body.count)")
@@ -93,9 +93,9 @@ import Testing
         }
     }
 
-    @Test func noKeyIsGuessedOrMadeUp() async throws {
-        try await withUploads { scene async throws in
-            let url = try await scene.ann.uploaded(SampleImage.png()).url
+    @Test func unknownKeys() async throws {
+        try await withUploads { fixture async throws in
+            let url = try await fixture.ann.uploaded(SampleImage.png()).url
             let key = String(url.split(separator: "/").last ?? "")
             #expect(key.utf8.count > 26)
             for wrong in [
@@ -103,21 +103,21 @@ import Testing
                 "..%2F..%2Fetc%2Fpasswd",
                 "aaaaaaaaaaaaaaaaaaaaaaaaaa1", "\(key.prefix(26))01",
             ] {
-                #expect(try await scene.bob.fetch("http://x/media/\(wrong)").status == 404, "\(wrong)")
+                #expect(try await fixture.bob.fetch("http://x/media/\(wrong)").status == 404, "\(wrong)")
             }
         }
     }
 }
 
 /// An answer without what is another each time.
-private struct Answer: Equatable {
+private struct MediaResponse: Equatable {
     let status: Int
     let headers: HTTPFields
     let body: Data
 
     init(_ response: ServiceResponse) { self.init(response.status, response.headers, response.body) }
 
-    init(_ answer: TestAnswer) { self.init(answer.status, answer.headers, answer.body) }
+    init(_ response: TestHTTPResponse) { self.init(response.status, response.headers, response.body) }
 
     private init(_ status: Int, _ headers: HTTPFields, _ body: Data) {
         self.status = status

@@ -8,49 +8,49 @@ import Wire
 
 /// A picture that somebody has uploaded and made his own, and where others see it.
 @Suite struct ProfilePictureTests {
-    @Test func aPictureIsShownEverywhereAndTheFormerOneGoes() async throws {
-        try await withUploads { scene async throws in
-            let image = try await scene.ann.uploaded(SampleImage.png(seed: 1))
-            let post = try await scene.ann.photos.post(PostDraft(text: "#hello", uploadIds: [image.uploadId]))
-            _ = try await scene.ann.photos.comment("first", on: post.postId)
-            _ = try await scene.ann.photos.like(post.postId)
-            _ = try await scene.bob.photos.follow("ann")
-            _ = try await scene.ann.photos.follow("bob")
-            #expect(try await Self.pictures(of: "ann", seenBy: scene.bob, post) == [nil])
-            let without = scene.blobs.count
+    @Test func replacement() async throws {
+        try await withUploads { fixture async throws in
+            let image = try await fixture.ann.uploaded(SampleImage.png(seed: 1))
+            let post = try await fixture.ann.photos.post(PostDraft(text: "#hello", uploadIds: [image.uploadId]))
+            _ = try await fixture.ann.photos.comment("first", on: post.postId)
+            _ = try await fixture.ann.photos.like(post.postId)
+            _ = try await fixture.bob.photos.follow("ann")
+            _ = try await fixture.ann.photos.follow("bob")
+            #expect(try await Self.pictures(of: "ann", seenBy: fixture.bob, post) == [nil])
+            let without = fixture.blobs.count
 
-            let first = try await scene.ann.uploaded(SampleImage.png(seed: 2))
-            let shown = try await scene.ann.photos.change(ProfileChanges(profilePicture: .set(first.uploadId)))
+            let first = try await fixture.ann.uploaded(SampleImage.png(seed: 2))
+            let shown = try await fixture.ann.photos.update(ProfileChanges(profilePicture: .set(first.uploadId)))
             #expect(shown.profilePicture == first.thumbnailUrl)
-            #expect(try await Self.pictures(of: "ann", seenBy: scene.bob, post) == [first.thumbnailUrl])
-            #expect(try await scene.bob.fetch(first.thumbnailUrl).status == 200)
-            let withOne = scene.blobs.count
+            #expect(try await Self.pictures(of: "ann", seenBy: fixture.bob, post) == [first.thumbnailUrl])
+            #expect(try await fixture.bob.fetch(first.thumbnailUrl).status == 200)
+            let withOne = fixture.blobs.count
             #expect(withOne > without)
 
-            let second = try await scene.ann.uploaded(SampleImage.png(seed: 3))
-            _ = try await scene.ann.photos.change(ProfileChanges(profilePicture: .set(second.uploadId)))
-            #expect(try await Self.pictures(of: "ann", seenBy: scene.bob, post) == [second.thumbnailUrl])
-            try await scene.sweep()
-            #expect(scene.blobs.count == withOne)
-            for url in [first.url, first.thumbnailUrl] { #expect(try await scene.bob.fetch(url).status == 404) }
-            #expect(try await scene.bob.fetch(second.thumbnailUrl).status == 200)
+            let second = try await fixture.ann.uploaded(SampleImage.png(seed: 3))
+            _ = try await fixture.ann.photos.update(ProfileChanges(profilePicture: .set(second.uploadId)))
+            #expect(try await Self.pictures(of: "ann", seenBy: fixture.bob, post) == [second.thumbnailUrl])
+            try await fixture.waitForCleanup()
+            #expect(fixture.blobs.count == withOne)
+            for url in [first.url, first.thumbnailUrl] { #expect(try await fixture.bob.fetch(url).status == 404) }
+            #expect(try await fixture.bob.fetch(second.thumbnailUrl).status == 200)
 
             // What is somebody's picture serves no post, and is the picture of nobody else.
-            let used = try await scene.ann.ask(.post, "/photos/posts", #"{"uploadIds": ["\#(second.uploadId)"]}"#)
+            let used = try await fixture.ann.ask(.post, "/photos/posts", #"{"uploadIds": ["\#(second.uploadId)"]}"#)
             #expect(used.status == 409, "\(used.text)")
             let others = #"{"profilePicture": "\#(second.uploadId)"}"#
-            #expect(try await scene.bob.ask(.patch, "/photos/me", others).status == 404)
+            #expect(try await fixture.bob.ask(.patch, "/photos/me", others).status == 404)
 
-            #expect(try await scene.ann.photos.change(ProfileChanges(profilePicture: .cleared)).profilePicture == nil)
-            #expect(try await Self.pictures(of: "ann", seenBy: scene.bob, post) == [nil])
-            try await scene.sweep()
-            #expect(scene.blobs.count == without)
-            #expect(try await scene.bob.fetch(post.images[0].url).status == 200)
+            #expect(try await fixture.ann.photos.update(ProfileChanges(profilePicture: .cleared)).profilePicture == nil)
+            #expect(try await Self.pictures(of: "ann", seenBy: fixture.bob, post) == [nil])
+            try await fixture.waitForCleanup()
+            #expect(fixture.blobs.count == without)
+            #expect(try await fixture.bob.fetch(post.images[0].url).status == 200)
         }
     }
 
     /// What somebody is seen with wherever he is seen.
-    private static func pictures(of name: String, seenBy viewer: Player, _ post: Post) async throws -> Set<String?> {
+    private static func pictures(of name: String, seenBy viewer: TestUser, _ post: Post) async throws -> Set<String?> {
         let id = post.postId
         let places = [
             "/photos/people/\(name)", "/photos/people?query=\(name)", "/photos/people/\(viewer.id.user)/followers",
@@ -60,9 +60,9 @@ import Wire
         ]
         var seen: Set<String?> = []
         for place in places {
-            let answer = try await viewer.ask(.get, place)
-            let people = Self.people(called: name, in: answer.json)
-            #expect(answer.status == 200 && !people.isEmpty, "\(place): \(answer.text)")
+            let response = try await viewer.ask(.get, place)
+            let people = Self.people(called: name, in: response.json)
+            #expect(response.status == 200 && !people.isEmpty, "\(place): \(response.text)")
             seen.formUnion(people.map { $0["profilePicture"]?.string })
         }
         return seen

@@ -9,12 +9,12 @@ import Testing
 import Wire
 
 /// The service, with images in a folder of the test's own.
-struct UploadScene: Sendable {
-    let scene: Scene
+struct UploadFixture: Sendable {
+    let fixture: PhotosFixture
     let folder: String
 
-    var ann: Player { scene.ann }
-    var bob: Player { scene.bob }
+    var ann: TestUser { fixture.ann }
+    var bob: TestUser { fixture.bob }
 
     /// The names of all blobs that are kept or on their way.
     var blobs: [String] {
@@ -25,21 +25,21 @@ struct UploadScene: Sendable {
 
     func count(_ table: String, where condition: String = "true") async throws -> Int {
         let query = "SELECT count(*)::text AS row FROM \(table) WHERE \(condition)"
-        return try await Int(scene.rows(query)[0]) ?? -1
+        return try await Int(fixture.rows(query)[0]) ?? -1
     }
 
     func run(_ statement: String) async throws {
-        try await scene.service.database.pool.run(PostgresQuery(sql: statement))
+        try await fixture.service.database.pool.run(PostgresQuery(sql: statement))
     }
 
     /// Until nothing is due any more; the service sweeps by itself, and soon.
-    func sweep() async throws {
+    func waitForCleanup() async throws {
         try await eventually { try await count("blobs", where: "due_at <= clock_timestamp()") == 0 }
     }
 
     /// Nothing is kept, nothing noted.
-    func expectNothing(sourceLocation: SourceLocation = #_sourceLocation) async throws {
-        try await sweep()
+    func expectNoFiles(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        try await waitForCleanup()
         #expect(blobs.isEmpty, sourceLocation: sourceLocation)
         for table in ["blobs", "files", "uploads", "upload_pieces"] {
             #expect(try await count(table) == 0, "\(table)", sourceLocation: sourceLocation)
@@ -47,34 +47,34 @@ struct UploadScene: Sendable {
     }
 }
 
-func withUploads(settings: [String: String] = [:], _ body: (UploadScene) async throws -> Void) async throws {
+func withUploads(settings: [String: String] = [:], _ body: (UploadFixture) async throws -> Void) async throws {
     let folder = NSTemporaryDirectory() + "uploads-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    try await withPhotos(settings: ["BLOBS_PATH": folder].merging(settings) { $1 }) { scene async throws in
-        try await body(UploadScene(scene: scene, folder: settings["BLOBS_PATH"] ?? folder))
+    try await withPhotos(settings: ["BLOBS_PATH": folder].merging(settings) { $1 }) { fixture async throws in
+        try await body(UploadFixture(fixture: fixture, folder: settings["BLOBS_PATH"] ?? folder))
     }
 }
 
-extension Player {
+extension TestUser {
     func upload(
         _ bytes: [UInt8],
         as type: String = "image/png",
         headers: HTTPFields = [:]
-    ) async throws -> TestAnswer {
-        TestAnswer(try await service.transport.send(request(type, headers, Data(bytes))))
+    ) async throws -> TestHTTPResponse {
+        TestHTTPResponse(try await service.transport.send(request(type, headers, Data(bytes))))
     }
 
     /// The same, where it must work.
     func uploaded(_ bytes: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) async throws -> Upload {
-        let answer = try await upload(bytes)
-        #expect(answer.status == 200, "\(answer.text)", sourceLocation: sourceLocation)
-        return try answer.decode()
+        let response = try await upload(bytes)
+        #expect(response.status == 200, "\(response.text)", sourceLocation: sourceLocation)
+        return try response.decode()
     }
 
     /// A body that comes piece by piece, without a length.
-    func upload<Body: AsyncSequence & Sendable>(streaming body: Body) async throws -> TestAnswer
+    func upload<Body: AsyncSequence & Sendable>(streaming body: Body) async throws -> TestHTTPResponse
     where Body.Element == ByteBuffer, Body.AsyncIterator: SendableMetatype {
-        TestAnswer(try await service.transport.send(request("image/png", [:], nil), streaming: body))
+        TestHTTPResponse(try await service.transport.send(request("image/png", [:], nil), streaming: body))
     }
 
     /// What is at an address, to somebody who is nobody.
@@ -82,7 +82,7 @@ extension Player {
         _ url: String,
         _ method: HTTPRequest.Method = .get,
         headers: HTTPFields = [:]
-    ) async throws -> TestAnswer {
+    ) async throws -> TestHTTPResponse {
         let path = try #require(url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).last)
         return try await service.send(method, "/\(path)", headers: headers)
     }

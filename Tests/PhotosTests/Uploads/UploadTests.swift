@@ -9,54 +9,54 @@ import Wire
 
 /// Images that are brought at once.
 @Suite struct UploadTests {
-    @Test func anImageComesBackInTwoSizes() async throws {
-        try await withUploads { scene async throws in
-            let upload = try await scene.ann.uploaded(SampleImage.png(2_000, 1_000))
+    @Test func twoSizes() async throws {
+        try await withUploads { fixture async throws in
+            let upload = try await fixture.ann.uploaded(SampleImage.png(2_000, 1_000))
             #expect(upload.width == 1_280)
             #expect(upload.height == 640)
             #expect(upload.blurhash.count >= 6)
             #expect(upload.url != upload.thumbnailUrl)
             for url in [upload.url, upload.thumbnailUrl] {
                 #expect(url.hasPrefix("http://127.0.0.1:8080/media/"))
-                let answer = try await scene.bob.fetch(url)
-                #expect(answer.status == 200)
-                #expect(answer.headers[.contentType]?.hasPrefix("image/") == true)
-                #expect(answer.headers[.xContentTypeOptions] == "nosniff")
-                #expect(answer.headers[.cacheControl] == "public, max-age=31536000, immutable")
-                #expect(answer.body.count > 100)
+                let response = try await fixture.bob.fetch(url)
+                #expect(response.status == 200)
+                #expect(response.headers[.contentType]?.hasPrefix("image/") == true)
+                #expect(response.headers[.xContentTypeOptions] == "nosniff")
+                #expect(response.headers[.cacheControl] == "public, max-age=31536000, immutable")
+                #expect(response.body.count > 100)
             }
-            #expect(scene.blobs.count == 2)
-            #expect(try await scene.count("blobs", where: "due_at IS NULL AND size > 0") == 2)
-            #expect(try await scene.ann.ask(.get, "/photos/uploads/\(upload.uploadId)").decode() == upload)
-            #expect(try await scene.bob.ask(.get, "/photos/uploads/\(upload.uploadId)").status == 404)
+            #expect(fixture.blobs.count == 2)
+            #expect(try await fixture.count("blobs", where: "due_at IS NULL AND size > 0") == 2)
+            #expect(try await fixture.ann.ask(.get, "/photos/uploads/\(upload.uploadId)").decode() == upload)
+            #expect(try await fixture.bob.ask(.get, "/photos/uploads/\(upload.uploadId)").status == 404)
         }
     }
 
     @Test(arguments: ["file", "picture"])
-    func aFormWithAFileInItIsAnUploadToo(name: String) async throws {
-        try await withUploads { scene async throws in
+    func multipartForm(name: String) async throws {
+        try await withUploads { fixture async throws in
             let head = "--b\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nhello\r\n"
             let part = "--b\r\nContent-Disposition: form-data; name=\"\(name)\"; filename=\"a.png\"\r\n\r\n"
             let form = Array((head + part).utf8) + SampleImage.png() + Array("\r\n--b--\r\n".utf8)
-            let answer = try await scene.ann.upload(form, as: "multipart/form-data; boundary=b")
-            #expect(answer.status == 200, "\(answer.text)")
+            let response = try await fixture.ann.upload(form, as: "multipart/form-data; boundary=b")
+            #expect(response.status == 200, "\(response.text)")
 
             let twice = Array((part + "x\r\n" + part).utf8) + SampleImage.png() + Array("\r\n--b--\r\n".utf8)
-            let refused = try await scene.ann.upload(twice, as: "multipart/form-data; boundary=b")
+            let refused = try await fixture.ann.upload(twice, as: "multipart/form-data; boundary=b")
             #expect(refused.problem?.code == "too_many_files")
-            let none = try await scene.ann.upload(
+            let none = try await fixture.ann.upload(
                 Array((head + "--b--\r\n").utf8),
                 as: "multipart/form-data; boundary=b"
             )
             #expect(none.problem?.field == "file")
-            let cut = try await scene.ann.upload(Array(form.dropLast(20)), as: "multipart/form-data; boundary=b")
+            let cut = try await fixture.ann.upload(Array(form.dropLast(20)), as: "multipart/form-data; boundary=b")
             #expect(cut.problem?.code == "incomplete_body")
-            #expect(try await scene.count("uploads") == 1)
+            #expect(try await fixture.count("uploads") == 1)
         }
     }
 
-    @Test func whatIsNoImageLeavesNothing() async throws {
-        try await withUploads { scene async throws in
+    @Test func invalidImage() async throws {
+        try await withUploads { fixture async throws in
             let svg = Array(#"<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>"#.utf8)
             // HEIC of 131,072 boxes, each within the one before.
             var nested = Array("\0\0\0\u{10}ftypheic\0\0\0\0\0\u{10}\0\u{0C}meta\0\0\0\0".utf8)
@@ -66,153 +66,154 @@ import Wire
             }
             let cut = Array(SampleImage.png().prefix(60))
             for bytes in [svg, Array("hello".utf8), [0xFF, 0xD8, 0xFF, 0xE0], cut, nested] {
-                let answer = try await scene.ann.upload(bytes)
-                #expect([415, 422].contains(answer.status), "\(answer.text)")
-                #expect(answer.problem?.field == "file")
+                let response = try await fixture.ann.upload(bytes)
+                #expect([415, 422].contains(response.status), "\(response.text)")
+                #expect(response.problem?.field == "file")
             }
-            #expect(try await scene.ann.upload([]).problem?.code == "missing_field")
-            #expect(try await scene.ann.upload([1], as: "application/json").status == 415)
-            #expect(try await scene.ann.upload([1], as: "text/html").status == 415)
-            try await scene.expectNothing()
+            #expect(try await fixture.ann.upload([]).problem?.code == "missing_field")
+            #expect(try await fixture.ann.upload([1], as: "application/json").status == 415)
+            #expect(try await fixture.ann.upload([1], as: "text/html").status == 415)
+            try await fixture.expectNoFiles()
         }
     }
 
-    @Test func whatIsTooLargeIsNoticedWhileItComes() async throws {
-        try await withUploads(settings: ["PHOTO_BYTES_MAX": "100000"]) { scene async throws in
-            let announced = try await scene.ann.upload([UInt8](repeating: 1, count: 100_001))
+    @Test func sizeLimit() async throws {
+        try await withUploads(settings: ["PHOTO_BYTES_MAX": "100000"]) { fixture async throws in
+            let announced = try await fixture.ann.upload([UInt8](repeating: 1, count: 100_001))
             #expect(announced.problem?.code == "file_too_large")
             let source = AsyncStream { ByteBuffer(repeating: 1, count: 30_000) }
-            let streamed = try await scene.ann.upload(streaming: source)
+            let streamed = try await fixture.ann.upload(streaming: source)
             #expect(streamed.status == 413)
             #expect(streamed.problem?.code == "file_too_large")
-            try await scene.expectNothing()
+            try await fixture.expectNoFiles()
         }
     }
 
-    @Test func whatHasTooManyPixelsIsRefused() async throws {
-        try await withUploads(settings: ["PHOTO_PIXELS_MAX": "1000"]) { scene async throws in
-            #expect(try await scene.ann.upload(SampleImage.png()).problem?.code == "too_many_pixels")
-            try await scene.expectNothing()
+    @Test func pixelLimit() async throws {
+        try await withUploads(settings: ["PHOTO_PIXELS_MAX": "1000"]) { fixture async throws in
+            #expect(try await fixture.ann.upload(SampleImage.png()).problem?.code == "too_many_pixels")
+            try await fixture.expectNoFiles()
         }
     }
 
-    @Test func theSameTwiceIsKeptOnceAndCounted() async throws {
-        try await withUploads { scene async throws in
-            let first = try await scene.ann.uploaded(SampleImage.png())
-            let second = try await scene.ann.uploaded(SampleImage.png())
-            let others = try await scene.bob.uploaded(SampleImage.png())
+    @Test func deduplication() async throws {
+        try await withUploads { fixture async throws in
+            let first = try await fixture.ann.uploaded(SampleImage.png())
+            let second = try await fixture.ann.uploaded(SampleImage.png())
+            let others = try await fixture.bob.uploaded(SampleImage.png())
             #expect(first.uploadId != second.uploadId)
             #expect(first.url == second.url)
             // What somebody else has says nothing about mine.
             #expect(others.url != first.url)
-            #expect(try await scene.scene.rows("SELECT uses::text AS row FROM files ORDER BY uses") == ["1", "2"])
-            #expect(scene.blobs.count == 4)
+            #expect(try await fixture.fixture.rows("SELECT uses::text AS row FROM files ORDER BY uses") == ["1", "2"])
+            #expect(fixture.blobs.count == 4)
 
             let posts = try await [first, second].asyncMap {
-                try await scene.ann.photos.post(PostDraft(uploadIds: [$0.uploadId]))
+                try await fixture.ann.photos.post(PostDraft(uploadIds: [$0.uploadId]))
             }
             for (post, status) in zip(posts, [200, 404]) {
-                _ = try await scene.ann.ask(.delete, "/photos/posts/\(post.postId)")
-                #expect(try await scene.bob.fetch(first.url).status == status)
-                #expect(try await scene.bob.fetch(first.thumbnailUrl).status == status)
+                _ = try await fixture.ann.ask(.delete, "/photos/posts/\(post.postId)")
+                #expect(try await fixture.bob.fetch(first.url).status == status)
+                #expect(try await fixture.bob.fetch(first.thumbnailUrl).status == status)
             }
-            try await scene.sweep()
-            #expect(scene.blobs.count == 2)
-            #expect(try await scene.count("blobs") == 2)
-            #expect(try await scene.bob.fetch(others.url).status == 200)
+            try await fixture.waitForCleanup()
+            #expect(fixture.blobs.count == 2)
+            #expect(try await fixture.count("blobs") == 2)
+            #expect(try await fixture.bob.fetch(others.url).status == 200)
         }
     }
 
-    @Test func theSameAtOnceIsKeptOnce() async throws {
-        try await withUploads { scene async throws in
-            let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { tasks in
-                for _ in 0..<6 { tasks.addTask { try await scene.ann.upload(SampleImage.png(300, 300)) } }
+    @Test func concurrentDeduplication() async throws {
+        try await withUploads { fixture async throws in
+            let answers = try await withThrowingTaskGroup(of: TestHTTPResponse.self) { tasks in
+                for _ in 0..<6 { tasks.addTask { try await fixture.ann.upload(SampleImage.png(300, 300)) } }
                 return try await tasks.reduce(into: []) { $0.append($1) }
             }
             #expect(answers.allSatisfy { $0.status == 200 })
             #expect(Set(answers.map { $0.json["url"] }).count == 1)
             #expect(Set(answers.map { $0.json["uploadId"] }).count == 6)
-            #expect(try await scene.scene.rows("SELECT uses::text AS row FROM files") == ["6"])
-            try await scene.sweep()
-            #expect(scene.blobs.count == 2)
-            #expect(try await scene.count("blobs") == 2)
+            #expect(try await fixture.fixture.rows("SELECT uses::text AS row FROM files") == ["6"])
+            try await fixture.waitForCleanup()
+            #expect(fixture.blobs.count == 2)
+            #expect(try await fixture.count("blobs") == 2)
         }
     }
 
-    @Test func anUploadServesOnePost() async throws {
-        try await withUploads { scene async throws in
-            let upload = try await scene.ann.uploaded(SampleImage.png())
+    @Test func singleUse() async throws {
+        try await withUploads { fixture async throws in
+            let upload = try await fixture.ann.uploaded(SampleImage.png())
             let mine = PostDraft(uploadIds: [upload.uploadId])
             await #expect(throws: APIError(.notFound, "upload_not_found", "there is no such upload")) {
-                try await scene.bob.photos.post(mine)
+                try await fixture.bob.photos.post(mine)
             }
-            let post = try await scene.ann.photos.post(mine)
+            let post = try await fixture.ann.photos.post(mine)
             #expect(post.images.map(\.url) == [upload.url])
             #expect(post.images.map(\.blurhash) == [upload.blurhash])
             await #expect(throws: APIError(.conflict, "upload_already_used", "an upload serves one post")) {
-                try await scene.ann.photos.post(mine)
+                try await fixture.ann.photos.post(mine)
             }
             await #expect(throws: APIError(.notFound, "upload_not_found", "there is no such upload")) {
-                try await scene.ann.photos.post(PostDraft(uploadIds: ["nothing"]))
+                try await fixture.ann.photos.post(PostDraft(uploadIds: ["nothing"]))
             }
         }
     }
 
-    @Test func whatNobodyPostsIsGoneAfterADay() async throws {
-        try await withUploads { scene async throws in
+    @Test func expiry() async throws {
+        try await withUploads { fixture async throws in
             let (kept, left) = (
-                try await scene.ann.uploaded(SampleImage.png()), try await scene.ann.uploaded(SampleImage.png(seed: 1))
+                try await fixture.ann.uploaded(SampleImage.png()),
+                try await fixture.ann.uploaded(SampleImage.png(seed: 1))
             )
-            _ = try await scene.ann.photos.post(PostDraft(uploadIds: [kept.uploadId]))
+            _ = try await fixture.ann.photos.post(PostDraft(uploadIds: [kept.uploadId]))
             #expect(
-                try await scene.count(
+                try await fixture.count(
                     "uploads",
                     where: "expires_at > clock_timestamp() + interval '23 hours 59 minutes'"
                 )
                     == 1
             )
-            try await scene.run("UPDATE uploads SET expires_at = clock_timestamp() WHERE expires_at IS NOT NULL")
-            #expect(try await scene.ann.ask(.get, "/photos/uploads/\(left.uploadId)").status == 404)
+            try await fixture.run("UPDATE uploads SET expires_at = clock_timestamp() WHERE expires_at IS NOT NULL")
+            #expect(try await fixture.ann.ask(.get, "/photos/uploads/\(left.uploadId)").status == 404)
             await #expect(throws: APIError(.notFound, "upload_not_found", "there is no such upload")) {
-                try await scene.ann.photos.post(PostDraft(uploadIds: [left.uploadId]))
+                try await fixture.ann.photos.post(PostDraft(uploadIds: [left.uploadId]))
             }
-            try await eventually(within: .seconds(40)) { try await scene.count("uploads") == 1 }
-            try await scene.sweep()
-            #expect(try await scene.bob.fetch(left.url).status == 404)
-            #expect(try await scene.bob.fetch(kept.url).status == 200)
-            #expect(scene.blobs.count == 2)
+            try await eventually(within: .seconds(40)) { try await fixture.count("uploads") == 1 }
+            try await fixture.waitForCleanup()
+            #expect(try await fixture.bob.fetch(left.url).status == 404)
+            #expect(try await fixture.bob.fetch(kept.url).status == 200)
+            #expect(fixture.blobs.count == 2)
         }
     }
 
-    @Test func onlySoManyWaitForAPost() async throws {
-        try await withUploads(settings: ["PENDING_UPLOADS_MAX": "2"]) { scene async throws in
-            let first = try await scene.ann.uploaded(SampleImage.png(seed: 1))
-            _ = try await scene.ann.uploaded(SampleImage.png(seed: 2))
-            let third = try await scene.ann.upload(SampleImage.png(seed: 3))
+    @Test func pendingLimit() async throws {
+        try await withUploads(settings: ["PENDING_UPLOADS_MAX": "2"]) { fixture async throws in
+            let first = try await fixture.ann.uploaded(SampleImage.png(seed: 1))
+            _ = try await fixture.ann.uploaded(SampleImage.png(seed: 2))
+            let third = try await fixture.ann.upload(SampleImage.png(seed: 3))
             #expect(third.status == 429)
             #expect(third.headers[.retryAfter] != nil)
-            _ = try await scene.bob.uploaded(SampleImage.png(seed: 3))
-            _ = try await scene.ann.photos.post(PostDraft(uploadIds: [first.uploadId]))
-            _ = try await scene.ann.uploaded(SampleImage.png(seed: 3))
+            _ = try await fixture.bob.uploaded(SampleImage.png(seed: 3))
+            _ = try await fixture.ann.photos.post(PostDraft(uploadIds: [first.uploadId]))
+            _ = try await fixture.ann.uploaded(SampleImage.png(seed: 3))
         }
     }
 
-    @Test func anIdempotencyKeyHoldsForImagesToo() async throws {
-        try await withUploads { scene async throws in
+    @Test func idempotencyKey() async throws {
+        try await withUploads { fixture async throws in
             let headers: HTTPFields = [.idempotencyKey: "k-1"]
-            let first = try await scene.ann.upload(SampleImage.png(), headers: headers)
-            let again = try await scene.ann.upload(SampleImage.png(), headers: headers)
+            let first = try await fixture.ann.upload(SampleImage.png(), headers: headers)
+            let again = try await fixture.ann.upload(SampleImage.png(), headers: headers)
             #expect(first.status == 200)
             #expect(first.json == again.json)
-            #expect(try await scene.count("uploads") == 1)
+            #expect(try await fixture.count("uploads") == 1)
         }
     }
 
-    @Test func whatACrashLeftIsSweptAndNothingElse() async throws {
-        try await withUploads { scene async throws in
-            let kept = try await scene.ann.uploaded(SampleImage.png())
+    @Test func crashLeftovers() async throws {
+        try await withUploads { fixture async throws in
+            let kept = try await fixture.ann.uploaded(SampleImage.png())
             for name in ["aa/aaaaaaaaaaaaaaaaaaaaaaaaaa", "bb/bbbbbbbbbbbbbbbbbbbbbbbbbb"] {
-                let file = URL(filePath: "\(scene.folder)/photos/\(name)")
+                let file = URL(filePath: "\(fixture.folder)/photos/\(name)")
                 try FileManager.default.createDirectory(
                     at: file.deletingLastPathComponent(),
                     withIntermediateDirectories: true
@@ -221,17 +222,17 @@ import Wire
             }
             // Its process died between the blob and the upload; one has long died, one a moment ago. They are there
             // before they are noted, since the service sweeps by itself at any time.
-            try await scene.run(
+            try await fixture.run(
                 """
                 INSERT INTO blobs (owner_id, key, due_at) VALUES
                     (1, 'aaaaaaaaaaaaaaaaaaaaaaaaaa', clock_timestamp() - interval '1 second'),
                     (1, 'bbbbbbbbbbbbbbbbbbbbbbbbbb', clock_timestamp() + interval '1 hour')
                 """
             )
-            try await scene.sweep()
-            #expect(scene.blobs.count == 3)
-            #expect(scene.blobs.contains("bb/bbbbbbbbbbbbbbbbbbbbbbbbbb"))
-            #expect(try await scene.bob.fetch(kept.url).status == 200)
+            try await fixture.waitForCleanup()
+            #expect(fixture.blobs.count == 3)
+            #expect(fixture.blobs.contains("bb/bbbbbbbbbbbbbbbbbbbbbbbbbb"))
+            #expect(try await fixture.bob.fetch(kept.url).status == 200)
         }
     }
 }

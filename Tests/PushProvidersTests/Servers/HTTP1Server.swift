@@ -48,7 +48,7 @@ final class HTTP1Server: Sendable {
     ) async throws -> Value {
         let server = HTTP1Server(script)
         let context = isSecure ? try TestAuthority.serverContext(protocols: ["http/1.1"]) : nil
-        return try await Listening.run {
+        return try await TestListener.run {
             try server.install(on: $0, context)
         } _: {
             try await body(server, $0)

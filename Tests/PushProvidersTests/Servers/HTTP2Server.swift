@@ -20,21 +20,21 @@ final class HTTP2Server: Sendable {
         var path: String { fields[":path"] ?? "" }
     }
 
-    enum Act: Sendable {
+    enum Action: Sendable {
         case answer(Int, [(String, String)] = [], body: String = "")
         case answerOf(HTTP2StreamID, Int)
         /// Answers when `answerHeld` is called.
         case hold
         case reset(HTTP2ErrorCode)
         /// Names the last stream that is looked at.
-        case goAway(last: HTTP2StreamID, word: String = "")
+        case goAway(last: HTTP2StreamID, debugData: String = "")
         case settings([HTTP2Setting])
         /// Reads no more.
-        case deafen
+        case stopReading
         case close
     }
 
-    typealias Script = @Sendable (Request) -> [Act]
+    typealias Script = @Sendable (Request) -> [Action]
     typealias Setting = HTTP2Setting
 
     private struct State {
@@ -63,7 +63,7 @@ final class HTTP2Server: Sendable {
     var held: Int { state.withLock { $0.held.count } }
 
     /// Goes on by another script.
-    func play(_ script: @escaping Script) { state.withLock { $0.script = script } }
+    func setScript(_ script: @escaping Script) { state.withLock { $0.script = script } }
 
     /// Answers what is held.
     func answerHeld(_ status: Int) {
@@ -86,7 +86,7 @@ final class HTTP2Server: Sendable {
     ) async throws -> Value {
         let server = HTTP2Server(settings, script)
         let context = try TestAuthority.serverContext(protocols: ["h2"])
-        return try await Listening.run {
+        return try await TestListener.run {
             try server.install(on: $0, context)
         } _: {
             try await body(server, $0)
@@ -112,7 +112,7 @@ final class HTTP2Server: Sendable {
         )
     }
 
-    fileprivate func receive(_ request: Request) -> [Act] {
+    fileprivate func receive(_ request: Request) -> [Action] {
         let (script, request) = state.withLock { state in
             var request = request
             request.number = state.requests.count + 1
@@ -171,12 +171,12 @@ private final class HTTP2ServerHandler: ChannelInboundHandler {
             fields: fields,
             body: body
         )
-        for act in server.receive(request) { carryOut(act, stream, context) }
+        for action in server.receive(request) { perform(action, stream, context) }
         context.flush()
     }
 
-    private func carryOut(_ act: HTTP2Server.Act, _ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
-        switch act {
+    private func perform(_ action: HTTP2Server.Action, _ stream: HTTP2StreamID, _ context: ChannelHandlerContext) {
+        switch action {
         case .answer(let status, let fields, let body): answer(stream, status, fields, body, context)
         case .answerOf(let other, let status): answer(other, status, [], "", context)
         case .hold:
@@ -191,11 +191,11 @@ private final class HTTP2ServerHandler: ChannelInboundHandler {
         case .reset(let code):
             open[stream] = nil
             write(.rstStream(code), on: stream, context)
-        case .goAway(let last, let word):
-            let bytes = ByteBuffer(string: word)
+        case .goAway(let last, let debugData):
+            let bytes = ByteBuffer(string: debugData)
             write(.goAway(lastStreamID: last, errorCode: .noError, opaqueData: bytes), on: .rootStream, context)
         case .settings(let settings): write(.settings(.settings(settings)), on: .rootStream, context)
-        case .deafen: context.channel.setOption(.autoRead, value: false).whenComplete { _ in }
+        case .stopReading: context.channel.setOption(.autoRead, value: false).whenComplete { _ in }
         case .close:
             context.flush()
             context.close(promise: nil)

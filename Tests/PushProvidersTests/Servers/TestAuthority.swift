@@ -39,19 +39,19 @@ enum TestAuthority {
 
     /// Both halves of a key, PEM.
     struct KeyPair: Sendable {
-        var secret: String
-        var open: String
+        var privateKey: String
+        var publicKey: String
     }
 
     /// A developer account's.
     static let apple = {
         let key = P256.Signing.PrivateKey()
-        return KeyPair(secret: key.pemRepresentation, open: key.publicKey.pemRepresentation)
+        return KeyPair(privateKey: key.pemRepresentation, publicKey: key.publicKey.pemRepresentation)
     }()
 
     /// A service account's; made once, as it takes a while.
     static let google: KeyPair? = {
         guard let key = try? _RSA.Signing.PrivateKey(keySize: .bits2048) else { return nil }
-        return KeyPair(secret: key.pemRepresentation, open: key.publicKey.pemRepresentation)
+        return KeyPair(privateKey: key.pemRepresentation, publicKey: key.publicKey.pemRepresentation)
     }()
 }

@@ -9,15 +9,15 @@ import Testing
         var started: (seeded: [String], new: String)?
         try await withSandbox(
             { $0.now = { date } },
-            test: { scene in
-                let broadcasts = scene.sandbox.networks.live
+            test: { fixture in
+                let broadcasts = fixture.sandbox.networks.live
                 started = (broadcasts.live.map(\.id), broadcasts.begin("cellist").id)
             }
         )
         return try #require(started)
     }
 
-    @Test func aStreamAfterAnotherStartHasAnotherID() async throws {
+    @Test func newIDsAfterRestart() async throws {
         let now = Date()
         let first = try await Self.streams(startedAt: now)
         let second = try await Self.streams(startedAt: now.addingTimeInterval(1))

@@ -8,7 +8,7 @@ import Testing
     @Test(arguments: [
         "mastodon", "bluesky", "reddit", "twitter", "twitter-webhooks", "tumblr", "facebook", "instagram", "vine",
     ])
-    func othersClientsFindTheNetworksTheyKnow(network: String) async throws {
+    func networkClients(network: String) async throws {
         let made = try await Program.run("scripts/python-clients", ["social"], within: .seconds(280))
         let python = made.output.split(separator: "\n").last.map(String.init) ?? ""
 

@@ -17,28 +17,28 @@ import Wire
 
     private static func home(
         _ service: SandboxService,
-        _ scene: SandboxScene,
+        _ fixture: SandboxFixture,
         of name: String = "ana",
         query: String = ""
-    ) async throws -> Reply {
-        let account = try #require(scene.sandbox.networks.account(name, on: service))
-        return try await scene.ask(
+    ) async throws -> SandboxResponse {
+        let account = try #require(fixture.sandbox.networks.account(name, on: service))
+        return try await fixture.send(
             .GET,
-            "\(scene.sandbox.url)/\(homes[service] ?? "")\(query)",
+            "\(fixture.sandbox.url)/\(homes[service] ?? "")\(query)",
             headers: ["authorization": "Bearer \(account.accessToken)", "user-agent": "linux:roost:1 (by /u/ana)"]
         )
     }
 
-    @Test func aLimitIsSaidAsEachNetworkSaysIt() async throws {
-        try await withSandbox { scene in
+    @Test func rateLimitHeaders() async throws {
+        try await withSandbox { fixture in
             for service in Self.homes.keys {
-                try scene.sandbox.script.add(ScriptRule(service: service, status: 429, retryAfter: 90, times: 1))
+                try fixture.sandbox.script.add(ScriptRule(service: service, status: 429, retryAfter: 90, times: 1))
             }
-            let reset = Int(scene.clock.now.timeIntervalSince1970) + 90
+            let reset = Int(fixture.clock.now.timeIntervalSince1970) + 90
 
-            let mastodon = try await Self.home(.mastodon, scene)
-            let bluesky = try await Self.home(.bluesky, scene)
-            let reddit = try await Self.home(.reddit, scene)
+            let mastodon = try await Self.home(.mastodon, fixture)
+            let bluesky = try await Self.home(.bluesky, fixture)
+            let reddit = try await Self.home(.reddit, fixture)
 
             let statuses = [mastodon.status, bluesky.status, reddit.status]
             #expect(statuses == [429, 429, 429])
@@ -49,20 +49,20 @@ import Wire
             #expect(try bluesky.json()["error"]?.text == "RateLimitExceeded")
             #expect(reddit.headers["x-ratelimit-reset"] == ["90"])
             #expect(reddit.text.hasPrefix("<!doctype html>"))
-            let again = try await Self.home(.mastodon, scene)
+            let again = try await Self.home(.mastodon, fixture)
             #expect(again.status == 200)
         }
     }
 
-    @Test func theNetworksOwnLimitCountsAndEnds() async throws {
-        try await withSandbox { scene in
-            scene.sandbox.networks.multiplyLimits(of: .mastodon, by: 0.01)
+    @Test func rateLimitWindow() async throws {
+        try await withSandbox { fixture in
+            fixture.sandbox.networks.multiplyLimits(of: .mastodon, by: 0.01)
 
             var statuses: [Int] = []
-            for _ in 0..<4 { statuses.append(try await Self.home(.mastodon, scene).status) }
-            let another = try await Self.home(.mastodon, scene, of: "bo")
-            scene.clock.advance(minutes: 5.1)
-            let later = try await Self.home(.mastodon, scene)
+            for _ in 0..<4 { statuses.append(try await Self.home(.mastodon, fixture).status) }
+            let another = try await Self.home(.mastodon, fixture, of: "bo")
+            fixture.clock.advance(minutes: 5.1)
+            let later = try await Self.home(.mastodon, fixture)
 
             #expect(statuses == [200, 200, 200, 429])
             #expect((another.status, later.status) == (200, 200))
@@ -71,18 +71,18 @@ import Wire
     }
 
     @Test(arguments: [SandboxService.mastodon, .bluesky, .reddit])
-    func answersBreakAsTheyAreToldTo(service: SandboxService) async throws {
-        try await withSandbox { scene in
+    func scriptedFaults(service: SandboxService) async throws {
+        try await withSandbox { fixture in
             let behaviours: [ScriptRule.Behaviour] = [.html, .malformed, .cut, .large]
             for behaviour in behaviours {
-                try scene.sandbox.script.add(ScriptRule(service: service, behaviour: behaviour, times: 1))
+                try fixture.sandbox.script.add(ScriptRule(service: service, behaviour: behaviour, times: 1))
             }
 
-            let html = try await Self.home(service, scene)
-            let malformed = try await Self.home(service, scene)
-            await #expect(throws: (any Error).self) { try await Self.home(service, scene) }
-            await #expect(throws: NIOTooManyBytesError.self) { try await Self.home(service, scene) }
-            let whole = try await Self.home(service, scene)
+            let html = try await Self.home(service, fixture)
+            let malformed = try await Self.home(service, fixture)
+            await #expect(throws: (any Error).self) { try await Self.home(service, fixture) }
+            await #expect(throws: NIOTooManyBytesError.self) { try await Self.home(service, fixture) }
+            let whole = try await Self.home(service, fixture)
 
             #expect((html.status, html.text.contains("nginx")) == (502, true))
             #expect(malformed.status == 200)
@@ -91,18 +91,18 @@ import Wire
         }
     }
 
-    @Test func anEmptyPageHasANextThatLosesNothing() async throws {
-        try await withSandbox { scene in
-            try scene.sandbox.script.add(ScriptRule(service: .mastodon, behaviour: .empty, times: 1))
-            try scene.sandbox.script.add(ScriptRule(service: .bluesky, behaviour: .empty, times: 1))
+    @Test func emptyPage() async throws {
+        try await withSandbox { fixture in
+            try fixture.sandbox.script.add(ScriptRule(service: .mastodon, behaviour: .empty, times: 1))
+            try fixture.sandbox.script.add(ScriptRule(service: .bluesky, behaviour: .empty, times: 1))
 
-            let empty = try await Self.home(.mastodon, scene)
+            let empty = try await Self.home(.mastodon, fixture)
             let next = try #require(empty.headers["link"].first?.firstMatch(of: /<([^>]+)>; rel="next"/))
-            let after = try await Self.home(.mastodon, scene, query: "?\(next.1.split(separator: "?").last ?? "")")
-            let first = try await Self.home(.mastodon, scene)
-            let cursor = try #require(try await Self.home(.bluesky, scene).json()["cursor"]?.text)
-            let rest = try await Self.home(.bluesky, scene, query: "?cursor=\(cursor)").json()["feed"]
-            let feed = try await Self.home(.bluesky, scene).json()["feed"]
+            let after = try await Self.home(.mastodon, fixture, query: "?\(next.1.split(separator: "?").last ?? "")")
+            let first = try await Self.home(.mastodon, fixture)
+            let cursor = try #require(try await Self.home(.bluesky, fixture).json()["cursor"]?.text)
+            let rest = try await Self.home(.bluesky, fixture, query: "?cursor=\(cursor)").json()["feed"]
+            let feed = try await Self.home(.bluesky, fixture).json()["feed"]
 
             #expect(empty.text == "[]")
             #expect(try after.json() == first.json())
@@ -110,16 +110,16 @@ import Wire
         }
     }
 
-    @Test func aTokenExpiresInTheMiddleOfAScroll() async throws {
-        try await withSandbox { scene in
-            try scene.sandbox.script.add(ScriptRule(service: .reddit, token: "ana", behaviour: .expire, times: 1))
+    @Test func tokenExpires() async throws {
+        try await withSandbox { fixture in
+            try fixture.sandbox.script.add(ScriptRule(service: .reddit, token: "ana", behaviour: .expire, times: 1))
 
-            let expired = try await Self.home(.reddit, scene)
-            let still = try await Self.home(.reddit, scene)
-            let another = try await Self.home(.reddit, scene, of: "bo")
-            let renewed = try await scene.ask(
+            let expired = try await Self.home(.reddit, fixture)
+            let still = try await Self.home(.reddit, fixture)
+            let another = try await Self.home(.reddit, fixture, of: "bo")
+            let renewed = try await fixture.send(
                 .POST,
-                "\(scene.sandbox.url)/reddit/api/v1/access_token",
+                "\(fixture.sandbox.url)/reddit/api/v1/access_token",
                 headers: [
                     "authorization": "Basic \(Data("roost-reddit:roost-reddit-secret".utf8).base64EncodedString())",
                     "content-type": "application/x-www-form-urlencoded", "user-agent": "linux:roost:1 (by /u/ana)",
@@ -134,15 +134,15 @@ import Wire
         }
     }
 
-    @Test func aRuleMayBeForAPartOfANetwork() async throws {
-        try await withSandbox { scene in
-            try scene.sandbox.script.add(ScriptRule(service: .mastodon, path: "notifications", status: 503))
+    @Test func rulePath() async throws {
+        try await withSandbox { fixture in
+            try fixture.sandbox.script.add(ScriptRule(service: .mastodon, path: "notifications", status: 503))
 
-            let home = try await Self.home(.mastodon, scene)
-            let token = try #require(scene.sandbox.networks.account("ana", on: .mastodon)).accessToken
-            let notices = try await scene.ask(
+            let home = try await Self.home(.mastodon, fixture)
+            let token = try #require(fixture.sandbox.networks.account("ana", on: .mastodon)).accessToken
+            let notices = try await fixture.send(
                 .GET,
-                "\(scene.sandbox.url)/mastodon/api/v1/notifications",
+                "\(fixture.sandbox.url)/mastodon/api/v1/notifications",
                 headers: ["authorization": "Bearer \(token)"]
             )
 

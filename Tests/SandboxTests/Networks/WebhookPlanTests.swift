@@ -7,11 +7,11 @@ import Wire
 @Suite(.timeLimit(.minutes(1))) struct WebhookPlanTests {
     private static func path(_ network: String) -> String { "/sandbox/networks/\(network)/webhooks" }
 
-    @Test func aPlanIsOneNetworksAndKeepsWhatItDoesNotName() async throws {
-        try await withSandbox { scene in
-            let first = try await scene.tell(Self.path("twitter"), #"{"times": 3, "held": true}"#).json()
-            let second = try await scene.tell(Self.path("twitter"), #"{"reversed": true}"#).json()
-            let other = try await scene.ask(.GET, scene.sandbox.url + Self.path("facebook")).json()
+    @Test func partialPlanChange() async throws {
+        try await withSandbox { fixture in
+            let first = try await fixture.control(Self.path("twitter"), #"{"times": 3, "held": true}"#).json()
+            let second = try await fixture.control(Self.path("twitter"), #"{"reversed": true}"#).json()
+            let other = try await fixture.send(.GET, fixture.sandbox.url + Self.path("facebook")).json()
 
             #expect(first["times"]?.whole == 3 && first["held"] == .bool(true) && first["reversed"] == .bool(false))
             #expect(second["times"]?.whole == 3 && second["held"] == .bool(true) && second["reversed"] == .bool(true))
@@ -21,10 +21,10 @@ import Wire
     }
 
     @Test(arguments: [#"{"times": 0}"#, #"{"times": 11}"#, #"{"times": "many"}"#])
-    func nobodyCallsThatOften(json: String) async throws {
-        try await withSandbox { scene in
-            let refused = try await scene.tell(Self.path("facebook"), json)
-            let standing = try await scene.ask(.GET, scene.sandbox.url + Self.path("facebook")).json()
+    func rejectsInvalidPlan(json: String) async throws {
+        try await withSandbox { fixture in
+            let refused = try await fixture.control(Self.path("facebook"), json)
+            let standing = try await fixture.send(.GET, fixture.sandbox.url + Self.path("facebook")).json()
 
             #expect(refused.status == 400)
             #expect(try refused.json()["field"]?.text == "times")
@@ -32,9 +32,9 @@ import Wire
         }
     }
 
-    @Test func aNetworkThatCallsNobodyHasNoPlan() async throws {
-        try await withSandbox { scene in
-            let nowhere = try await scene.tell(Self.path("mastodon"), #"{"times": 2}"#)
+    @Test func networkWithoutWebhooks() async throws {
+        try await withSandbox { fixture in
+            let nowhere = try await fixture.control(Self.path("mastodon"), #"{"times": 2}"#)
 
             #expect(nowhere.status == 404)
         }

@@ -10,13 +10,13 @@ import Wire
 @testable import SocialServer
 
 /// Social over the sandbox's Reddit, with a push that notes what it is told, and a clock of the test's own.
-struct BroadcastScene: Sendable {
+struct BroadcastFixture: Sendable {
     let service: TestService
     let sandbox: Sandbox
-    let push: FavouritesStandIn
+    let push: FakeFavourites
     let clock: TestClock
     let keys: TestKeys
-    let ann: Person
+    let ann: TestUser
 
     var live: Broadcasts { sandbox.networks.live }
 
@@ -27,18 +27,18 @@ struct BroadcastScene: Sendable {
         try await eventually { live.polls > polls }
     }
 
-    func broadcasts() async throws -> TestAnswer { try await ann.ask(.get, "/broadcasts") }
+    func broadcasts() async throws -> TestHTTPResponse { try await ann.ask(.get, "/broadcasts") }
 
     /// Waits until the list is as it is to be.
-    func untilListed(_ isSo: @escaping ([JSONValue]) -> Bool) async throws {
-        try await eventually { isSo(try await broadcasts().json["broadcasts"].array) }
+    func waitUntilListed(_ condition: @escaping ([JSONValue]) -> Bool) async throws {
+        try await eventually { condition(try await broadcasts().json["broadcasts"].array) }
     }
 
     /// Links the account that somebody has at the sandbox; whom he follows is looked at by itself tomorrow, unless told
     /// otherwise.
     ///
     /// The first look of the service's own may come as late as this, and would else take what a test waits for.
-    func link(_ person: Person, as name: String, isDue: Bool = false) async throws {
+    func link(_ person: TestUser, as name: String, isDue: Bool = false) async throws {
         if !isDue {
             let turns = FollowImportStore(db: service.database.pool)
             try await turns.postpone(person.id, until: clock.read() + 86_400)
@@ -58,21 +58,21 @@ struct BroadcastScene: Sendable {
             SocialService.self,
             over: service.database,
             settings: Self.settings(sandbox),
-            neighbours: Self.neighbours(keys, push),
+            peers: Self.peers(keys, push),
             now: clock.read,
             body
         )
     }
 
     fileprivate static func settings(_ sandbox: Sandbox) -> [String: String] {
-        Scene.settings.merging([
+        Fixture.settings.merging([
             "RPAN_URL": "\(sandbox.url)/rpan", "REDDIT_URL": "\(sandbox.url)/reddit",
             "REDDIT_CLIENT_ID": "roost-reddit", "REDDIT_CLIENT_SECRET": "roost-reddit-secret",
             "EVENT_SUBSCRIBERS": "broadcast.live=push",
         ]) { $1 }
     }
 
-    fileprivate static func neighbours(_ keys: TestKeys, _ push: FavouritesStandIn) -> Neighbours {
+    fileprivate static func peers(_ keys: TestKeys, _ push: FakeFavourites) -> PeerServices {
         .with([
             "auth": ServiceClient(callee: "auth", transport: AuthTransport(keys), retry: .never),
             "push": ServiceClient(callee: "push", transport: push, retry: .never),
@@ -85,9 +85,9 @@ private let sandboxKeys = Result { try SandboxKeys() }
 /// Runs the scene; `prepare` says what there is before the service starts.
 func withBroadcasts(
     _ prepare: (Sandbox) throws -> Void = { _ in },
-    _ body: (BroadcastScene) async throws -> Void
+    _ body: (BroadcastFixture) async throws -> Void
 ) async throws {
-    let (clock, keys, push) = (TestClock(), TestKeys(), FavouritesStandIn())
+    let (clock, keys, push) = (TestClock(), TestKeys(), FakeFavourites())
     var configuration = SandboxConfiguration()
     configuration.now = clock.read
     configuration.threads = 1
@@ -97,12 +97,12 @@ func withBroadcasts(
         try prepare(sandbox)
         try await TestService.with(
             SocialService.self,
-            settings: BroadcastScene.settings(sandbox),
-            neighbours: BroadcastScene.neighbours(keys, push),
+            settings: BroadcastFixture.settings(sandbox),
+            peers: BroadcastFixture.peers(keys, push),
             now: clock.read
         ) { service in
-            let ann = try await Person(User.ID(application: Scene.application, user: "ann"), at: service, keys)
-            let scene = BroadcastScene(
+            let ann = try await TestUser(User.ID(application: Fixture.application, user: "ann"), at: service, keys)
+            let fixture = BroadcastFixture(
                 service: service,
                 sandbox: sandbox,
                 push: push,
@@ -110,8 +110,8 @@ func withBroadcasts(
                 keys: keys,
                 ann: ann
             )
-            try await eventually { scene.live.polls > 0 }
-            try await body(scene)
+            try await eventually { fixture.live.polls > 0 }
+            try await body(fixture)
         }
     }
 }

@@ -12,12 +12,12 @@ import Wire
 
 /// What is live, and that its followers are told once.
 @Suite(.timeLimit(.minutes(2))) struct BroadcastTests {
-    @Test func favouritesComeFirstAndThenWhoIsWatchedMost() async throws {
-        try await withBroadcasts { scene in
-            scene.push.favour(["gardener", "painter"])
-            try await scene.untilListed { $0.count == 3 }
+    @Test func order() async throws {
+        try await withBroadcasts { fixture in
+            fixture.push.setFavourites(["gardener", "painter"])
+            try await fixture.waitUntilListed { $0.count == 3 }
 
-            let answer = try await scene.broadcasts()
+            let answer = try await fixture.broadcasts()
 
             let list = answer.json["broadcasts"].array
             #expect(list.map { $0["broadcaster"].string } == ["painter", "gardener", "pianist"])
@@ -27,123 +27,123 @@ import Wire
             #expect(list[2]["commentCount"].int == 32 || list[2]["commentCount"].int == 31)
             #expect(list[2]["startedAt"].string?.hasSuffix("Z") == true)
             // Push is asked in the person's own name.
-            #expect(scene.push.credentials == ["Bearer \(scene.ann.token)"])
+            #expect(fixture.push.credentials == ["Bearer \(fixture.ann.token)"])
         }
     }
 
-    @Test func withoutPushTheListIsThereAndSaysNothingOfFavourites() async throws {
-        try await withBroadcasts { scene in
-            try await scene.untilListed { $0.count == 3 }
-            scene.push.leave()
+    @Test func withoutPush() async throws {
+        try await withBroadcasts { fixture in
+            try await fixture.waitUntilListed { $0.count == 3 }
+            fixture.push.goOffline()
 
-            let list = try await scene.broadcasts().json["broadcasts"].array
+            let list = try await fixture.broadcasts().json["broadcasts"].array
 
             #expect(list.map { $0["broadcaster"].string } == ["pianist", "painter", "gardener"])
             #expect(list.allSatisfy { $0["favourite"] == .null })
         }
     }
 
-    @Test func aNewStreamIsToldOnceByAllInstancesAndAfterARestart() async throws {
-        try await withBroadcasts { scene in
-            try await eventually { scene.push.told.count == 1 }
-            try await scene.another { _ in
-                let stream = scene.live.begin("cellist", in: "RedditSets", title: "Suites")
-                try await scene.nextRound()
-                try await eventually { scene.push.told.count == 2 }
-                for _ in 0..<3 { try await scene.nextRound() }
+    @Test func notifiedOnce() async throws {
+        try await withBroadcasts { fixture in
+            try await eventually { fixture.push.events.count == 1 }
+            try await fixture.another { _ in
+                let stream = fixture.live.begin("cellist", in: "RedditSets", title: "Suites")
+                try await fixture.nextRound()
+                try await eventually { fixture.push.events.count == 2 }
+                for _ in 0..<3 { try await fixture.nextRound() }
 
-                let live = try #require(scene.push.told.last)
+                let live = try #require(fixture.push.events.last)
                 #expect(live.streamId == stream.id && live.broadcaster == "cellist" && live.title == "Suites")
                 #expect(live.community == "RedditSets" && live.url.hasPrefix("https://www.reddit.com/rpan/r/"))
             }
-            try await scene.another { _ in
-                for _ in 0..<3 { try await scene.nextRound() }
+            try await fixture.another { _ in
+                for _ in 0..<3 { try await fixture.nextRound() }
                 // Told or not is settled in the round's own transaction; a second event would be in the outbox by now.
                 // One leaves it a moment after push has it.
                 try await eventually(within: .seconds(30), "empty") {
-                    try await scene.service.database.pool.all(
+                    try await fixture.service.database.pool.all(
                         "SELECT count(*) AS waiting FROM event_outbox",
                         as: { try $0.int("waiting") }
                     ) == [0]
                 }
             }
-            #expect(scene.push.told.count == 2)
-            #expect(Set(scene.push.told.map(\.streamId)).count == 2)
+            #expect(fixture.push.events.count == 2)
+            #expect(Set(fixture.push.events.map(\.streamId)).count == 2)
         }
     }
 
-    @Test func whatBeganLongAgoIsNoNewsAtTheFirstStart() async throws {
-        try await withBroadcasts { scene in
-            try await scene.untilListed { $0.count == 3 }
-            try await eventually { scene.push.told.count == 1 }
+    @Test func oldStream() async throws {
+        try await withBroadcasts { fixture in
+            try await fixture.waitUntilListed { $0.count == 3 }
+            try await eventually { fixture.push.events.count == 1 }
 
             // The sandbox's three began 10, 20 and 30 minutes ago.
-            for _ in 0..<2 { try await scene.nextRound() }
-            #expect(scene.push.told.map(\.broadcaster) == ["pianist"])
+            for _ in 0..<2 { try await fixture.nextRound() }
+            #expect(fixture.push.events.map(\.broadcaster) == ["pianist"])
         }
     }
 
-    @Test func twoInstancesAskOnceARound() async throws {
-        try await withBroadcasts { scene in
-            try await scene.another { _ in
-                let polls = scene.live.polls
-                for _ in 0..<4 { try await scene.nextRound() }
+    @Test func twoInstances() async throws {
+        try await withBroadcasts { fixture in
+            try await fixture.another { _ in
+                let polls = fixture.live.polls
+                for _ in 0..<4 { try await fixture.nextRound() }
                 // Both have had time for as many rounds again by the database's own count.
-                let rounds = try await scene.service.database.pool.all(
+                let rounds = try await fixture.service.database.pool.all(
                     "SELECT round FROM broadcast_poll",
                     as: { try $0.int("round") }
                 )
-                #expect(scene.live.polls == polls + 4)
-                #expect(rounds == [scene.live.polls])
+                #expect(fixture.live.polls == polls + 4)
+                #expect(rounds == [fixture.live.polls])
             }
         }
     }
 
-    @Test func anInstanceWhoseClockRanAheadHoldsUpNobody() async throws {
-        try await withBroadcasts { scene in
-            let polls = scene.live.polls
-            try await scene.service.database.pool.run(
-                "UPDATE broadcast_poll SET due_at = \(scene.clock.read() + 3_600)"
+    @Test func clockAhead() async throws {
+        try await withBroadcasts { fixture in
+            let polls = fixture.live.polls
+            try await fixture.service.database.pool.run(
+                "UPDATE broadcast_poll SET due_at = \(fixture.clock.read() + 3_600)"
             )
 
-            try await eventually { scene.live.polls > polls }
+            try await eventually { fixture.live.polls > polls }
         }
     }
 
-    @Test func aStreamIsToldWhenItIsKnownWhoseItIsAndSinceWhen() async throws {
-        try await withBroadcasts { scene in
-            try await eventually { scene.push.told.count == 1 }
-            let id = scene.live.begin("cellist", isPublished: false).id
-            scene.live.begin(nil, in: "pan")
-            try await scene.nextRound()
-            try await scene.untilListed { $0.count == 5 }
-            #expect(scene.push.told.count == 1)
+    @Test func incompleteStream() async throws {
+        try await withBroadcasts { fixture in
+            try await eventually { fixture.push.events.count == 1 }
+            let id = fixture.live.begin("cellist", isPublished: false).id
+            fixture.live.begin(nil, in: "pan")
+            try await fixture.nextRound()
+            try await fixture.waitUntilListed { $0.count == 5 }
+            #expect(fixture.push.events.count == 1)
 
-            scene.live.publish(id)
-            try await scene.nextRound()
-            try await eventually { scene.push.told.count == 2 }
-            for _ in 0..<3 { try await scene.nextRound() }
+            fixture.live.publish(id)
+            try await fixture.nextRound()
+            try await eventually { fixture.push.events.count == 2 }
+            for _ in 0..<3 { try await fixture.nextRound() }
 
-            #expect(scene.push.told.last?.streamId == id)
-            #expect(scene.push.told.count == 2)
-            let unnamed = try await scene.broadcasts().json["broadcasts"].array.filter { $0["broadcaster"] == .null }
+            #expect(fixture.push.events.last?.streamId == id)
+            #expect(fixture.push.events.count == 2)
+            let unnamed = try await fixture.broadcasts().json["broadcasts"].array.filter { $0["broadcaster"] == .null }
             #expect(unnamed.count == 1)
         }
     }
 
-    @Test func whatEndsIsNoLongerListedAndStillFound() async throws {
-        try await withBroadcasts { scene in
-            let stream = scene.live.begin("cellist")
-            try await scene.nextRound()
-            try await scene.untilListed { $0.count == 4 }
-            scene.push.favour(["cellist"])
-            let onAir = try await scene.ann.ask(.get, "/broadcasts/\(stream.id)")
+    @Test func endedStream() async throws {
+        try await withBroadcasts { fixture in
+            let stream = fixture.live.begin("cellist")
+            try await fixture.nextRound()
+            try await fixture.waitUntilListed { $0.count == 4 }
+            fixture.push.setFavourites(["cellist"])
+            let onAir = try await fixture.ann.ask(.get, "/broadcasts/\(stream.id)")
 
-            scene.live.end(stream.id)
-            try await scene.nextRound()
-            try await scene.untilListed { $0.count == 3 }
-            let after = try await scene.ann.ask(.get, "/broadcasts/\(stream.id.dropFirst(3))")
-            let unknown = try await scene.ann.ask(.get, "/broadcasts/t3_none")
+            fixture.live.end(stream.id)
+            try await fixture.nextRound()
+            try await fixture.waitUntilListed { $0.count == 3 }
+            let after = try await fixture.ann.ask(.get, "/broadcasts/\(stream.id.dropFirst(3))")
+            let unknown = try await fixture.ann.ask(.get, "/broadcasts/t3_none")
 
             #expect(onAir.json["state"].string == "IS_LIVE" && onAir.json["favourite"].bool == true)
             #expect(after.json["state"].string == "ENDED" && after.json["id"].string == stream.id)
@@ -156,34 +156,34 @@ import Wire
         ScriptRule(service: .rpan, behaviour: .html), ScriptRule(service: .rpan, behaviour: .malformed),
         ScriptRule(service: .rpan, behaviour: .large), ScriptRule(service: .rpan, behaviour: .cut),
     ])
-    func whatFailsLeavesTheListForAMinuteAndThenSaysSo(rule: ScriptRule) async throws {
-        try await withBroadcasts { scene in
-            try await scene.untilListed { $0.count == 3 }
-            try scene.sandbox.script.add(rule)
-            scene.clock.advance(by: 5)
-            try await scene.untilFailures(1)
-            let soon = try await scene.broadcasts()
-            scene.clock.advance(by: 61)
-            try await scene.untilFailures(2)
-            let late = try await scene.broadcasts()
-            scene.sandbox.script.clear()
-            scene.clock.advance(by: 61)
-            try await eventually { try await scene.broadcasts().status == 200 }
+    func pollFailure(rule: ScriptRule) async throws {
+        try await withBroadcasts { fixture in
+            try await fixture.waitUntilListed { $0.count == 3 }
+            try fixture.sandbox.script.add(rule)
+            fixture.clock.advance(by: 5)
+            try await fixture.waitForFailures(1)
+            let soon = try await fixture.broadcasts()
+            fixture.clock.advance(by: 61)
+            try await fixture.waitForFailures(2)
+            let late = try await fixture.broadcasts()
+            fixture.sandbox.script.clear()
+            fixture.clock.advance(by: 61)
+            try await eventually { try await fixture.broadcasts().status == 200 }
 
             #expect(soon.status == 200 && soon.json["broadcasts"].array.count == 3)
             #expect(late.status == 503 && late.headers[.retryAfter] != nil)
-            let healed = try await scene.broadcasts()
+            let healed = try await fixture.broadcasts()
             #expect(healed.json["broadcasts"].array.count == 3)
         }
     }
 
-    @Test func communitiesAreThoseKnownOfOldAndThoseSeen() async throws {
-        try await withBroadcasts { scene in
-            scene.live.begin("cellist", in: "GarageCrew")
-            try await scene.nextRound()
-            try await scene.untilListed { $0.count == 4 }
+    @Test func communities() async throws {
+        try await withBroadcasts { fixture in
+            fixture.live.begin("cellist", in: "GarageCrew")
+            try await fixture.nextRound()
+            try await fixture.waitUntilListed { $0.count == 4 }
 
-            let list = try await scene.ann.ask(.get, "/broadcasts/communities").json["communities"].array
+            let list = try await fixture.ann.ask(.get, "/broadcasts/communities").json["communities"].array
 
             let names = list.compactMap { $0["name"].string }
             #expect(names.contains("GarageCrew") && names.contains("TalentShow") && names.contains("lgbt"))
@@ -194,14 +194,14 @@ import Wire
 
     @Test("An administrator's changes of the list are effective in every instance")
     func officialCommunities() async throws {
-        try await withBroadcasts { scene in
-            let admin = try await scene.administrator()
-            try await scene.another { other in
+        try await withBroadcasts { fixture in
+            let admin = try await fixture.administrator()
+            try await fixture.another { other in
                 let added = try await admin.ask(.put, "/broadcasts/communities/GardenTalk")
                 let removed = try await admin.ask(.delete, "/broadcasts/communities/talentshow")
                 let again = try await admin.ask(.delete, "/broadcasts/communities/talentshow")
                 let malformed = try await admin.ask(.put, "/broadcasts/communities/r%2Fpan")
-                let ann = try await Person(scene.ann.id, at: other, scene.keys)
+                let ann = try await TestUser(fixture.ann.id, at: other, fixture.keys)
                 let list = try await ann.ask(.get, "/broadcasts/communities").json["communities"].array
 
                 #expect(added.status == 200 && added.json["official"].bool == true)
@@ -217,14 +217,14 @@ import Wire
 
     @Test("A broadcast does not bring a removed community back")
     func removedCommunity() async throws {
-        try await withBroadcasts { scene in
-            let admin = try await scene.administrator()
+        try await withBroadcasts { fixture in
+            let admin = try await fixture.administrator()
             let removed = try await admin.ask(.delete, "/broadcasts/communities/TalentShow")
-            scene.live.begin("cellist", in: "TalentShow")
-            try await scene.nextRound()
-            try await scene.untilListed { $0.count == 4 }
+            fixture.live.begin("cellist", in: "TalentShow")
+            try await fixture.nextRound()
+            try await fixture.waitUntilListed { $0.count == 4 }
 
-            let list = try await scene.ann.ask(.get, "/broadcasts/communities").json["communities"].array
+            let list = try await fixture.ann.ask(.get, "/broadcasts/communities").json["communities"].array
 
             #expect(removed.status == 200)
             #expect(!list.contains { $0["name"].string == "TalentShow" })
@@ -233,10 +233,10 @@ import Wire
 
     @Test("Only administrators change the list of communities")
     func communitiesNeedAnAdministrator() async throws {
-        try await withBroadcasts { scene in
-            let added = try await scene.ann.ask(.put, "/broadcasts/communities/GardenTalk")
-            let removed = try await scene.ann.ask(.delete, "/broadcasts/communities/pan")
-            let list = try await scene.ann.ask(.get, "/broadcasts/communities").json["communities"].array
+        try await withBroadcasts { fixture in
+            let added = try await fixture.ann.ask(.put, "/broadcasts/communities/GardenTalk")
+            let removed = try await fixture.ann.ask(.delete, "/broadcasts/communities/pan")
+            let list = try await fixture.ann.ask(.get, "/broadcasts/communities").json["communities"].array
 
             #expect(added.status == 403)
             #expect(removed.status == 403)
@@ -246,8 +246,8 @@ import Wire
 
     @Test("The operator's command changes the list of communities")
     func communitiesOfOperator() async throws {
-        try await withBroadcasts { scene in
-            let client = SocialClient(try scene.service.neighbour("roost", callee: "social"))
+        try await withBroadcasts { fixture in
+            let client = SocialClient(try fixture.service.peerClient("roost", callee: "social"))
             let added = try await client.operatorAddCommunity("GardenTalk")
             try await client.operatorRemoveCommunity("pan")
             let listed = try await client.operatorCommunities()
@@ -255,38 +255,38 @@ import Wire
             #expect(added.official)
             #expect(listed.contains { $0.name == "GardenTalk" && $0.official })
             #expect(!listed.contains { $0.name == "pan" })
-            let photos = SocialClient(try scene.service.neighbour("photos", callee: "social"))
+            let photos = SocialClient(try fixture.service.peerClient("photos", callee: "social"))
             await #expect(throws: APIError.self) { try await photos.operatorCommunities() }
         }
     }
 
-    @Test func nobodyIsLetInWithoutACredential() async throws {
-        try await withBroadcasts { scene in
+    @Test func authentication() async throws {
+        try await withBroadcasts { fixture in
             for path in ["/broadcasts", "/broadcasts/communities", "/broadcasts/t3_x"] {
-                let answer = try await scene.service.send(.get, path)
+                let answer = try await fixture.service.send(.get, path)
                 #expect(answer.status == 403, "\(path)")
             }
-            let imported = try await scene.service.send(.post, "/broadcasts/import")
+            let imported = try await fixture.service.send(.post, "/broadcasts/import")
             #expect(imported.status == 403)
         }
     }
 }
 
-extension BroadcastScene {
+extension BroadcastFixture {
     /// One of the suite's own administrators.
     fileprivate func administrator() async throws -> Administrator {
         let user = User.ID(application: RoostApplication.id, user: "root")
         return Administrator(id: user, token: try await keys.token(for: user, scope: "admin"), service: service)
     }
 
-    fileprivate struct Administrator: SignedIn {
+    fileprivate struct Administrator: SignedInUser {
         let id: User.ID
         let token: String
         let service: TestService
     }
 
     /// Waits until so many rounds after another have brought nothing.
-    func untilFailures(_ count: Int) async throws {
+    func waitForFailures(_ count: Int) async throws {
         try await eventually {
             let failures = try await service.database.pool.all(
                 "SELECT failures FROM broadcast_poll",

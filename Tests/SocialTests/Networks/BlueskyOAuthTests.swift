@@ -20,9 +20,9 @@ import Wire
     )
 
     /// Goes to the page as that person, and comes back.
-    private func agree(_ page: String, as name: String, _ scene: PlayedScene) async throws -> [String: String] {
-        let origin = try #require(HTTPOrigin(scene.sandbox.url))
-        let browser = OutsideHTTP(reach: .listed([origin]), connections: scene.connections)
+    private func agree(_ page: String, as name: String, _ fixture: SandboxFixture) async throws -> [String: String] {
+        let origin = try #require(HTTPOrigin(fixture.sandbox.url))
+        let browser = OutsideHTTP(reach: .listed([origin]), connections: fixture.connections)
         let answer = try await browser.send(NetworkRequest(.get, "\(page)&as=\(name)"))
         let place = try #require(answer.headers[.location], "\(answer.status) \(String(buffer: answer.body))")
         #expect(place.hasPrefix(Self.request.callback + "?"))
@@ -32,13 +32,13 @@ import Wire
 
     private func link(
         _ name: String,
-        _ scene: PlayedScene
+        _ fixture: SandboxFixture
     ) async throws -> (BlueskyConnector, SocialServer.NetworkAccount) {
-        let bluesky = try #require(try await scene.link(name, on: .bluesky).0 as? BlueskyConnector)
+        let bluesky = try #require(try await fixture.link(name, on: .bluesky).0 as? BlueskyConnector)
         var request = Self.request
         request.id = "\(name).sandbox.test"
         let way = try await bluesky.authorize(request)
-        let query = try await agree(way.url, as: name, scene)
+        let query = try await agree(way.url, as: name, fixture)
         let granted = try await bluesky.complete(query, of: way, for: request)
         var account = SocialServer.NetworkAccount(
             owner: User.ID(application: "roost", user: name),
@@ -47,19 +47,19 @@ import Wire
             tokens: granted.tokens,
             details: granted.details
         )
-        account.take(try await bluesky.identify(account))
+        account.apply(try await bluesky.identify(account))
         return (bluesky, account)
     }
 
-    @Test func aHandleIsEnoughToBeLinked() async throws {
-        try await withPlayedNetworks { scene in
-            let (bluesky, ana) = try await link("ana", scene)
+    @Test func handle() async throws {
+        try await withSandboxNetworks { fixture in
+            let (bluesky, ana) = try await link("ana", fixture)
 
             #expect(ana.id?.hasPrefix("did:plc:") == true && ana.username == "ana.sandbox.test")
-            #expect(bluesky.abilities(of: ana).able.isSuperset(of: [.feed, .messages, .text, .reply]))
+            #expect(bluesky.accountCapabilities(of: ana).supported.isSuperset(of: [.feed, .messages, .text, .reply]))
             #expect(try await bluesky.feed(PageRequest(limit: 5), as: ana).items.isEmpty == false)
             #expect(try await bluesky.threads(PageRequest(), as: ana).items.isEmpty == false)
-            var post = NetworkPost.saying("By a key of my own", photos: [try await scene.picture()])
+            var post = NetworkPost.saying("By a key of my own", photos: [try await fixture.picture()])
             post.createdAt = Date()
             let prepared = try await bluesky.prepare(post, as: ana)
             let posted = try await bluesky.publish(post, prepared: prepared, as: ana)
@@ -67,9 +67,9 @@ import Wire
         }
     }
 
-    @Test func tokensServeOnlyWhoHasTheirKey() async throws {
-        try await withPlayedNetworks { scene in
-            let (bluesky, ana) = try await link("ana", scene)
+    @Test func boundTokens() async throws {
+        try await withSandboxNetworks { fixture in
+            let (bluesky, ana) = try await link("ana", fixture)
             var thief = ana
             thief.tokens.others = ["dpop": DPoPKey().text]
             var bearer = ana
@@ -82,9 +82,9 @@ import Wire
         }
     }
 
-    @Test func aGrantIsRenewedOnceAndEnded() async throws {
-        try await withPlayedNetworks { scene in
-            let (bluesky, ana) = try await link("ana", scene)
+    @Test func renewal() async throws {
+        try await withSandboxNetworks { fixture in
+            let (bluesky, ana) = try await link("ana", fixture)
             let fresh = try await bluesky.renew(ana)
             var renewed = ana
             renewed.tokens = ana.tokens.renewed(by: fresh)
@@ -101,12 +101,12 @@ import Wire
         }
     }
 
-    @Test func whatComesBackMustBeOfTheSameServerAndAccount() async throws {
-        try await withPlayedNetworks { scene in
-            let bluesky = try #require(try await scene.link("ana", on: .bluesky).0 as? BlueskyConnector)
+    @Test func callbackChecks() async throws {
+        try await withSandboxNetworks { fixture in
+            let bluesky = try #require(try await fixture.link("ana", on: .bluesky).0 as? BlueskyConnector)
             func outcome(as name: String, _ change: (inout [String: String]) -> Void) async throws -> NetworkError? {
                 let way = try await bluesky.authorize(Self.request)
-                var query = try await agree(way.url, as: name, scene)
+                var query = try await agree(way.url, as: name, fixture)
                 change(&query)
                 let changed = query
                 return await failure { try await bluesky.complete(changed, of: way, for: Self.request) }
@@ -121,9 +121,9 @@ import Wire
         }
     }
 
-    @Test func nobodyIsSentAnywhereForAHandleOfNobody() async throws {
-        try await withPlayedNetworks { scene in
-            let bluesky = try #require(try await scene.link("ana", on: .bluesky).0 as? BlueskyConnector)
+    @Test func unknownHandle() async throws {
+        try await withSandboxNetworks { fixture in
+            let bluesky = try #require(try await fixture.link("ana", on: .bluesky).0 as? BlueskyConnector)
             func way(_ id: String) async -> NetworkError.Class? {
                 var request = Self.request
                 request.id = id

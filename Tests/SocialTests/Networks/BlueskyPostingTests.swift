@@ -12,7 +12,7 @@ import Wire
     private var bluesky: BlueskyConnector { BlueskyConnector(ConnectorParts(network, "https://pds"), pause: noPause) }
     private let blob = #"{"$type":"blob","ref":{"$link":"bafkrei"},"mimeType":"image/jpeg","size":4}"#
 
-    @Test func aPostIsARecordWithItsPicturesAndFacets() async throws {
+    @Test func post() async throws {
         network.answer("POST https://pds/xrpc/com.atproto.repo.uploadBlob", 200, #"{"blob":\#(blob)}"#)
         network.answer("GET https://pds/xrpc/com.atproto.identity.resolveHandle", 200, #"{"did":"did:plc:bo"}"#)
         network.answer(
@@ -54,7 +54,7 @@ import Wire
     }
 
     /// So that a post whose outcome nobody knows can be asked for.
-    @Test func aRecordsKeyIsMadeOfThePosts() async throws {
+    @Test func recordKey() async throws {
         network.answer("POST https://pds/xrpc/com.atproto.repo.putRecord", 500)
         network.answer(
             "GET https://pds/xrpc/com.atproto.repo.getRecord",
@@ -82,7 +82,7 @@ import Wire
         #expect(try #require(keys[0]).wholeMatch(of: /[234567abcdefghij][234567abcdefghijklmnopqrstuvwxyz]{12}/) != nil)
     }
 
-    @Test func aFilmIsWorkedOnFirst() async throws {
+    @Test func video() async throws {
         let vds = "https://pds/xrpc/app.bsky.video"
         network.answer("GET https://pds/xrpc/com.atproto.server.getServiceAuth", 200, #"{"token":"service"}"#)
         network.answer(
@@ -118,7 +118,7 @@ import Wire
         #expect(failed?.kind == .invalid && failed?.reason == "too long")
     }
 
-    @Test func whatIsTooMuchIsNeverSent() async {
+    @Test func limits() async {
         var large = OutgoingMedia.photo
         large.bytes = ByteBuffer(repeating: 0, count: 976_001)
 
@@ -138,7 +138,7 @@ import Wire
         #expect(network.asked.isEmpty)
     }
 
-    @Test func aLikeIsARecordThatIsMadeOnce() async throws {
+    @Test func like() async throws {
         let uri = "at://did:plc:asdf/app.bsky.feed.post/3jv3wdw2hkt25"
         let unliked = BlueskyShapes.post.replacing(#""like":"at://did:plc:me/app.bsky.feed.like/3k","#, with: "")
         network.answer("GET https://pds/xrpc/app.bsky.feed.getPosts", 200, #"{"posts":[\#(unliked)]}"#)
@@ -158,7 +158,7 @@ import Wire
         #expect(await failure { try await bluesky.like(uri, as: ann) }?.kind == .notFound)
     }
 
-    @Test func aReplyGoesIntoItsChat() async throws {
+    @Test func reply() async throws {
         network.answer(
             "POST https://pds/xrpc/chat.bsky.convo.sendMessage",
             200,

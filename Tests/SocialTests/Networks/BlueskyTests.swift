@@ -15,7 +15,7 @@ import Wire
         "ratelimit-policy": "3000;w=300",
     ]
 
-    @Test func theTimelineIsRead() async throws {
+    @Test func timeline() async throws {
         network.answer(
             "GET https://pds/xrpc/app.bsky.feed.getTimeline",
             200,
@@ -69,7 +69,7 @@ import Wire
     }
 
     /// A page that leads to itself would be shown for ever; one with nothing on it may be better the next time.
-    @Test func aPageThatLeadsToItselfIsTheEndUnlessItIsEmpty() async throws {
+    @Test func repeatedCursor() async throws {
         let path = "GET https://pds/xrpc/app.bsky.feed.getTimeline"
         network.answer(path, 200, #"{"cursor":"c1","feed":[]}"#)
         network.answer(path, 200, #"{"cursor":"c1","feed":[]}"#)
@@ -82,7 +82,7 @@ import Wire
         #expect(first.next != nil && second.next != nil && third.items.count == 1 && third.next == nil)
     }
 
-    @Test func notificationsAreRead() async throws {
+    @Test func notifications() async throws {
         network.answer(
             "GET https://pds/xrpc/app.bsky.notification.listNotifications",
             200,
@@ -103,7 +103,7 @@ import Wire
         #expect(items[0].url == "https://bsky.app/profile/bo.test")
     }
 
-    @Test func chatsGoToTheChatService() async throws {
+    @Test func chats() async throws {
         network.answer(
             "GET https://pds/xrpc/chat.bsky.convo.listConvos",
             200,
@@ -138,7 +138,7 @@ import Wire
         (502, "UpstreamFailure", .transient),
         (429, "RateLimitExceeded", .rateLimited(until: Date(timeIntervalSince1970: 1_795_000_300))),
     ])
-    func refusalsHaveTheirClass(status: Int, code: String, kind: NetworkError.Class) async {
+    func errors(status: Int, code: String, kind: NetworkError.Class) async {
         let body = #"{"error":"\#(code)","message":"so it is"}"#
         network.answer("GET https://pds/xrpc/app.bsky.feed.getTimeline", status, body, Self.limits)
 
@@ -146,14 +146,14 @@ import Wire
     }
 
     /// An app password without access to chats is as good as ever for the rest.
-    @Test func whatAnAppPasswordMayNotDoEndsNoSession() async {
+    @Test func appPasswordScope() async {
         let body = #"{"error":"InvalidToken","message":"Bad token method"}"#
         network.answer("GET https://pds/xrpc/chat.bsky.convo.listConvos", 400, body)
 
         #expect(await failure { try await bluesky.threads(PageRequest(), as: ann) }?.kind == .permission)
     }
 
-    @Test func aSessionIsMadeOfAnAppPasswordAndRenewedOnce() async throws {
+    @Test func session() async throws {
         let access = BlueskyShapes.jwt(#"{"scope":"com.atproto.appPass","exp":1795007200}"#)
         network.answer(
             "POST https://pds/xrpc/com.atproto.server.createSession",
@@ -185,9 +185,9 @@ import Wire
         #expect(network.asked[1].header("authorization") == "Bearer r.1.x" && network.asked[1].body == nil)
         #expect(renewed.refresh == "r.2.x" && over?.kind == .auth)
         #expect(network.asked[3].header("authorization") == "Bearer r.2.x")
-        let able = bluesky.abilities(of: .ann(tokens)).able
-        #expect(able.contains(.text) && !able.contains(.messages) && !able.contains(.reply))
-        #expect(bluesky.abilities(of: ann).able.contains(.reply))
+        let supported = bluesky.accountCapabilities(of: .ann(tokens)).supported
+        #expect(supported.contains(.text) && !supported.contains(.messages) && !supported.contains(.reply))
+        #expect(bluesky.accountCapabilities(of: ann).supported.contains(.reply))
     }
 }
 

@@ -18,9 +18,9 @@ import Wire
     }
 
     private static let feed = "GET https://pds/xrpc/feed"
-    private var asking: NetworkRequest { NetworkRequest(.get, "https://pds/xrpc/feed?limit=1").bearing("token") }
+    private var asking: NetworkRequest { NetworkRequest(.get, "https://pds/xrpc/feed?limit=1").bearer("token") }
 
-    @Test func aProofIsOfOneRequestAndToken() async throws {
+    @Test func proof() async throws {
         network.answer(Self.feed)
 
         _ = try await http().send(asking)
@@ -35,7 +35,7 @@ import Wire
         #expect(proof.claims["ath"]?.text == "PEaenWxYddN6Q_NT1PiOYfz4EsZu7jRXRlpAsNpBU-A")
     }
 
-    @Test func aNonceThatIsWantedIsGivenOnceAndRemembered() async throws {
+    @Test func nonce() async throws {
         let wanted = #"{"error":"use_dpop_nonce","error_description":"nonce"}"#
         network.answer(Self.feed, 400, wanted, ["DPoP-Nonce": "n1"])
         network.answer(Self.feed, 200, "{}", ["DPoP-Nonce": "n2"])
@@ -52,7 +52,7 @@ import Wire
         #expect(first.status == 200 && second.status == 401)
     }
 
-    @Test func whatIsWrongWithAProofEndsNoGrant() async throws {
+    @Test func invalidProof() async throws {
         let server = "https://pds/oauth/token"
         let details = [
             "tokens": server, "issuer": "https://pds", "callback": "https://roost/networks/bluesky/callback",
@@ -78,8 +78,8 @@ import Wire
 
     private static let callback = "https://roost.example/networks/bluesky/callback"
 
-    @Test func anApplicationIsKnownByItsDocument() throws {
-        let client = try BlueskyClient(callback: Self.callback, ApplicationKey(baseURL: ""))
+    @Test func clientMetadata() throws {
+        let client = try BlueskyOAuthClient(callback: Self.callback, ApplicationKey(baseURL: ""))
 
         let document = try #require(try client.metadata)
 
@@ -90,10 +90,10 @@ import Wire
         #expect(document["scope"]?.text == "atproto transition:generic transition:chat.bsky")
     }
 
-    @Test func anApplicationWithAKeyProvesThatItIsTheOne() throws {
+    @Test func confidentialClient() throws {
         let secret = P256.Signing.PrivateKey()
         let application = ApplicationKey(baseURL: "", secret: secret.pemRepresentation)
-        let client = try BlueskyClient(callback: Self.callback, application)
+        let client = try BlueskyOAuthClient(callback: Self.callback, application)
 
         let document = try #require(try client.metadata)
         let fields = try client.fields(for: "https://pds", now: testNow)
@@ -107,18 +107,21 @@ import Wire
         #expect(assertion.claims["exp"]?.whole == 1_795_000_060)
     }
 
-    @Test func aMachineOfADeveloperNeedsNoDocument() throws {
+    @Test func loopbackClient() throws {
         let here = "http://127.0.0.1:8080/networks/bluesky/callback"
-        let client = try BlueskyClient(callback: here, ApplicationKey(baseURL: "", id: "other"))
+        let client = try BlueskyOAuthClient(callback: here, ApplicationKey(baseURL: "", id: "other"))
 
         #expect(client.id.hasPrefix("http://localhost?redirect_uri=http%3A%2F%2F127.0.0.1%3A8080%2F"))
         #expect(try client.metadata == nil)
         #expect(throws: NetworkError.self) {
-            try BlueskyClient(callback: "http://roost.example/networks/bluesky/callback", ApplicationKey(baseURL: ""))
+            try BlueskyOAuthClient(
+                callback: "http://roost.example/networks/bluesky/callback",
+                ApplicationKey(baseURL: "")
+            )
         }
     }
 
-    @Test func aKeyIsKeptAsItIs() throws {
+    @Test func keyRoundTrip() throws {
         #expect(DPoPKey(text: key.text)?.text == key.text)
         #expect(DPoPKey(text: "no key") == nil && DPoPKey(text: "AAAA") == nil)
     }
@@ -133,8 +136,8 @@ private struct Token {
     init(_ text: String, of key: P256.Signing.PublicKey?) throws {
         let parts = text.split(separator: ".").map(String.init)
         try #require(parts.count == 3)
-        header = try JSONText.parse(try #require(Base64URL.decode(parts[0])))
-        claims = try JSONText.parse(try #require(Base64URL.decode(parts[1])))
+        header = try JSONParser.parse(try #require(Base64URL.decode(parts[0])))
+        claims = try JSONParser.parse(try #require(Base64URL.decode(parts[1])))
         let point = ["x", "y"].compactMap { header["jwk"]?[$0]?.text }.compactMap { Base64URL.decode($0) }
         let key = try key ?? P256.Signing.PublicKey(rawRepresentation: point.reduce(Data(), +))
         let bytes = try #require(Base64URL.decode(parts[2]))

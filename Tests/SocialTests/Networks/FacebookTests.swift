@@ -18,7 +18,7 @@ import Wire
         return FacebookConnector(parts, pause: noPause)
     }
 
-    @Test func thePagesFeedIsReadAndItsNextPageFollowed() async throws {
+    @Test func pageFeed() async throws {
         let usage = [
             "x-business-use-case-usage":
                 #"{"546":[{"type":"pages","call_count":95,"total_cputime":20,"total_time":20,"estimated_time_to_regain_access":19}]}"#
@@ -75,7 +75,7 @@ import Wire
         #expect(network.asked.count == 2)
     }
 
-    @Test func whatAPersonHadIn2015IsRead() async throws {
+    @Test func personalAPI() async throws {
         network.answer(
             "GET https://f/v2.3/me/home",
             200,
@@ -112,7 +112,7 @@ import Wire
         #expect(await failure { try await facebook.notifications(PageRequest(), as: page) }?.kind == .unsupported)
     }
 
-    @Test func aPagesConversationsAreReadAndAnswered() async throws {
+    @Test func conversations() async throws {
         network.answer(
             "GET https://f/v24.0/546/conversations",
             200,
@@ -156,7 +156,7 @@ import Wire
         (500, 2, 0, .transient), (400, 100, 0, .invalid), (400, 100, 33, .notFound), (400, 506, 0, .invalid),
         (400, 12, 0, .unsupported), (400, 10, 2_018_278, .permission), (400, 1, 1_363_047, .transient),
     ])
-    func refusalsAreToldApartByNumber(status: Int, code: Int, subcode: Int, kind: NetworkError.Class) async {
+    func errors(status: Int, code: Int, subcode: Int, kind: NetworkError.Class) async {
         let body =
             #"{"error":{"message":"so it is","type":"OAuthException","code":\#(code),"error_subcode":\#(subcode),"fbtrace_id":"A"}}"#
         network.answer("GET https://f/v24.0/546/feed", status, body)
@@ -164,7 +164,7 @@ import Wire
         #expect(await failure { try await facebook.feed(PageRequest(), as: page) }?.kind == kind)
     }
 
-    @Test func aPostHasItsPhotosAndItsPlace() async throws {
+    @Test func post() async throws {
         network.answer("GET https://f/v24.0/search", 200, #"{"data":[{"id":"113785468632283","name":"Lake Merced"}]}"#)
         network.answer("POST https://f/v24.0/546/photos", 200, #"{"id":"222"}"#)
         network.answer("POST https://f/v24.0/546/feed", 200, #"{"id":"546_111"}"#)
@@ -243,10 +243,10 @@ import Wire
         let identity = try await facebook.identify(.ann(id: given, NetworkTokens(access: "short")))
 
         #expect(identity.id == "546")
-        #expect(identity.isCalled(given) == isKnown)
+        #expect(identity.matches(given) == isKnown)
     }
 
-    @Test func aPersonsTokenLeadsToHisPages() async throws {
+    @Test func identify() async throws {
         network.answer(
             "GET https://f/v24.0/oauth/access_token",
             200,
@@ -268,7 +268,7 @@ import Wire
     }
 
     /// The vectors of the documentation of webhooks, computed by another implementation.
-    @Test func deliveriesAreTakenFromTheNetworkAlone() throws {
+    @Test func webhookSignature() throws {
         let body = ByteBuffer(string: #"{"object":"page"}"#)
         let good = "sha256=ae958d6f00b134dd32b95a9a76bedaaeb068c0949769358355023f7d1a0c580b"
         #expect(
@@ -291,7 +291,7 @@ import Wire
         }
     }
 
-    @Test func changesBecomeEvents() throws {
+    @Test func webhooks() throws {
         let body = #"""
             {"object":"page","entry":[{"id":"546","time":1668765446,"changes":[{"field":"feed","value":{"item":"comment","verb":"add","post_id":"546_111","comment_id":"111_9","created_time":1668765446,"from":{"id":"271","name":"Ann"},"message":"nice"}},{"field":"feed","value":{"item":"post","verb":"remove","post_id":"546_110","from":{"id":"546"}}}],"messaging":[{"sender":{"id":"271"},"recipient":{"id":"546"},"timestamp":1668765446000,"message":{"mid":"m_1","text":"psst"}}]},
             {"uid":"212038","id":"212038","time":1446458400,"changed_fields":["feed"]}]}

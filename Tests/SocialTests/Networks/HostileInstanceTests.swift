@@ -127,8 +127,8 @@ import Testing
         pause: @escaping Pause = noPause,
         _ body: (MastodonConnector, NetworkAccount) async throws -> Void
     ) async throws {
-        let connections = try OutsideConnections(trustedCA: nil)
-        let http = OutsideHTTP(reach: .given(AddressGuard(allowing: [instance.place])), connections: connections)
+        let connections = try OutboundConnections(trustedCA: nil)
+        let http = OutsideHTTP(reach: .userSupplied(AddressGuard(allowing: [instance.place])), connections: connections)
         let parts = ConnectorParts(
             key: ApplicationKey(baseURL: "", id: nil, secret: nil),
             http: http,

@@ -19,7 +19,7 @@ import Wire
         return InstagramConnector(parts, pause: noPause)
     }
 
-    @Test func onesOwnMediaAreRead() async throws {
+    @Test func feed() async throws {
         network.answer(
             "GET https://i/v24.0/me/media",
             200,
@@ -43,7 +43,7 @@ import Wire
         )
     }
 
-    @Test func theFeedOf2015IsReadBySignedRequests() async throws {
+    @Test func v1Feed() async throws {
         network.answer(
             "GET https://i/v1/users/self/feed",
             200,
@@ -77,7 +77,7 @@ import Wire
     }
 
     /// The vector of the network's documentation of secure requests.
-    @Test func requestsAreSigned() {
+    @Test func signature() {
         #expect(
             InstagramConnector.signature(
                 "/users/self",
@@ -87,7 +87,7 @@ import Wire
         )
     }
 
-    @Test func whatHappenedIsSeenInOnesOwnMedia() async throws {
+    @Test func v1Notifications() async throws {
         network.answer("GET https://i/v1/users/178/media/recent", 200, InstagramShapes.feed)
 
         let items = try await first.notifications(PageRequest(), as: ann).items.map(\.item)
@@ -102,7 +102,7 @@ import Wire
         (429, "OAuthRateLimitException", .rateLimited(until: testNow.addingTimeInterval(900))),
         (400, "APINotFoundError", .notFound), (400, "SomethingNew", .invalid),
     ])
-    func refusalsOf2015HaveTheirClass(status: Int, type: String, kind: NetworkError.Class) async {
+    func v1Errors(status: Int, type: String, kind: NetworkError.Class) async {
         network.answer(
             "GET https://i/v1/users/self/feed",
             status,
@@ -112,7 +112,7 @@ import Wire
         #expect(await failure { try await first.feed(PageRequest(), as: ann) }?.kind == kind)
     }
 
-    @Test func aPhotoIsPublishedFromItsContainer() async throws {
+    @Test func photo() async throws {
         network.answer("POST https://i/v24.0/178/media", 200, #"{"id":"17889455560051444"}"#)
         network.answer("GET https://i/v24.0/17889455560051444", 200, #"{"status_code":"IN_PROGRESS"}"#)
         network.answer("GET https://i/v24.0/17889455560051444", 200, #"{"status_code":"FINISHED"}"#)
@@ -158,7 +158,7 @@ import Wire
         #expect(network.asked.filter { $0.form("video_url") != nil }.count == 1)
     }
 
-    @Test func whatInstagramDoesNotTakeIsNeverSent() async {
+    @Test func limits() async {
         var tall = OutgoingMedia.photo
         tall.url = "https://roost/media/x"
         (tall.width, tall.height) = (100, 200)
@@ -175,7 +175,7 @@ import Wire
         #expect(network.asked.isEmpty)
     }
 
-    @Test func conversationsAreReadAndAnswered() async throws {
+    @Test func conversations() async throws {
         network.answer(
             "GET https://i/v24.0/me/conversations",
             200,
@@ -198,7 +198,7 @@ import Wire
         #expect(network.last?.json?["recipient"]?["id"]?.text == "9")
     }
 
-    @Test func aShortTokenBecomesALongOneAndIsRenewed() async throws {
+    @Test func tokens() async throws {
         network.answer(
             "POST https://i/oauth/access_token",
             200,
@@ -236,7 +236,7 @@ import Wire
         #expect(renewed.access == "longer" && over?.kind == .auth)
     }
 
-    @Test func deliveriesOfBothErasAreRead() throws {
+    @Test func webhooks() throws {
         func told(_ body: String, _ name: String, _ signature: String) throws -> [NetworkEvent] {
             try instagram.events(of: WebhookDelivery(headers: [name: signature], body: ByteBuffer(string: body))).events
         }

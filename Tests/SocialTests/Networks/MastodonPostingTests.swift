@@ -12,7 +12,7 @@ import Wire
     private let ann = NetworkAccount.ann(id: "1", instance: "https://h")
     private var mastodon: MastodonConnector { MastodonConnector(ConnectorParts(network, ""), pause: noPause) }
 
-    @Test func aPostWaitsForItsMedia() async throws {
+    @Test func media() async throws {
         network.answer("POST https://h/api/v2/media", 200, #"{"id":"5","type":"image","url":"https://f/5"}"#)
         network.answer("POST https://h/api/v2/media", 202, #"{"id":"6","type":"image","url":null}"#)
         network.answer("GET https://h/api/v1/media/6", 206, #"{"id":"6","url":null}"#)
@@ -23,7 +23,7 @@ import Wire
         let prepared = try await mastodon.prepare(post, as: ann)
         let posted = try await mastodon.publish(post, prepared: prepared, as: ann)
 
-        #expect(posted == Posted(id: "77", url: "https://h/@ann/77"))
+        #expect(posted == PublishedPost(id: "77", url: "https://h/@ann/77"))
         let said = try #require(network.last)
         #expect(said.json?["media_ids"] == .array([.string("5"), .string("6")]) && said.json?["status"]?.text == "hi")
         #expect(said.header("idempotency-key") == post.key.uuidString.lowercased())
@@ -32,7 +32,7 @@ import Wire
         #expect(sent.body?.readableBytesView.contains(0xFF) == true)
     }
 
-    @Test func whatIsTooMuchIsNeverSent() async {
+    @Test func limits() async {
         var long = NetworkPost.saying(String(repeating: "x", count: 501))
         let tooLong = await failure { try await mastodon.publish(long, prepared: nil, as: ann) }
         long.text = ""
@@ -44,7 +44,7 @@ import Wire
         #expect(network.asked.isEmpty)
     }
 
-    @Test func anUnknownOutcomeIsLookedUp() async throws {
+    @Test func find() async throws {
         let statuses = """
             [\(MastodonShapes.direct("80", by: "1", "hello", at: "2025-01-01T00:00:00Z")),
             \(MastodonShapes.direct("81", by: "1", "hello &amp; <br>more", at: "2026-11-18T00:00:00Z"))]
@@ -65,7 +65,7 @@ import Wire
         }
     }
 
-    @Test func aReplyGoesToEverybodyUnderTheLatestStatus() async throws {
+    @Test func reply() async throws {
         network.answer("GET https://h/api/v1/statuses/9", 200, MastodonShapes.direct("9", by: "2", "two"))
         network.answer(
             "GET https://h/api/v1/statuses/9/context",
@@ -82,7 +82,7 @@ import Wire
         #expect(said["visibility"]?.text == "direct" && said["in_reply_to_id"]?.text == "10")
     }
 
-    @Test func aReplyThatWasSaidIsFoundBehindItsNames() async throws {
+    @Test func findReply() async throws {
         for _ in 0..<2 {
             network.answer("GET https://h/api/v1/statuses/9", 200, MastodonShapes.direct("9", by: "2", "gladly"))
             network.answer(
@@ -99,13 +99,13 @@ import Wire
         #expect(try await mastodon.find(reply, as: ann) == nil)
     }
 
-    @Test func aFavouriteIsALike() async throws {
+    @Test func like() async throws {
         network.answer(
             "POST https://h/api/v1/statuses/9/favourite",
             200,
             #"{"id":"9","favourited":true,"url":"https://h/9"}"#
         )
 
-        #expect(try await mastodon.like("9", as: ann) == Posted(id: "9", url: "https://h/9"))
+        #expect(try await mastodon.like("9", as: ann) == PublishedPost(id: "9", url: "https://h/9"))
     }
 }

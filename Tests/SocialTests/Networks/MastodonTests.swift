@@ -16,7 +16,7 @@ import Wire
         "x-ratelimit-limit": "300", "x-ratelimit-remaining": "298", "x-ratelimit-reset": "2026-10-14T19:15:00.089597Z",
     ]
 
-    @Test func theHomeTimelineIsRead() async throws {
+    @Test func homeTimeline() async throws {
         let link =
             #"<https://evil.example/api/v1/timelines/home?max_id=117>; rel="next", <https://h/x?min_id=118>; rel="prev""#
         network.answer(
@@ -86,7 +86,7 @@ import Wire
         #expect(end.items.isEmpty && end.next == nil)
     }
 
-    @Test func conversationsAreThreads() async throws {
+    @Test func conversations() async throws {
         network.answer(
             "GET https://h/api/v1/conversations",
             200,
@@ -103,7 +103,7 @@ import Wire
         #expect(thread.participants == [ItemAuthor(id: "2", name: "bo", username: "bo")])
     }
 
-    @Test func messagesAreTheDirectStatusesAroundOne() async throws {
+    @Test func messages() async throws {
         for _ in 0..<2 {
             network.answer("GET https://h/api/v1/statuses/9", 200, MastodonShapes.direct("9", by: "2", "two"))
             network.answer(
@@ -138,7 +138,7 @@ import Wire
         #expect(page.items.isEmpty)
     }
 
-    @Test func notificationsOfAnyKindAreRead() async throws {
+    @Test func notifications() async throws {
         let kinds = ["mention", "favourite", "reblog", "follow", "poll", "something.new"]
         let notes = kinds.enumerated().map { index, kind in
             let status =
@@ -157,7 +157,7 @@ import Wire
         #expect(items.allSatisfy { $0.author?.username == "bo" })
     }
 
-    @Test func whoIsLinkedIsAskedWithWhatTheInstanceAllows() async throws {
+    @Test func instanceLimits() async throws {
         network.answer(
             "GET https://h/api/v1/accounts/verify_credentials",
             200,
@@ -168,10 +168,10 @@ import Wire
         let identity = try await mastodon.identify(ann)
 
         #expect(identity.id == "1" && identity.username == "ann" && identity.name == "Ann")
-        let limits = mastodon.abilities(of: .ann(details: identity.details)).limits
+        let limits = mastodon.accountCapabilities(of: .ann(details: identity.details)).limits
         #expect(limits.text == 700 && limits.photos == 6 && limits.photoBytes == 1_000)
         #expect(limits.photoTypes == ["image/png"] && limits.videoTypes == ["video/webm"])
-        #expect(mastodon.abilities(of: .ann()).limits.text == 500)
+        #expect(mastodon.accountCapabilities(of: .ann()).limits.text == 500)
         #expect(identity.details["streaming"] == "wss://stream.h")
     }
 
@@ -183,13 +183,13 @@ import Wire
         (206, "[]", .transient),
         (429, #"{"error":"Too many requests"}"#, .rateLimited(until: NetworkTime.date("2026-10-14T19:15:00.089597Z"))),
     ])
-    func refusalsHaveTheirClass(status: Int, body: String, kind: NetworkError.Class) async {
+    func errors(status: Int, body: String, kind: NetworkError.Class) async {
         network.answer("GET https://h/api/v1/timelines/home", status, body, Self.limits)
 
         #expect(await failure { try await mastodon.feed(PageRequest(), as: ann) }?.kind == kind)
     }
 
-    @Test func linkingGoesThroughTheInstance() async throws {
+    @Test func oauth() async throws {
         network.answer("POST https://h/api/v1/apps", 200, #"{"id":"2","client_id":"c","client_secret":"s"}"#)
         network.answer(
             "POST https://h/oauth/token",
@@ -223,7 +223,7 @@ import Wire
         #expect(denied?.kind == .permission)
     }
 
-    @Test func theStreamTellsOfChanges() async throws {
+    @Test func stream() async throws {
         let conversation = #"{"id":"15","last_status":\#(MastodonShapes.direct("7", by: "2", "psst"))}"#
         let text = [
             ":thump", "", "event: update", "data: \(MastodonShapes.boost)", "", "event: delete", "data: 118", "",

@@ -8,9 +8,9 @@ import Wire
 
 /// The connectors over real connections, at networks that check what they are asked as the real ones do.
 @Suite(.timeLimit(.minutes(2))) struct NetworkJourneyTests {
-    @Test(arguments: PlayedNetwork.homes) func aHomeIsReadToItsEndWithNothingTwice(played: PlayedNetwork) async throws {
-        try await withPlayedNetworks { scene in
-            let (connector, ana) = try await scene.link("ana", on: played)
+    @Test(arguments: NetworkVariant.withHomeFeed) func homeFeed(variant: NetworkVariant) async throws {
+        try await withSandboxNetworks { fixture in
+            let (connector, ana) = try await fixture.link("ana", on: variant)
             var items: [Item] = []
             var cursor: NetworkCursor?
             var pages = 0
@@ -20,7 +20,7 @@ import Wire
                 cursor = page.next
                 pages += 1
                 // Vine never said what was left.
-                #expect(page.budget != nil || played == .vine)
+                #expect(page.budget != nil || variant == .vine)
             } while cursor != nil && pages < 12
 
             #expect(cursor == nil && items.count > 20 && pages > 3)
@@ -30,12 +30,12 @@ import Wire
         }
     }
 
-    @Test(arguments: PlayedNetwork.posting) func whatIsPostedIsFound(played: PlayedNetwork) async throws {
-        try await withPlayedNetworks { scene in
-            let (connector, ana) = try await scene.link("ana", on: played)
-            let able = connector.abilities(of: ana).able
+    @Test(arguments: NetworkVariant.posting) func post(variant: NetworkVariant) async throws {
+        try await withSandboxNetworks { fixture in
+            let (connector, ana) = try await fixture.link("ana", on: variant)
+            let supported = connector.accountCapabilities(of: ana).supported
             var post = NetworkPost.saying("Tea & <toast> at https://example.com/a. #breakfast")
-            if able.contains(.photo) { post.photos = [try await scene.picture()] } else { post.video = .video }
+            if supported.contains(.photo) { post.photos = [try await fixture.picture()] } else { post.video = .video }
             post.createdAt = Date()
 
             let prepared = try await connector.prepare(post, as: ana)
@@ -47,30 +47,30 @@ import Wire
 
             #expect(found != nil && missing == nil)
             // Reddit works on a photo before it says what became of it.
-            if played != .reddit { #expect(posted.id != nil && found?.id == posted.id) }
+            if variant != .reddit { #expect(posted.id != nil && found?.id == posted.id) }
         }
     }
 
     /// The seed's table of what can be posted where, by the API of each era.
-    private static let table: [PlayedNetwork: [PostElement]] = [
+    private static let table: [NetworkVariant: [PostElement]] = [
         .facebook: [.text, .photo, .video, .location], .facebook2015: [.text, .photo, .video, .location],
         .twitter: [.text, .photo, .video, .location], .twitter2: [.text, .photo, .video],
         .instagram: [.photo, .video], .instagram2015: [], .vine: [.video], .tumblr: [.text, .photo, .video],
     ]
 
-    @Test("Each element of the seed's table is posted alone in each era that takes it", arguments: PlayedNetwork.all)
-    func eachElementAlone(played: PlayedNetwork) async throws {
-        try await withPlayedNetworks { scene in
-            let (connector, ana) = try await scene.link("ana", on: played)
-            let abilities = connector.abilities(of: ana)
+    @Test("Each element of the seed's table is posted alone in each era that takes it", arguments: NetworkVariant.all)
+    func eachElementAlone(variant: NetworkVariant) async throws {
+        try await withSandboxNetworks { fixture in
+            let (connector, ana) = try await fixture.link("ana", on: variant)
+            let accountCapabilities = connector.accountCapabilities(of: ana)
             let content = PostContent(
                 text: "Tea & toast",
-                photo: try await scene.picture(),
-                video: try await scene.video(),
+                photo: try await fixture.picture(),
+                video: try await fixture.video(),
                 location: ItemLocation(latitude: 37.72, longitude: -122.49, name: "Lake Merced")
             )
-            let taken = content.elements.filter { abilities.able.contains($0.capability) }
-            if let expected = Self.table[played] { #expect(taken == expected) }
+            let taken = content.elements.filter { accountCapabilities.supported.contains($0.capability) }
+            if let expected = Self.table[variant] { #expect(taken == expected) }
             for element in taken {
                 let post = content.post(of: [element], key: UUID(), createdAt: Date())
 
@@ -78,18 +78,18 @@ import Wire
                 let posted = try await connector.publish(post, prepared: prepared, as: ana)
 
                 // Reddit processes a photo before it says which post it became.
-                #expect(posted.id != nil || played == .reddit && element == .photo, "\(element)")
+                #expect(posted.id != nil || variant == .reddit && element == .photo, "\(element)")
             }
         }
     }
 
-    @Test("An account is known by the id and the name that clients have", arguments: PlayedNetwork.all)
-    func idForms(played: PlayedNetwork) async throws {
-        try await withPlayedNetworks { scene in
-            let (connector, ana) = try await scene.link("ana", on: played)
-            let known = try #require(scene.sandbox.networks.account("ana", on: played.service))
+    @Test("An account is known by the id and the name that clients have", arguments: NetworkVariant.all)
+    func idForms(variant: NetworkVariant) async throws {
+        try await withSandboxNetworks { fixture in
+            let (connector, ana) = try await fixture.link("ana", on: variant)
+            let known = try #require(fixture.sandbox.networks.account("ana", on: variant.service))
             // Bluesky and Vine have names of another form.
-            for form in [.bluesky, .vine].contains(played)
+            for form in [.bluesky, .vine].contains(variant)
                 ? [known.id] : [known.id, known.name, known.name.uppercased()]
             {
                 var given = ana
@@ -98,15 +98,15 @@ import Wire
                 let identity = try await connector.identify(given)
 
                 #expect(identity.id == ana.id)
-                #expect(identity.isCalled(form), "\(form)")
-                #expect(!identity.isCalled("ben"))
+                #expect(identity.matches(form), "\(form)")
+                #expect(!identity.matches("ben"))
             }
         }
     }
 
-    @Test(arguments: PlayedNetwork.liking) func aLikeIsOneHoweverOftenItIsGiven(played: PlayedNetwork) async throws {
-        try await withPlayedNetworks { scene in
-            let (connector, ana) = try await scene.link("ana", on: played)
+    @Test(arguments: NetworkVariant.liking) func like(variant: NetworkVariant) async throws {
+        try await withSandboxNetworks { fixture in
+            let (connector, ana) = try await fixture.link("ana", on: variant)
             let home = try await connector.feed(PageRequest(limit: 20), as: ana).items.map(\.item)
             let target = try #require(home.first { $0.liked != true && $0.kind != .repost })
 
@@ -116,16 +116,16 @@ import Wire
 
             let liked = try #require(again.first { $0.id == target.id })
             // X's second API does not say what one likes; how many do, it does.
-            if let before = target.stats.likes, let after = liked.stats.likes, played != .reddit {
+            if let before = target.stats.likes, let after = liked.stats.likes, variant != .reddit {
                 #expect(after == before + 1)
             }
             #expect(liked.liked == (target.liked == nil ? nil : true))
         }
     }
 
-    @Test(arguments: PlayedNetwork.talking) func aThreadIsReadAndAnswered(played: PlayedNetwork) async throws {
-        try await withPlayedNetworks { scene in
-            let (connector, ana) = try await scene.link("ana", on: played)
+    @Test(arguments: NetworkVariant.withMessages) func thread(variant: NetworkVariant) async throws {
+        try await withSandboxNetworks { fixture in
+            let (connector, ana) = try await fixture.link("ana", on: variant)
             let threads = try await connector.threads(PageRequest(), as: ana).items.map(\.item)
             let thread = try #require(threads.first?.thread)
             let before = try await connector.messages(of: thread, PageRequest(limit: 50), as: ana).items.map(\.item)
@@ -142,9 +142,9 @@ import Wire
         }
     }
 
-    @Test(arguments: PlayedNetwork.telling) func whatHappenedIsRead(played: PlayedNetwork) async throws {
-        try await withPlayedNetworks { scene in
-            let (connector, ana) = try await scene.link("ana", on: played)
+    @Test(arguments: NetworkVariant.withNotifications) func notifications(variant: NetworkVariant) async throws {
+        try await withSandboxNetworks { fixture in
+            let (connector, ana) = try await fixture.link("ana", on: variant)
 
             var page = try await connector.notifications(PageRequest(limit: 20), as: ana)
             // Reddit's inbox has private messages too, which are no notifications: a page may have none.
@@ -159,20 +159,20 @@ import Wire
     }
 
     /// The same fault in each network's own words is the same class here.
-    @Test(arguments: PlayedNetwork.all) func faultsAreUnderstood(played: PlayedNetwork) async throws {
-        try await withPlayedNetworks { scene in
-            let (connector, ana) = try await scene.link("ana", on: played)
+    @Test(arguments: NetworkVariant.all) func faults(variant: NetworkVariant) async throws {
+        try await withSandboxNetworks { fixture in
+            let (connector, ana) = try await fixture.link("ana", on: variant)
             func fault(_ rule: ScriptRule) async throws -> NetworkError? {
-                try scene.sandbox.script.add(rule)
+                try fixture.sandbox.script.add(rule)
                 return await failure { try await connector.feed(PageRequest(), as: ana) }
             }
 
-            let limited = try await fault(ScriptRule(service: played.service, status: 429, retryAfter: 90, times: 1))
+            let limited = try await fault(ScriptRule(service: variant.service, status: 429, retryAfter: 90, times: 1))
             let told = Date()
-            let broken = try await fault(ScriptRule(service: played.service, status: 503, times: 1))
-            let cut = try await fault(ScriptRule(service: played.service, behaviour: .cut, times: 1))
-            let html = try await fault(ScriptRule(service: played.service, behaviour: .html, times: 1))
-            let malformed = try await fault(ScriptRule(service: played.service, behaviour: .malformed, times: 1))
+            let broken = try await fault(ScriptRule(service: variant.service, status: 503, times: 1))
+            let cut = try await fault(ScriptRule(service: variant.service, behaviour: .cut, times: 1))
+            let html = try await fault(ScriptRule(service: variant.service, behaviour: .html, times: 1))
+            let malformed = try await fault(ScriptRule(service: variant.service, behaviour: .malformed, times: 1))
 
             guard case .rateLimited(let until?) = limited?.kind else {
                 Issue.record("no limit: \(String(describing: limited))")
@@ -180,10 +180,10 @@ import Wire
             }
             // Two of them do not say until when, and Meta says minutes.
             let wait = until.timeIntervalSince(told)
-            #expect([.vine, .instagram2015].contains(played) ? (1...901).contains(wait) : (60...150).contains(wait))
+            #expect([.vine, .instagram2015].contains(variant) ? (1...901).contains(wait) : (60...150).contains(wait))
             #expect([broken, cut, html, malformed].map(\.?.kind) == Array(repeating: .transient, count: 4))
             var stranger = ana
-            stranger.tokens.access = played == .bluesky ? BlueskyShapes.jwt("{}") : "nobody's"
+            stranger.tokens.access = variant == .bluesky ? BlueskyShapes.jwt("{}") : "nobody's"
             #expect(await failure { try await connector.feed(PageRequest(), as: stranger) }?.kind == .auth)
             #expect(try await connector.feed(PageRequest(), as: ana).items.isEmpty == false)
         }

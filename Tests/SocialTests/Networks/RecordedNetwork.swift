@@ -56,7 +56,7 @@ final class RecordedNetwork: NetworkHTTP {
         )
     }
 
-    func mayAsk(_ url: String) -> Bool { URL(string: url)?.host().map(hosts.contains) ?? false }
+    func mayConnect(_ url: String) -> Bool { URL(string: url)?.host().map(hosts.contains) ?? false }
 
     private func next(_ request: NetworkRequest) -> Result<NetworkResponse, NetworkHTTPFailure>? {
         state.withLock { state in
@@ -82,7 +82,7 @@ extension NetworkRequest {
     func query(_ name: String) -> String? { FormField.parse(url.drop { $0 != "?" }.dropFirst())[name] }
     var text: String { body.map { String(buffer: $0) } ?? "" }
     func form(_ name: String) -> String? { FormField.parse(text)[name] }
-    var json: JSONValue? { try? JSONText.parse(text.utf8) }
+    var json: JSONValue? { try? JSONParser.parse(text.utf8) }
     func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
 }
 

@@ -11,7 +11,7 @@ import Wire
     private var ann = NetworkAccount.ann(id: "t2_1")
     private var reddit: RedditConnector { RedditConnector(ConnectorParts(network, "https://r")) }
 
-    @Test func aListingIsReadToItsEnd() async throws {
+    @Test func listing() async throws {
         let limits = ["x-ratelimit-used": "2", "x-ratelimit-remaining": "998.0", "x-ratelimit-reset": "597"]
         network.answer("GET https://r/new", 200, RedditShapes.listing(RedditShapes.link, after: "t3_48ezfg"), limits)
         network.answer("GET https://r/new", 200, RedditShapes.listing(RedditShapes.video, after: nil))
@@ -54,7 +54,7 @@ import Wire
         #expect(network.asked[0].header("user-agent")?.contains("roost") == true)
     }
 
-    @Test func aThreadIsItsFirstMessageWithRepliesInIt() async throws {
+    @Test func thread() async throws {
         network.answer("GET https://r/message/messages", 200, RedditShapes.listing(RedditShapes.message, after: nil))
         for _ in 0..<2 {
             network.answer(
@@ -97,7 +97,7 @@ import Wire
     }
 
     /// Whom one follows are subreddits of people; communities and those without a picture are none.
-    @Test func whoIsFollowedIsFound() async throws {
+    @Test func follows() async throws {
         let people = [
             ("user", "u_pianist", "https://styles.redditmedia.com/a?x=1&amp;y=2"), ("user", "u_gone", ""),
             ("public", "RedditSessions", "https://styles.redditmedia.com/b"), ("user", "other", "https://c"),
@@ -112,7 +112,7 @@ import Wire
 
         #expect(
             follows.people == [
-                FollowsPage.Person(username: "pianist", iconUrl: "https://styles.redditmedia.com/a?x=1&y=2")
+                FollowsPage.TestUser(username: "pianist", iconUrl: "https://styles.redditmedia.com/a?x=1&y=2")
             ]
         )
         #expect(follows.next != nil)
@@ -125,14 +125,14 @@ import Wire
         (429, "<!doctype html><html></html>", .rateLimited(until: testNow.addingTimeInterval(12))),
         (200, "<html>", .transient),
     ])
-    func refusalsHaveTheirClass(status: Int, body: String, kind: NetworkError.Class) async {
+    func errors(status: Int, body: String, kind: NetworkError.Class) async {
         let limits = ["x-ratelimit-remaining": "0.0", "x-ratelimit-reset": "12", "x-ratelimit-used": "1000"]
         network.answer("GET https://r/new", status, body, limits)
 
         #expect(await failure { try await reddit.feed(PageRequest(), as: ann) }?.kind == kind)
     }
 
-    @Test func tokensAreRenewedAndTheirRefusalsToldApart() async throws {
+    @Test func tokens() async throws {
         let place = "POST https://r/api/v1/access_token"
         network.answer(
             place,
@@ -157,7 +157,7 @@ import Wire
         #expect(failures == [.auth, .auth, .permission, .transient])
     }
 
-    @Test func aPostGoesToOnesOwnProfile() async throws {
+    @Test func post() async throws {
         network.answer(
             "POST https://r/api/submit",
             200,
@@ -189,7 +189,7 @@ import Wire
         #expect(RedditConnector.titled(.saying(title)).body == title)
     }
 
-    @Test func aPhotoGoesToItsLentPlaceFirst() async throws {
+    @Test func photo() async throws {
         let lease =
             #"{"args":{"action":"//store.amazonaws.com","fields":[{"name":"key","value":"rte/x.jpg"},{"name":"policy","value":"p"}]},"asset":{"asset_id":"a"}}"#
         network.answer("POST https://r/api/media/asset.json", 200, lease)
@@ -213,7 +213,7 @@ import Wire
         #expect(network.asked.count == 4)
     }
 
-    @Test func repliesAnswerTheOthersLatestMessage() async throws {
+    @Test func reply() async throws {
         network.answer(
             "GET https://r/message/messages/2r1s1k2",
             200,

@@ -13,8 +13,8 @@ import Wire
 
 /// The suite's own services as a network, in the nouns that they answer with.
 @Suite struct RoostConnectorTests {
-    private let photos = RecordedNeighbour()
-    private let conversations = RecordedNeighbour()
+    private let photos = RecordedService()
+    private let conversations = RecordedService()
     private let ann = NetworkAccount.ann(id: "ann", NetworkTokens(access: "her-jwt"))
 
     private var roost: RoostConnector {
@@ -35,7 +35,7 @@ import Wire
         commentCount: 1
     )
 
-    @Test func theHomeFeedIsReadInTheNameOfWhoAsks() async throws {
+    @Test func homeFeed() async throws {
         photos.answer("GET /photos/home", Page([post], next: "c1"))
         photos.answer("GET /photos/home", Page<Post>([]))
 
@@ -57,14 +57,14 @@ import Wire
         #expect(photos.asked.allSatisfy { $0.headers[.authorization] == "Bearer her-jwt" })
     }
 
-    @Test func nobodyIsAskedForWhoIsNotThere() async {
+    @Test func withoutCredential() async {
         let absent = NetworkAccount.ann(id: "ann", NetworkTokens(access: ""))
 
         #expect(await failure { try await roost.feed(PageRequest(), as: absent) }?.kind == .auth)
         #expect(photos.asked.isEmpty)
     }
 
-    @Test func conversationsAreThreadsAndTheirHistoryMessages() async throws {
+    @Test func threads() async throws {
         let said = message(2, "hi", by: "bo")
         var file = message(1, "https://m/1.jpg", by: "ann")
         (file.encoding, file.mime) = ("url", "image/jpeg")
@@ -95,7 +95,7 @@ import Wire
         #expect(messages.items[1].item.media.map(\.kind) == [.photo])
     }
 
-    @Test func aPostIsOrderedForItsOwnerAndLookedForByItsKey() async throws {
+    @Test func publishAndFind() async throws {
         let upload = Upload(uploadId: "u1", url: "/a", thumbnailUrl: "/b", width: 1, height: 1, blurhash: "x")
         var brought = OutgoingMedia.photo
         brought.upload = "u0"
@@ -103,7 +103,7 @@ import Wire
         let order = "/internal/posts/\(wanted.key.uuidString.lowercased())"
         photos.answer("POST /internal/uploads", upload)
         photos.answer("POST /internal/posts", status: 503, ["code": "unavailable"])
-        photos.answer("GET \(order)", OrderedPost(postId: "1-2"))
+        photos.answer("GET \(order)", DelegatedPost(postId: "1-2"))
         photos.answer("GET \(order)", status: 404, Problem(APIError(.notFound, "x", "none"), requestID: nil))
         // As in the background, where he is not there.
         let absent = NetworkAccount.ann(id: "ann", NetworkTokens(access: ""))
@@ -115,7 +115,7 @@ import Wire
 
         #expect(unknown?.kind == .unknownOutcome && found?.id == "1-2" && missing == nil)
         let sent = try #require(photos.asked.first { $0.path == "/internal/posts" }?.body)
-        let ordered = try WireJSON.decoder().decode(PostOrder.self, from: sent)
+        let ordered = try WireJSON.decoder().decode(DelegatedPostRequest.self, from: sent)
         #expect(ordered.user == absent.owner && ordered.key == wanted.key && ordered.post.text == "look")
         #expect(ordered.post.images?.map(\.uploadId) == ["u0", "u1"] && ordered.post.images?.first?.alt == "a cat")
         let query = "application=\(absent.owner.application)&userId=\(absent.owner.user)"
@@ -125,21 +125,21 @@ import Wire
 
     @Test("A post of text alone is ordered without images")
     func textAlone() async throws {
-        photos.answer("POST /internal/posts", OrderedPost(postId: "1-2"))
+        photos.answer("POST /internal/posts", DelegatedPost(postId: "1-2"))
         let wanted = NetworkPost.saying("only words")
 
         let prepared = try await roost.prepare(wanted, as: ann)
         let posted = try await roost.publish(wanted, prepared: prepared, as: ann)
 
         let sent = try #require(photos.asked.first { $0.path == "/internal/posts" }?.body)
-        let ordered = try WireJSON.decoder().decode(PostOrder.self, from: sent)
+        let ordered = try WireJSON.decoder().decode(DelegatedPostRequest.self, from: sent)
         #expect(posted.id == "1-2")
         #expect(ordered.post.text == "only words")
         #expect(ordered.post.images?.isEmpty == true)
-        #expect(PostContent(text: "only words").taken(by: roost.abilities(of: ann)) == [.text])
+        #expect(PostContent(text: "only words").accepted(by: roost.accountCapabilities(of: ann)) == [.text])
     }
 
-    @Test func aReplyHasItsKeyAndALikeIsALike() async throws {
+    @Test func replyAndLike() async throws {
         conversations.answer("POST /conversations/tok/messages", message(3, "ok", by: "ann"))
         photos.answer("PUT /photos/posts/p1/like", LikeState(isLiked: true, likeCount: 3))
         let reply = NetworkReply.saying("ok", in: "tok")
@@ -173,7 +173,7 @@ import Wire
 }
 
 /// A service that answers what it was told to, each answer once and in order.
-private final class RecordedNeighbour: Transport {
+private final class RecordedService: Transport {
     private struct State {
         var answers: [String: [ServiceResponse]] = [:]
         var asked: [ServiceRequest] = []

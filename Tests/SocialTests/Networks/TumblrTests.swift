@@ -13,7 +13,7 @@ import Wire
         TumblrConnector(ConnectorParts(network, "https://t", id: "ck", secret: "cs"))
     }
 
-    @Test func theDashboardIsReadThoughItShifts() async throws {
+    @Test func dashboard() async throws {
         let limits = [
             "x-ratelimit-perhour-limit": "1000", "x-ratelimit-perhour-remaining": "900",
             "x-ratelimit-perhour-reset": "60",
@@ -72,7 +72,7 @@ import Wire
         #expect(network.asked[0].header("authorization")?.hasPrefix("OAuth oauth_consumer_key=\"ck\"") == true)
     }
 
-    @Test func activityIsRead() async throws {
+    @Test func notifications() async throws {
         network.answer(
             "GET https://t/v2/blog/ann/notifications",
             200,
@@ -111,7 +111,7 @@ import Wire
         (503, #"{"meta":{"status":503,"msg":"Service Unavailable"},"response":[]}"#, .transient),
         (404, #"{"meta":{"status":404,"msg":"Not Found"},"response":[]}"#, .notFound),
     ])
-    func refusalsHaveTheirClass(status: Int, body: String, kind: NetworkError.Class) async {
+    func errors(status: Int, body: String, kind: NetworkError.Class) async {
         network.answer("GET https://t/v2/user/dashboard", status, body)
 
         #expect(await failure { try await tumblr.feed(PageRequest(), as: ann) }?.kind == kind)
@@ -138,11 +138,11 @@ import Wire
 
         #expect(identity.id == id)
         #expect(identity.details["blog"] == blog)
-        #expect(identity.isCalled(given))
-        #expect(!identity.isCalled("bob"))
+        #expect(identity.matches(given))
+        #expect(!identity.matches("bob"))
     }
 
-    @Test func aPostIsAFormWithItsMedia() async throws {
+    @Test func post() async throws {
         network.answer(
             "POST https://t/v2/blog/ann/posts",
             201,
@@ -161,14 +161,16 @@ import Wire
         )
         let text = try await tumblr.publish(.saying("text"), prepared: nil, as: ann)
 
-        #expect(posted == Posted(id: "ann/1234567891234567", url: "https://ann.tumblr.com/post/1234567891234567"))
+        #expect(
+            posted == PublishedPost(id: "ann/1234567891234567", url: "https://ann.tumblr.com/post/1234567891234567")
+        )
         let form = network.asked[0].text
         #expect(form.contains(#"{"text":"one","type":"text"},{"text":"two","type":"text"}"#))
         #expect(form.contains(#""identifier":"media0""#) && form.contains("name=\"media1\"; filename=\"video.mp4\""))
         #expect(text.id == "ann/1234567891234568" && (network.last?.json?["content"]).list.count == 1)
     }
 
-    @Test func longTextsAreCutIntoBlocksAtSpaces() {
+    @Test func longText() {
         let words = String(repeating: "word ", count: 1_000).trimmingCharacters(in: .whitespaces)
         let pieces = TumblrConnector.paragraphs("first\n\n\(words)")
         #expect(pieces.count == 3 && pieces.allSatisfy { $0.unicodeScalars.count <= 4_096 && !$0.isEmpty })
@@ -176,7 +178,7 @@ import Wire
         #expect(TumblrConnector.paragraphs(String(repeating: "x", count: 5_000)).map(\.count) == [4_096, 904])
     }
 
-    @Test func likingNeedsThePostsKey() async throws {
+    @Test func like() async throws {
         network.answer(
             "GET https://t/v2/blog/staff/posts/6828225215",
             200,
@@ -189,7 +191,7 @@ import Wire
         #expect(await failure { try await tumblr.like("6828225215", as: ann) }?.kind == .notFound)
     }
 
-    @Test func tokensAreRenewedAndLinked() async throws {
+    @Test func oauth() async throws {
         network.answer(
             "GET https://t/v2/user/info",
             200,

@@ -13,7 +13,7 @@ import Wire
     private let second = NetworkAccount.ann(id: "30", NetworkTokens(access: "bearer", refresh: "refresh"))
     private var twitter: TwitterConnector { TwitterTests.connector(network) }
 
-    @Test func aTweetHasItsMediaAndItsPlace() async throws {
+    @Test func post() async throws {
         network.answer("POST https://t/1.1/media/upload.json", 200, #"{"media_id":71,"media_id_string":"71","size":4}"#)
         network.answer("POST https://t/1.1/media/metadata/create.json", 400)
         network.answer("POST https://t/1.1/statuses/update.json", 200, #"{"id_str":"99","text":"hi"}"#)
@@ -23,14 +23,14 @@ import Wire
         let prepared = try await twitter.prepare(post, as: first)
         let posted = try await twitter.publish(post, prepared: prepared, as: first)
 
-        #expect(posted == Posted(id: "99", url: "https://x.com/ann/status/99"))
+        #expect(posted == PublishedPost(id: "99", url: "https://x.com/ann/status/99"))
         let said = try #require(network.last)
         #expect(said.form("status") == "hi" && said.form("media_ids") == "71")
         #expect(said.form("lat") == "37.5" && said.form("long") == "-122.25")
         #expect(network.asked.allSatisfy { $0.header("authorization")?.hasPrefix("OAuth ") == true })
     }
 
-    @Test func aFilmGoesInPiecesAndIsWaitedFor() async throws {
+    @Test func video() async throws {
         for url in ["https://t/1.1/media/upload.json"] {
             network.answer("POST \(url)", 202, #"{"media_id_string":"72"}"#)
             network.answer("POST \(url)", 204, "")
@@ -59,7 +59,7 @@ import Wire
         #expect(network.asked[3].form("command") == "FINALIZE" && network.asked[4].query("command") == "STATUS")
     }
 
-    @Test func theSecondAPITakesJSON() async throws {
+    @Test func v2() async throws {
         network.answer("POST https://t/2/media/upload", 200, #"{"data":{"id":"73","media_key":"3_73"}}"#)
         network.answer("POST https://t/2/media/metadata", 200)
         network.answer("POST https://t/2/tweets", 201, #"{"data":{"id":"1456012973835788293","text":"hi"}}"#)
@@ -78,20 +78,24 @@ import Wire
         #expect(network.last?.json?["tweet_id"]?.text == "15")
         #expect(try await twitter.reply(.saying("ok", in: "7-30"), as: second).id == "message/5")
         #expect(
-            !twitter.abilities(of: second).able.contains(.location)
-                && twitter.abilities(of: first).able.contains(.location)
+            !twitter.accountCapabilities(of: second).supported.contains(.location)
+                && twitter.accountCapabilities(of: first).supported.contains(.location)
         )
     }
 
     @Test("Without an account, the capabilities are those of the API version that accounts are linked with")
     func capabilitiesWithoutAccount() {
         let none = NetworkAccount.ann(id: nil, NetworkTokens(access: ""))
-        #expect(!twitter.abilities(of: none).able.contains(.location))
-        #expect(TwitterTests.connector(network, ["API": "1.1"]).abilities(of: none).able.contains(.location))
-        #expect(!TwitterTests.connector(network, ["API": "2"]).abilities(of: first).able.contains(.location))
+        #expect(!twitter.accountCapabilities(of: none).supported.contains(.location))
+        #expect(
+            TwitterTests.connector(network, ["API": "1.1"]).accountCapabilities(of: none).supported.contains(.location)
+        )
+        #expect(
+            !TwitterTests.connector(network, ["API": "2"]).accountCapabilities(of: first).supported.contains(.location)
+        )
     }
 
-    @Test func whatIsTooMuchIsNeverSent() async {
+    @Test func limits() async {
         var gif = OutgoingMedia.photo
         gif.type = "image/gif"
         let cases: [(NetworkPost, String)] = [
@@ -107,7 +111,7 @@ import Wire
         #expect(network.asked.isEmpty)
     }
 
-    @Test func aPlaceAloneIsSaidByItsName() async throws {
+    @Test func locationAlone() async throws {
         network.answer("POST https://t/1.1/statuses/update.json", 200, #"{"id_str":"99"}"#)
         var post = NetworkPost.saying("")
         post.location = ItemLocation(latitude: 1, longitude: 2, name: "Lake Merced")
@@ -117,7 +121,7 @@ import Wire
         #expect(network.last?.form("status") == "Lake Merced" && network.last?.form("lat") == "1.0")
     }
 
-    @Test func anUnknownOutcomeIsLookedUp() async throws {
+    @Test func find() async throws {
         network.answer("POST https://t/1.1/statuses/update.json", 502, "<html></html>")
         network.answer(
             "GET https://t/1.1/statuses/user_timeline.json",
@@ -135,7 +139,7 @@ import Wire
         #expect(try await twitter.find(post, prepared: nil, as: first) == nil)
     }
 
-    @Test func aReplyGoesToTheOther() async throws {
+    @Test func reply() async throws {
         network.answer(
             "POST https://t/1.1/direct_messages/events/new.json",
             200,
@@ -152,7 +156,7 @@ import Wire
         #expect(try await twitter.like("15", as: first).id == "15")
     }
 
-    @Test func linkingHasThreeLegsOrAChallenge() async throws {
+    @Test func oauth() async throws {
         let old = TwitterTests.connector(network, ["API": "1.1"])
         network.answer(
             "POST https://t/oauth/request_token",
@@ -201,7 +205,7 @@ import Wire
         #expect(over?.kind == .auth)
     }
 
-    @Test func deliveriesBecomeEvents() throws {
+    @Test func webhooks() throws {
         func delivery(_ body: String) -> WebhookDelivery {
             let code = HMAC<SHA256>.authenticationCode(for: Data(body.utf8), using: SymmetricKey(data: Data("cs".utf8)))
             let signature = "sha256=\(Data(code).base64EncodedString())"

@@ -20,7 +20,7 @@ import Wire
         return TwitterConnector(parts, pause: noPause, nonce: { "n0nce" })
     }
 
-    @Test func theHomeTimelineIsReadDownwards() async throws {
+    @Test func homeTimeline() async throws {
         let limits = ["x-rate-limit-limit": "15", "x-rate-limit-remaining": "14", "x-rate-limit-reset": "1700000900"]
         network.answer(
             "GET https://t/1.1/statuses/home_timeline.json",
@@ -73,7 +73,7 @@ import Wire
     }
 
     /// A vector recomputed by another implementation.
-    @Test func requestsAreSigned() async throws {
+    @Test func signature() async throws {
         let signed = try twitter.signed(
             .get(
                 "https://api.twitter.com/1.1/statuses/home_timeline.json?count=20&max_id=1149867427863379967&tweet_mode=extended"
@@ -85,7 +85,7 @@ import Wire
         )
     }
 
-    @Test func messagesAreGroupedByWhoTheyAreWith() async throws {
+    @Test func messages() async throws {
         for _ in 0..<2 {
             network.answer("GET https://t/1.1/direct_messages/events/list.json", 200, TwitterShapes.events)
             network.answer(
@@ -115,7 +115,7 @@ import Wire
         #expect(empty.items.isEmpty && empty.next != nil && network.last?.query("cursor") == "MTE0")
     }
 
-    @Test func theSecondAPIsPartsArePutTogether() async throws {
+    @Test func v2Timeline() async throws {
         let path = "GET https://t/2/users/2244994945/timelines/reverse_chronological"
         network.answer(path, 200, TwitterShapes.second)
         network.answer(path, 200, #"{"meta":{"result_count":0}}"#)
@@ -141,7 +141,7 @@ import Wire
         #expect(end.items.isEmpty && end.next == nil)
     }
 
-    @Test func theSecondAPIsMessagesHaveConversations() async throws {
+    @Test func v2Messages() async throws {
         let body =
             #"{"data":[{"event_type":"MessageCreate","id":"9","text":"Testing 2","sender_id":"7","dm_conversation_id":"7-2244994945","created_at":"2022-10-28T01:00:00.000Z"},{"event_type":"ParticipantsJoin","id":"8"}],"includes":{"users":[{"id":"7","name":"Bo","username":"bo"}]},"meta":{"result_count":2,"next_token":"N"}}"#
         network.answer("GET https://t/2/dm_events", 200, body)
@@ -185,7 +185,7 @@ import Wire
             .permission
         ),
     ])
-    func refusalsHaveTheirClass(status: Int, body: String, kind: NetworkError.Class) async {
+    func errors(status: Int, body: String, kind: NetworkError.Class) async {
         let limits = ["x-rate-limit-limit": "15", "x-rate-limit-remaining": "0", "x-rate-limit-reset": "1700000900"]
         network.answer("GET https://t/1.1/statuses/home_timeline.json", status, body, limits)
 
@@ -193,7 +193,7 @@ import Wire
     }
 
     /// The vectors of the network's documentation of webhooks, computed by another implementation.
-    @Test func theNetworksQuestionIsAnsweredAndItsEventsAreRead() throws {
+    @Test func webhooks() throws {
         var parts = ConnectorParts(network, "https://t", id: "ck", secret: "consumer-secret")
         parts.now = { testNow }
         let twitter = TwitterConnector(parts)

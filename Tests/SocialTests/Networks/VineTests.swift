@@ -12,7 +12,7 @@ import Wire
     private let ann = NetworkAccount.ann(id: nil, NetworkTokens(access: "1169361810303164416-7508513e"))
     private var vine: VineConnector { VineConnector(ConnectorParts(network, "https://v")) }
 
-    @Test func theTimelineIsPinnedByItsAnchor() async throws {
+    @Test func timeline() async throws {
         network.answer("GET https://v/timelines/graph", 200, VineShapes.list(VineShapes.post, next: "2"))
         network.answer("GET https://v/timelines/graph", 200, VineShapes.list(VineShapes.repost, next: "null"))
 
@@ -35,7 +35,7 @@ import Wire
         #expect(network.asked[0].header("vine-session-id") == "1169361810303164416-7508513e")
     }
 
-    @Test func notificationsAreRead() async throws {
+    @Test func notifications() async throws {
         let note =
             #"{"notificationId":492792423,"notificationTypeId":1,"body":"Bob liked your post","userId":23,"username":"Bob","verified":0,"created":"2015-01-10T03:07:38.000000","postId":1,"thumbnailUrl":"http://v/t.jpg"}"#
         network.answer(
@@ -61,13 +61,13 @@ import Wire
         (200, #"{"code":1,"data":"","success":false,"error":"no"}"#, .invalid),
         (420, "", .rateLimited(until: testNow.addingTimeInterval(60))), (500, "", .transient),
     ])
-    func refusalsHaveTheirClass(status: Int, body: String, kind: NetworkError.Class) async {
+    func errors(status: Int, body: String, kind: NetworkError.Class) async {
         network.answer("GET https://v/timelines/graph", status, body)
 
         #expect(await failure { try await vine.feed(PageRequest(), as: ann) }?.kind == kind)
     }
 
-    @Test func aSessionIsMadeOfAPasswordThatIsNotKept() async throws {
+    @Test func session() async throws {
         network.answer(
             "POST https://v/users/authenticate",
             200,
@@ -82,7 +82,7 @@ import Wire
         #expect(network.last?.form("password") == "secret" && network.last?.form("deviceToken")?.count == 64)
     }
 
-    @Test func aFilmIsSentAndPosted() async throws {
+    @Test func video() async throws {
         let post = NetworkPost.saying("hi", video: .video)
         let name = post.key.uuidString.lowercased()
         network.answer("PUT https://v/upload/videos/\(name).mp4", 200, "", ["X-Upload-Key": "http://v/kept.mp4"])

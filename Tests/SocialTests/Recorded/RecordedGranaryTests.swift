@@ -10,17 +10,17 @@ import Wire
     /// Those of a network that are whole: with all that the network always sends.
     private func known(_ network: String, with fields: [String]) throws -> [[String: Any]] {
         try Recordings.granary.get().filter { $0.network == network }.flatMap { value in
-            Judge.objects(in: try Judge.read(value.body)) { object in
+            ReferenceJSON.objects(in: try ReferenceJSON.read(value.body)) { object in
                 fields.allSatisfy { object[$0] != nil && !(object[$0] is NSNull) }
             }
         }
     }
 
-    @Test func blueskysPostsAreRead() async throws {
+    @Test func bluesky() async throws {
         let posts = try known("bluesky", with: ["uri", "cid", "record", "author", "indexedAt"])
         let wrapped = posts.map { ["post": $0] } + (try known("bluesky", with: ["post", "reason"]))
         let network = RecordedNetwork()
-        let feed = #"{"feed":\#(try Judge.text(of: wrapped))}"#
+        let feed = #"{"feed":\#(try ReferenceJSON.text(of: wrapped))}"#
         network.answer("GET https://pds/xrpc/app.bsky.feed.getTimeline", 200, feed)
         let bluesky = BlueskyConnector(ConnectorParts(network, "https://pds"), pause: noPause)
 
@@ -39,11 +39,15 @@ import Wire
         Recordings.say("bluesky: \(wrapped.count) posts and reposts; nobody has recorded its notifications and chats")
     }
 
-    @Test func tweetsAreRead() async throws {
+    @Test func twitter() async throws {
         let tweets = try known("twitter", with: ["id_str", "user", "created_at", "full_text"])
         let network = RecordedNetwork()
-        network.answer("GET https://api.twitter.com/1.1/statuses/home_timeline.json", 200, try Judge.text(of: tweets))
-        let twitter = TwitterConnector(ConnectorParts(network, TwitterConnector.standard), pause: noPause)
+        network.answer(
+            "GET https://api.twitter.com/1.1/statuses/home_timeline.json",
+            200,
+            try ReferenceJSON.text(of: tweets)
+        )
+        let twitter = TwitterConnector(ConnectorParts(network, TwitterConnector.defaultURL), pause: noPause)
         let ann = NetworkAccount.ann(NetworkTokens(access: "token", secret: "secret"))
 
         let page = try await twitter.feed(PageRequest(limit: 200, includesRaw: true), as: ann)
@@ -59,12 +63,12 @@ import Wire
         Recordings.say("twitter: \(tweets.count) tweets of API 1.1; nobody has recorded messages or API 2")
     }
 
-    @Test func facebooksPostsAreRead() async throws {
+    @Test func facebook() async throws {
         let posts = try known("facebook", with: ["id", "from", "created_time", "privacy"])
         let network = RecordedNetwork()
-        let body = #"{"data":\#(try Judge.text(of: posts))}"#
+        let body = #"{"data":\#(try ReferenceJSON.text(of: posts))}"#
         network.answer("GET https://graph.facebook.com/v2.3/me/home", 200, body)
-        var parts = ConnectorParts(network, FacebookConnector.standard)
+        var parts = ConnectorParts(network, FacebookConnector.defaultURL)
         parts.key.others = ["API": "personal"]
 
         let page = try await FacebookConnector(parts).feed(PageRequest(limit: 100, includesRaw: true), as: .ann())
@@ -80,12 +84,12 @@ import Wire
         Recordings.say("facebook: \(posts.count) posts; nobody has recorded its pages' conversations")
     }
 
-    @Test func instagramsMediaAreRead() async throws {
+    @Test func instagram() async throws {
         let media = try known("instagram", with: ["id", "user", "images", "created_time"])
         let network = RecordedNetwork()
-        let body = #"{"meta":{"code":200},"data":\#(try Judge.text(of: media)),"pagination":{}}"#
+        let body = #"{"meta":{"code":200},"data":\#(try ReferenceJSON.text(of: media)),"pagination":{}}"#
         network.answer("GET https://graph.instagram.com/v1/users/self/feed", 200, body)
-        var parts = ConnectorParts(network, InstagramConnector.standard)
+        var parts = ConnectorParts(network, InstagramConnector.defaultURL)
         parts.key.others = ["API": "v1"]
 
         let page = try await InstagramConnector(parts, pause: noPause)
@@ -101,10 +105,10 @@ import Wire
         Recordings.say("instagram: \(media.count) media of API v1; nobody has recorded today's, Tumblr or Vine")
     }
 
-    @Test func statusesOfOtherServersAreRead() async throws {
+    @Test func mastodon() async throws {
         let statuses = try known("mastodon", with: ["id", "uri", "account", "content", "created_at"])
         let network = RecordedNetwork()
-        network.answer("GET https://h/api/v1/timelines/home", 200, try Judge.text(of: statuses))
+        network.answer("GET https://h/api/v1/timelines/home", 200, try ReferenceJSON.text(of: statuses))
         let mastodon = MastodonConnector(ConnectorParts(network, ""), pause: noPause)
 
         let page = try await mastodon.feed(PageRequest(limit: 40, includesRaw: true), as: .ann(instance: "https://h"))

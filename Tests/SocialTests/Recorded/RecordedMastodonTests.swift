@@ -25,7 +25,7 @@ import Wire
 
     // MARK: Lists as we ask for them
 
-    @Test func everyTimelineIsRead() async throws {
+    @Test func timelines() async throws {
         var count = 0
         let path = /\/api\/v1\/(timelines\/.+|accounts\/\d+\/statuses|favourites|bookmarks|trends\/statuses)/
         let lists = try recordings("GET", path)
@@ -35,7 +35,7 @@ import Wire
 
             let page = try await mastodon(network).feed(PageRequest(limit: 40, includesRaw: true), as: ann)
 
-            let statuses = try #require(Judge.read(recording.body) as? [[String: Any]])
+            let statuses = try #require(ReferenceJSON.read(recording.body) as? [[String: Any]])
             expectAll(page.items.map(\.item), of: statuses, recording.from)
             for (item, status) in zip(page.items, statuses) { expect(item, shows: status) }
             expect(page, goesOnAs: recording)
@@ -45,7 +45,7 @@ import Wire
         Recordings.say("mastodon: \(lists.count) timelines of \(count) statuses")
     }
 
-    @Test func everyNotificationIsRead() async throws {
+    @Test func notifications() async throws {
         var count = 0
         let lists = try recordings("GET", /\/api\/v1\/notifications/)
         for recording in lists {
@@ -55,7 +55,7 @@ import Wire
             let page = try await mastodon(network).notifications(PageRequest(includesRaw: true), as: ann)
 
             // A mention in a private message is in the list of messages alone.
-            let all = try #require(Judge.read(recording.body) as? [[String: Any]])
+            let all = try #require(ReferenceJSON.read(recording.body) as? [[String: Any]])
             let told = all.filter { one in
                 let visibility = (one["status"] as? [String: Any])?["visibility"] as? String
                 return one["type"] as? String != "mention" || visibility != "direct"
@@ -63,7 +63,7 @@ import Wire
             expectAll(page.items.map(\.item), of: told, recording.from)
             for (item, one) in zip(page.items.map(\.item), told) {
                 #expect(item.id.native == "notification/\(one["id"] as? String ?? "")")
-                #expect(Judge.agrees(item.createdAt, one["created_at"]))
+                #expect(ReferenceJSON.agrees(item.createdAt, one["created_at"]))
                 #expect(item.author?.id == (one["account"] as? [String: Any])?["id"] as? String)
                 #expect((item.about != nil) == (one["status"] is [String: Any]))
             }
@@ -74,7 +74,7 @@ import Wire
         Recordings.say("mastodon: \(lists.count) lists of \(count) notifications")
     }
 
-    @Test func everyConversationIsRead() async throws {
+    @Test func conversations() async throws {
         var (count, empty) = (0, 0)
         let lists = try recordings("GET", /\/api\/v1\/conversations\/?/)
         for recording in lists {
@@ -83,13 +83,15 @@ import Wire
 
             let page = try await mastodon(network).threads(PageRequest(includesRaw: true), as: ann)
 
-            let all = try #require(Judge.read(recording.body) as? [[String: Any]])
+            let all = try #require(ReferenceJSON.read(recording.body) as? [[String: Any]])
             // Nothing is left to read, and nothing to answer, where the last status was deleted.
             let threads = all.filter { $0["last_status"] is [String: Any] }
             expectAll(page.items.map(\.item), of: threads, recording.from)
             for (item, thread) in zip(page.items.map(\.item), threads) {
                 let last = thread["last_status"] as? [String: Any]
-                #expect(item.thread == last?["id"] as? String && Judge.agrees(item.createdAt, last?["created_at"]))
+                #expect(
+                    item.thread == last?["id"] as? String && ReferenceJSON.agrees(item.createdAt, last?["created_at"])
+                )
                 #expect(item.participants?.count == (thread["accounts"] as? [Any])?.count)
                 #expect(item.unread == (thread["unread"] as? Bool == true ? 1 : 0))
             }
@@ -102,21 +104,21 @@ import Wire
     // MARK: Statuses wherever they are
 
     /// In answers to posts, searches, contexts, grouped notifications: whatever is a status is read as one.
-    @Test func everyStatusIsReadWhereverItIs() async throws {
+    @Test func statuses() async throws {
         var (count, direct) = (0, 0)
         for recording in try Recordings.mastodon.get() where recording.body.contains("\"visibility\"") {
-            guard let json = try? Judge.read(recording.body) else { continue }  // a stream, which has its own test
-            let statuses = Judge.objects(in: json) { status in
+            guard let json = try? ReferenceJSON.read(recording.body) else { continue }  // a stream, which has its own test
+            let statuses = ReferenceJSON.objects(in: json) { status in
                 ["content", "account", "uri", "visibility", "created_at"].allSatisfy { status[$0] != nil }
             }
             let network = RecordedNetwork()
-            let text = try Judge.text(of: statuses)
+            let text = try ReferenceJSON.text(of: statuses)
             network.answer("GET https://h/api/v1/timelines/home", 200, text)
 
             let page = try await mastodon(network).feed(PageRequest(limit: 40, includesRaw: true), as: ann)
 
             // Foundation writes fractions with fewer digits than it read.
-            let written = try #require(Judge.read(text) as? [Any])
+            let written = try #require(ReferenceJSON.read(text) as? [Any])
             expectAll(page.items.map(\.item), of: written, recording.from)
             for (item, status) in zip(page.items, statuses) { expect(item, shows: status) }
             for status in statuses where status["visibility"] as? String == "direct" {
@@ -143,7 +145,7 @@ import Wire
         #expect(page.items.first?.item.kind == .message)
     }
 
-    @Test func everyStreamIsRead() async throws {
+    @Test func streams() async throws {
         var count = 0
         let streams = try recordings("GET", /\/api\/v1\/streaming\/.+/).filter { $0.body.contains("event: ") }
         for recording in streams {
@@ -163,7 +165,7 @@ import Wire
 
     // MARK: What else we ask
 
-    @Test func accountsAndInstancesAreRead() async throws {
+    @Test func accounts() async throws {
         let people = try recordings("GET", /\/api\/v1\/accounts\/verify_credentials/)
         let instances = try recordings("GET", /\/api\/v2\/instance\/?/)
         for (place, recording) in people.enumerated() {
@@ -174,7 +176,7 @@ import Wire
 
             let identity = try await mastodon(network).identify(ann)
 
-            let me = try #require(Judge.read(recording.body) as? [String: Any])
+            let me = try #require(ReferenceJSON.read(recording.body) as? [String: Any])
             #expect(identity.id == me["id"] as? String && identity.username == me["acct"] as? String)
             let limits = MastodonLimits.limits(identity.details)
             #expect(limits.text == 500 && limits.photoTypes?.contains("image/jpeg") == true)
@@ -184,7 +186,7 @@ import Wire
         Recordings.say("mastodon: \(people.count) accounts, \(instances.count) instances")
     }
 
-    @Test func whatWasPostedIsKnown() async throws {
+    @Test func publishedPosts() async throws {
         let posts = try recordings("POST", /\/api\/v1\/statuses/).filter { $0.body.contains("\"uri\"") }
         for recording in posts {
             let network = RecordedNetwork()
@@ -192,7 +194,7 @@ import Wire
 
             let posted = try await mastodon(network).publish(.saying("Toot"), prepared: nil, as: ann)
 
-            let status = try #require(Judge.read(recording.body) as? [String: Any])
+            let status = try #require(ReferenceJSON.read(recording.body) as? [String: Any])
             #expect(posted.id == status["id"] as? String && posted.url == status["url"] as? String)
             #expect(posted.budget?.limit == recording.headers["x-ratelimit-limit"].flatMap(Double.init))
         }
@@ -206,15 +208,15 @@ import Wire
         Recordings.say("mastodon: \(posts.count) answers to posts, \(liked.count) to likes")
     }
 
-    @Test func mediaAreReadyWhenTheInstanceSaysSo() async throws {
+    @Test func mediaProcessing() async throws {
         let sent = try recordings("POST", /\/api\/v2\/media/)
-        let looks = try recordings("GET", /\/api\/v1\/media\/\d+/)
+        let statusChecks = try recordings("GET", /\/api\/v1\/media\/\d+/)
         for recording in sent {
             let network = RecordedNetwork()
             network.answer("POST https://h/api/v2/media", as: recording)
-            let media = try #require(Judge.read(recording.body) as? [String: Any])
+            let media = try #require(ReferenceJSON.read(recording.body) as? [String: Any])
             let id = try #require(media["id"] as? String)
-            for look in looks { network.answer("GET https://h/api/v1/media/\(id)", as: look) }
+            for statusCheck in statusChecks { network.answer("GET https://h/api/v1/media/\(id)", as: statusCheck) }
 
             let prepared = try await mastodon(network).prepare(.saying("", photos: [.photo]), as: ann)
 
@@ -226,7 +228,7 @@ import Wire
         Recordings.say("mastodon: \(sent.count) answers to media")
     }
 
-    @Test func everyRefusalIsUnderstood() async throws {
+    @Test func errors() async throws {
         let classes: [Int: NetworkError.Class] = [
             400: .invalid, 401: .auth, 403: .permission, 404: .notFound, 422: .invalid,
         ]
@@ -252,9 +254,9 @@ import Wire
             ["url", "remote_url"].contains { file[$0] is String }
         }
         let warning = (shown["spoiler_text"] as? String ?? "").filter { !$0.isWhitespace }
-        let said = Judge.letters(ofHTML: shown["content"] as? String ?? "")
+        let said = ReferenceJSON.visibleText(ofHTML: shown["content"] as? String ?? "")
         #expect(item.item.id.native == status["id"] as? String)
-        #expect(Judge.agrees(item.item.createdAt, status["created_at"]))
+        #expect(ReferenceJSON.agrees(item.item.createdAt, status["created_at"]))
         #expect(item.item.author?.id == (status["account"] as? [String: Any])?["id"] as? String)
         #expect(item.item.text.filter { !$0.isWhitespace } == warning + said)
         #expect(item.item.media.count == files.count)
@@ -268,7 +270,7 @@ import Wire
         let next = recording.headers["link"]?.firstMatch(of: /[?&]max_id=(\d+)[^>]*>; rel="next"/)
         #expect(page.next?.value["before"]?.text == next.map { String($0.output.1) }, "\(recording.from)")
         let left = recording.headers["x-ratelimit-remaining"].flatMap(Double.init)
-        let end = Judge.date(recording.headers["x-ratelimit-reset"])
+        let end = ReferenceJSON.date(recording.headers["x-ratelimit-reset"])
         #expect(page.budget?.remaining == left)
         // Its microseconds are more than the judge reads.
         if let end, let read = page.budget?.resetAt { #expect(abs(read.timeIntervalSince(end)) < 0.002) }

@@ -10,7 +10,7 @@ import Wire
     private let ann = NetworkAccount.ann()
 
     private func reddit(_ network: RecordedNetwork) -> RedditConnector {
-        RedditConnector(ConnectorParts(network, RedditConnector.standard))
+        RedditConnector(ConnectorParts(network, RedditConnector.defaultURL))
     }
 
     /// Answers with a status of success, each text once.
@@ -23,13 +23,13 @@ import Wire
     }
 
     private func children(of recording: Recording) throws -> [[String: Any]] {
-        let listing = try #require(Judge.read(recording.body) as? [String: Any])
+        let listing = try #require(ReferenceJSON.read(recording.body) as? [String: Any])
         return (listing["data"] as? [String: Any])?["children"] as? [[String: Any]] ?? []
     }
 
     // MARK: Lists
 
-    @Test func everyListOfLinksIsRead() async throws {
+    @Test func listings() async throws {
         var count = 0
         let lists = try recordings("GET", /.*/).filter { recording in
             recording.body.hasPrefix(#"{"kind": "Listing""#) && recording.body.contains(#""kind": "t3""#)
@@ -39,7 +39,7 @@ import Wire
             let network = RecordedNetwork()
             let whole = try children(of: recording).count == links.count
             // Without the comments that are among them.
-            let body = whole ? nil : #"{"kind":"Listing","data":{"children":\#(try Judge.text(of: links))}}"#
+            let body = whole ? nil : #"{"kind":"Listing","data":{"children":\#(try ReferenceJSON.text(of: links))}}"#
             network.answer("GET https://oauth.reddit.com/new", as: recording, body: body)
 
             let page = try await reddit(network).feed(PageRequest(limit: 100, includesRaw: true), as: ann)
@@ -53,7 +53,7 @@ import Wire
         Recordings.say("reddit: \(lists.count) listings of \(count) links")
     }
 
-    @Test func everyThreadIsRead() async throws {
+    @Test func threads() async throws {
         var (count, messages) = (0, 0)
         for recording in try recordings("GET", /\/message\/(messages|sent)\/?/) {
             let threads = try children(of: recording)
@@ -81,9 +81,11 @@ import Wire
 
     /// Of one thread, with all the answers in it.
     private func expectMessages(of thread: Item, _ json: [String: Any]) async throws -> Int {
-        let said = Judge.objects(in: json) { $0["kind"] as? String == "t4" }.compactMap { $0["data"] as? [String: Any] }
+        let said = ReferenceJSON.objects(in: json) { $0["kind"] as? String == "t4" }.compactMap {
+            $0["data"] as? [String: Any]
+        }
         let network = RecordedNetwork()
-        let body = #"{"kind":"Listing","data":{"children":\#(try Judge.text(of: [json]))}}"#
+        let body = #"{"kind":"Listing","data":{"children":\#(try ReferenceJSON.text(of: [json]))}}"#
         let id = try #require(thread.thread)
         network.answer("GET https://oauth.reddit.com/message/messages/\(id.dropFirst(3))", 200, body)
 
@@ -96,7 +98,7 @@ import Wire
         return said.count
     }
 
-    @Test func theWholeInboxIsRead() async throws {
+    @Test func inbox() async throws {
         var count = 0
         let lists = try recordings("GET", /\/message\/(inbox|unread|mentions|comments|selfreply)\/?/)
         for recording in lists {
@@ -121,7 +123,7 @@ import Wire
         Recordings.say("reddit: \(lists.count) inboxes of \(count) messages and answers")
     }
 
-    @Test func peopleAreToldFromCommunities() async throws {
+    @Test func follows() async throws {
         var (count, people) = (0, 0)
         for recording in try recordings("GET", /\/(subreddits|users)\/.*/) {
             let all = try children(of: recording).compactMap { $0["data"] as? [String: Any] }
@@ -142,13 +144,13 @@ import Wire
 
     // MARK: What else we ask
 
-    @Test func accountsAndTokensAreRead() async throws {
+    @Test func accounts() async throws {
         let people = try recordings("GET", /\/api\/v1\/me/)
         for recording in people {
             let network = RecordedNetwork()
             network.answer("GET https://oauth.reddit.com/api/v1/me", as: recording)
             let identity = try await reddit(network).identify(ann)
-            let me = try #require(Judge.read(recording.body) as? [String: Any])
+            let me = try #require(ReferenceJSON.read(recording.body) as? [String: Any])
             #expect(identity.username == me["name"] as? String && identity.id == "t2_\(me["id"] as? String ?? "")")
         }
         let tokens = try recordings("POST", /\/api\/v1\/access_token/)
@@ -158,7 +160,7 @@ import Wire
             var account = ann
             account.tokens.refresh = "refresh"
             let fresh = try await reddit(network).renew(account)
-            let said = try #require(Judge.read(recording.body) as? [String: Any])
+            let said = try #require(ReferenceJSON.read(recording.body) as? [String: Any])
             let seconds = try #require(said["expires_in"] as? Double)
             #expect(fresh.access == said["access_token"] as? String)
             #expect(fresh.expiresAt == testNow.addingTimeInterval(seconds))
@@ -167,12 +169,12 @@ import Wire
         Recordings.say("reddit: \(people.count) accounts, \(tokens.count) kinds of tokens")
     }
 
-    @Test func whatWasPostedIsKnown() async throws {
+    @Test func publishedPosts() async throws {
         var (texts, photos) = (0, 0)
         for recording in try recordings("POST", /\/api\/submit\/?/) {
             let network = RecordedNetwork()
             network.answer("POST https://oauth.reddit.com/api/submit", as: recording)
-            let said = try #require(Judge.read(recording.body) as? [String: Any])
+            let said = try #require(ReferenceJSON.read(recording.body) as? [String: Any])
             let data = (said["json"] as? [String: Any])?["data"] as? [String: Any]
             let isPhoto = data?["websocket_url"] != nil
             let prepared = isPhoto ? try NetworkCursor(["image": "https://i/1.jpg"]) : nil
@@ -186,7 +188,7 @@ import Wire
         Recordings.say("reddit: \(texts) answers to texts, \(photos) to photos, whose ids came over WebSockets alone")
     }
 
-    @Test func placesForPhotosAreLent() async throws {
+    @Test func uploadLeases() async throws {
         let media = "https://reddit-uploaded-media.s3-accelerate.amazonaws.com"
         let all = try Recordings.reddit.get()
         var count = 0
@@ -200,7 +202,7 @@ import Wire
 
             let image = try #require(prepared?.value["image"]?.text)
             #expect(image.hasPrefix("\(media)/") && !image.contains("%2F"))
-            let said = try #require(Judge.read(lease.body) as? [String: Any])
+            let said = try #require(ReferenceJSON.read(lease.body) as? [String: Any])
             let fields = (said["args"] as? [String: Any])?["fields"] as? [[String: String]] ?? []
             let sent = try #require(network.last?.text)
             for field in fields { #expect(sent.contains(field["value"] ?? "?")) }
@@ -210,7 +212,7 @@ import Wire
         Recordings.say("reddit: \(count) photos brought to a lent place")
     }
 
-    @Test func everyRefusalIsUnderstood() async throws {
+    @Test func errors() async throws {
         let classes: [Int: NetworkError.Class] = [
             400: .invalid, 401: .auth, 403: .permission, 404: .notFound, 409: .invalid, 413: .invalid, 500: .transient,
         ]
@@ -227,7 +229,7 @@ import Wire
             let expected = classes[recording.status] ?? (isLoggedOut ? .auth : .invalid)
             #expect(failed?.kind == expected, "\(recording.status) \(recording.body.prefix(200))")
             #expect(failed?.reason.contains("<") == false && failed?.reason.isEmpty == false)
-            let said = (try? Judge.read(recording.body)) as? [String: Any]  // else a page of HTML
+            let said = (try? ReferenceJSON.read(recording.body)) as? [String: Any]  // else a page of HTML
             if let why = said?["explanation"] as? String { #expect(failed?.reason == NetworkError.oneLine(why)) }
         }
         #expect(refused.count > 50)
@@ -261,7 +263,7 @@ import Wire
     }
 
     private func expect(_ page: NetworkPage, goesOnAs recording: Recording) throws {
-        let listing = try #require(Judge.read(recording.body) as? [String: Any])
+        let listing = try #require(ReferenceJSON.read(recording.body) as? [String: Any])
         let after = (listing["data"] as? [String: Any])?["after"] as? String
         #expect(page.next?.value["after"]?.text == after, "\(recording.from)")
         let left = recording.headers["x-ratelimit-remaining"].flatMap(Double.init)

@@ -28,10 +28,10 @@ struct FacebookProvider: IdentityProvider {
         )
     }
 
-    func identify(_ proof: IdentityProof) async throws -> Vouched {
+    func identify(_ proof: IdentityProof) async throws -> ProviderProfile {
         switch proof {
-        case .accessToken(let token): return try await person(of: token)
-        case .code(let code): return try await person(of: try await exchange(code))
+        case .accessToken(let token): return try await profile(of: token)
+        case .code(let code): return try await profile(of: try await exchange(code))
         case .idToken:
             throw APIError.invalid(
                 "idToken",
@@ -42,38 +42,38 @@ struct FacebookProvider: IdentityProvider {
     }
 
     private func exchange(_ code: AuthorizationCode) async throws -> String {
-        let answer = try await calls.post(
+        let response = try await calls.post(
             "\(base)/oauth/access_token",
             [
                 "client_id": settings.client, "client_secret": settings.secret, "code": code.text,
                 "redirect_uri": code.callback, "code_verifier": code.verifier,
             ]
         )
-        guard answer.isSuccess, let token = answer.json["access_token"]?.text else {
-            throw refusal(answer, of: ProofRefusal.code)
+        guard response.isSuccess, let token = response.json["access_token"]?.text else {
+            throw failure(response, of: ProofError.code)
         }
         return token
     }
 
     /// Whose a token is, once Facebook has said that it was given to us: one that another application got, which would
     /// be as good for reading names, proves nothing here.
-    private func person(of token: String) async throws -> Vouched {
+    private func profile(of token: String) async throws -> ProviderProfile {
         let seen = try await calls.get(
             FormCoding.url("\(base)/debug_token", adding: ["input_token": token]),
             bearer: "\(settings.client)|\(settings.secret)"
         )
-        guard seen.isSuccess, let data = seen.json["data"] else { throw refusal(seen, of: ProofRefusal.token) }
-        guard data["is_valid"] == .bool(true) else { throw ProofRefusal.token }
+        guard seen.isSuccess, let data = seen.json["data"] else { throw failure(seen, of: ProofError.token) }
+        guard data["is_valid"] == .bool(true) else { throw ProofError.token }
         guard Self.id(data["app_id"]) == settings.client, let user = Self.id(data["user_id"]) else {
-            throw ProofRefusal.audience
+            throw ProofError.audience
         }
         let fields = "id,name,email,picture.width(512).height(512)"
         let url = FormCoding.url("\(base)/me", adding: ["fields": fields, "appsecret_proof": proof(of: token)])
         let me = try await calls.get(url, bearer: token)
-        guard me.isSuccess else { throw refusal(me, of: ProofRefusal.token) }
-        guard Self.id(me.json["id"]) == user else { throw ProofRefusal.token }
+        guard me.isSuccess else { throw failure(me, of: ProofError.token) }
+        guard Self.id(me.json["id"]) == user else { throw ProofError.token }
         let picture = me.json["picture"]?["data"]
-        return Vouched(
+        return ProviderProfile(
             subject: user,
             // Facebook does not say whether an address was ever seen to be his.
             email: me.json["email"]?.text,
@@ -93,11 +93,11 @@ struct FacebookProvider: IdentityProvider {
 
     private var base: String { "\(settings.url)/\(settings.version)" }
 
-    private func refusal(_ answer: ProviderAnswer, of kind: APIError) -> APIError {
+    private func failure(_ response: ProviderResponse, of kind: APIError) -> APIError {
         // 1 and 2: unknown and temporary; 4 and 17: too many calls (Meta, "Handling errors").
-        let code = answer.json["error"]?["code"]?.whole
-        guard answer.status < 500, let code, ![1, 2, 4, 17].contains(code) else {
-            return calls.unavailable("it answered \(answer.status), error \(code.map { "\($0)" } ?? "unknown")")
+        let code = response.json["error"]?["code"]?.whole
+        guard response.status < 500, let code, ![1, 2, 4, 17].contains(code) else {
+            return calls.unavailable("it answered \(response.status), error \(code.map { "\($0)" } ?? "unknown")")
         }
         return kind
     }

@@ -6,7 +6,7 @@ protocol IdentityProvider: Sendable {
     var name: String { get }
 
     /// Whether it is asked for names and addresses by a form that its page sends, and not by a link.
-    var answersByForm: Bool { get }
+    var usesFormPost: Bool { get }
 
     /// Where somebody goes to agree.
     ///
@@ -22,18 +22,18 @@ protocol IdentityProvider: Sendable {
     /// Who somebody is, by what the provider gave a client.
     ///
     /// - Throws: a 401 for what proves nothing, or not to us; a 503 while the provider does not answer.
-    func identify(_ proof: IdentityProof) async throws -> Vouched
+    func identify(_ proof: IdentityProof) async throws -> ProviderProfile
 
     /// Has the provider forget that somebody has ever agreed, by the `refreshToken` that came with him.
     func revoke(_ token: String) async throws
 }
 
 extension IdentityProvider {
-    var answersByForm: Bool { false }
+    var usesFormPost: Bool { false }
 
     /// A provider that never names itself: who does is another.
     func check(issuer: String?) async throws {
-        guard issuer == nil else { throw ProofRefusal.issuer }
+        guard issuer == nil else { throw ProofError.issuer }
     }
 
     func revoke(_ token: String) async throws {}
@@ -97,7 +97,7 @@ struct AuthorizationCode: Sendable {
 }
 
 /// What a provider says of somebody.
-struct Vouched: Sendable {
+struct ProviderProfile: Sendable {
     /// Who it is, by the provider's own name, which never becomes another's.
     var subject: String
     var email: String?
@@ -113,7 +113,7 @@ struct Vouched: Sendable {
 /// How what a client shows is refused.
 ///
 /// The codes are for who writes the client, and tell no more than the token itself does.
-enum ProofRefusal {
+enum ProofError {
     static func error(_ code: String, _ message: String) -> APIError { APIError(.unauthenticated, code, message) }
 
     static let malformed = error(

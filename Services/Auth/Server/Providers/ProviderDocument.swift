@@ -9,17 +9,17 @@ actor ProviderDocument<Value: Sendable> {
     /// After so many seconds it is read again.
     private static var freshness: Double { 3_600 }
     /// For so many seconds it serves while it cannot be read again.
-    private static var endurance: Double { 86_400 }
+    private static var staleLifetime: Double { 86_400 }
     /// After a failure nobody tries for so many seconds.
     private static var pause: Double { 5 }
     /// What is missing from it has it read again this often, in seconds: anybody can ask for what is not there.
     private static var missInterval: Double { 300 }
 
-    private let what: String
+    private let name: String
     private let logger: Logger
     private let fetch: @Sendable () async throws -> Value
     private let now: @Sendable () -> Date
-    private var kept: (value: Value, at: Date)?
+    private var cached: (value: Value, at: Date)?
     private var failedAt = Date.distantPast
     private var missedAt = Date.distantPast
     private var fetching: Task<Value, any Error>?
@@ -30,12 +30,12 @@ actor ProviderDocument<Value: Sendable> {
     ///   - now: the clock.
     ///   - fetch: reads it.
     init(
-        of what: String,
+        of name: String,
         logger: Logger,
         now: @escaping @Sendable () -> Date,
         fetch: @escaping @Sendable () async throws -> Value
     ) {
-        self.what = what
+        self.name = name
         self.logger = logger
         self.now = now
         self.fetch = fetch
@@ -44,13 +44,13 @@ actor ProviderDocument<Value: Sendable> {
     /// - Throws: a 503 where it was never read, or too long ago, and cannot be.
     func value() async throws -> Value {
         let time = now()
-        guard let kept else { return try await read(unlessFailedSince: time) }
-        let age = time.timeIntervalSince(kept.at)
-        guard age >= Self.freshness else { return kept.value }
+        guard let cached else { return try await read(unlessFailedSince: time) }
+        let age = time.timeIntervalSince(cached.at)
+        guard age >= Self.freshness else { return cached.value }
         do {
             return try await read(unlessFailedSince: time)
-        } catch  where age < Self.endurance {
-            return kept.value
+        } catch  where age < Self.staleLifetime {
+            return cached.value
         }
     }
 
@@ -71,22 +71,22 @@ actor ProviderDocument<Value: Sendable> {
     private func read(unlessFailedSince time: Date) async throws -> Value {
         if let fetching { return try await fetching.value }
         guard time.timeIntervalSince(failedAt) >= Self.pause else {
-            throw APIError.unavailable(what, retryAfter: Int(Self.pause))
+            throw APIError.unavailable(name, retryAfter: Int(Self.pause))
         }
         // Of its own, so that it goes on for the others when who began it gives up.
-        let task = Task { [what, logger, fetch] in
+        let task = Task { [name, logger, fetch] in
             do {
                 return try await fetch()
             } catch {
-                logger.warning("identity provider not read", metadata: ["provider": "\(what)", "error": "\(error)"])
-                throw APIError.unavailable(what, retryAfter: Int(Self.pause))
+                logger.warning("identity provider not read", metadata: ["provider": "\(name)", "error": "\(error)"])
+                throw APIError.unavailable(name, retryAfter: Int(Self.pause))
             }
         }
         fetching = task
         defer { fetching = nil }
         do {
             let value = try await task.value
-            kept = (value, now())
+            cached = (value, now())
             return value
         } catch {
             failedAt = now()

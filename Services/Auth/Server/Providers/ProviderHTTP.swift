@@ -12,14 +12,14 @@ import ServiceLifecycle
 import Wire
 
 /// What a provider answers that it should not; the text is for the log, and has nothing of a user in it.
-struct ProviderFlaw: Error, CustomStringConvertible {
+struct ProviderError: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 }
 
 /// What a provider answered.
-struct ProviderAnswer: Sendable {
+struct ProviderResponse: Sendable {
     var status: Int
     /// Null where the body is no JSON.
     var json: JSONValue
@@ -28,10 +28,10 @@ struct ProviderAnswer: Sendable {
 
     /// The body of a success.
     ///
-    /// - Throws: `ProviderFlaw` for anything else.
+    /// - Throws: `ProviderError` for anything else.
     func object() throws -> JSONValue {
-        guard isSuccess else { throw ProviderFlaw("it answered \(status)") }
-        guard case .object = json else { throw ProviderFlaw("its answer is no JSON object") }
+        guard isSuccess else { throw ProviderError("it answered \(status)") }
+        guard case .object = json else { throw ProviderError("its answer is no JSON object") }
         return json
     }
 }
@@ -45,16 +45,16 @@ final class ProviderHTTP: Service {
     /// What one request may take, from the connection to the last byte of the answer.
     private static let timeout: Duration = .seconds(5)
     /// Requests under way at once; past them it is 503.
-    private static let maximumUnderWay = 64
+    private static let maximumInFlight = 64
 
     private let client: HTTPClient
-    private let underWay = Lock(0)
+    private let inFlight = Lock(0)
 
     /// - Parameter trustedCA: certificates of authorities that are trusted beside the machine's, PEM.
     /// - Throws: `SettingError` for certificates that cannot be read.
     init(trustedCA: String?) throws {
         var configuration = HTTPClient.Configuration(
-            tlsConfiguration: try TLSConfiguration.outside(trustedCA: trustedCA),
+            tlsConfiguration: try TLSConfiguration.outbound(trustedCA: trustedCA),
             redirectConfiguration: .disallow,
             timeout: .init(connect: .seconds(3), read: TimeAmount(Self.timeout)),
             decompression: .disabled
@@ -65,8 +65,8 @@ final class ProviderHTTP: Service {
         client = HTTPClient(eventLoopGroup: MultiThreadedEventLoopGroup.singleton, configuration: configuration)
     }
 
-    /// - Throws: `ProviderFlaw` where there is no answer; a 503 where too many are awaited.
-    func get(_ url: String, bearer: String? = nil) async throws -> ProviderAnswer {
+    /// - Throws: `ProviderError` where there is no answer; a 503 where too many are awaited.
+    func get(_ url: String, bearer: String? = nil) async throws -> ProviderResponse {
         var request = HTTPClientRequest(url: url)
         if let bearer { request.headers.add(name: "authorization", value: "Bearer \(bearer)") }
         return try await send(request)
@@ -79,7 +79,7 @@ final class ProviderHTTP: Service {
         _ url: String,
         _ form: KeyValuePairs<String, String?>,
         basic: (name: String, password: String)? = nil
-    ) async throws -> ProviderAnswer {
+    ) async throws -> ProviderResponse {
         var request = HTTPClientRequest(url: url)
         request.method = .POST
         request.headers.add(name: "content-type", value: "application/x-www-form-urlencoded")
@@ -92,18 +92,18 @@ final class ProviderHTTP: Service {
         return try await send(request)
     }
 
-    private func send(_ request: HTTPClientRequest) async throws -> ProviderAnswer {
-        let isRoom = underWay.withLock { count in
-            guard count < Self.maximumUnderWay else { return false }
+    private func send(_ request: HTTPClientRequest) async throws -> ProviderResponse {
+        let hasCapacity = inFlight.withLock { count in
+            guard count < Self.maximumInFlight else { return false }
             count += 1
             return true
         }
-        guard isRoom else { throw APIError.unavailable("the identity provider") }
-        defer { underWay.withLock { $0 -= 1 } }
+        guard hasCapacity else { throw APIError.unavailable("the identity provider") }
+        defer { inFlight.withLock { $0 -= 1 } }
         let (status, body) = try await exchange(request)
         // Silence: what is no JSON is told by its absence.
-        let json = try? JSONText.parse(body.readableBytesView, repairing: true)
-        return ProviderAnswer(status: Int(status.code), json: json ?? .null)
+        let json = try? JSONParser.parse(body.readableBytesView, repairing: true)
+        return ProviderResponse(status: Int(status.code), json: json ?? .null)
     }
 
     private func exchange(_ request: HTTPClientRequest) async throws -> (HTTPResponseStatus, ByteBuffer) {
@@ -118,14 +118,14 @@ final class ProviderHTTP: Service {
         } catch is CancellationError {
             throw CancellationError()
         } catch is DeadlineExceeded {
-            throw ProviderFlaw("no answer in time")
+            throw ProviderError("no answer in time")
         } catch is NIOTooManyBytesError {
-            throw ProviderFlaw("its answer is too large")
+            throw ProviderError("its answer is too large")
         } catch let error as HTTPClientError {
             // Its own words name no address, which may hold a token.
-            throw ProviderFlaw("no answer: \(error.shortDescription)")
+            throw ProviderError("no answer: \(error.shortDescription)")
         } catch {
-            throw ProviderFlaw("no connection")
+            throw ProviderError("no connection")
         }
     }
 

@@ -29,7 +29,7 @@ struct TwitterProvider: IdentityProvider {
         )
     }
 
-    func identify(_ proof: IdentityProof) async throws -> Vouched {
+    func identify(_ proof: IdentityProof) async throws -> ProviderProfile {
         guard case .code(let code) = proof else {
             throw APIError.invalid("code", "twitter is signed in with by a code", code: "unsupported_proof")
         }
@@ -45,19 +45,19 @@ struct TwitterProvider: IdentityProvider {
             guard granted.status == 400, granted.json["error"]?.text != "unauthorized_client" else {
                 throw calls.unavailable("it answered \(granted.status) to a code")
             }
-            throw ProofRefusal.code
+            throw ProofError.code
         }
-        return try await person(of: token)
+        return try await profile(of: token)
     }
 
-    private func person(of token: String) async throws -> Vouched {
+    private func profile(of token: String) async throws -> ProviderProfile {
         let fields: KeyValuePairs<String, String?> = ["user.fields": "name,profile_image_url,confirmed_email"]
         let me = try await calls.get(FormCoding.url("\(settings.url)/2/users/me", adding: fields), bearer: token)
         guard me.isSuccess, let data = me.json["data"], let id = data["id"]?.text else {
             throw calls.unavailable("it answered \(me.status) about a token of its own")
         }
         let email = data["confirmed_email"]?.text
-        return Vouched(
+        return ProviderProfile(
             subject: id,
             email: email,
             isEmailVerified: email != nil,

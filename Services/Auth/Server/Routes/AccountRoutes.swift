@@ -9,7 +9,7 @@ import Wire
 struct AccountRoutes {
     let accounts: Accounts
     let credentials: CredentialVerifier
-    let callers: Callers
+    let clientInfo: ClientInfoReader
 
     func add(to routes: SuiteRoutes) {
         routes.open.post("auth/register", use: register)
@@ -18,22 +18,23 @@ struct AccountRoutes {
         routes.user.get("auth/users", use: find)
     }
 
-    func register(request: Request, context: SuiteContext) async throws -> Reply<Registered> {
+    func register(request: Request, context: SuiteContext) async throws -> JSONResponse<RegistrationResult> {
         // Elsewhere a bad credential is as none; here it would make a second account where one was to be named.
-        let asking = try Credential(request.headers) == nil ? nil : try await credentials.identity(of: request.headers)
+        let requester =
+            try Credential(request.headers) == nil ? nil : try await credentials.identity(of: request.headers)
         var draft = try await request.decode(as: AccountDraft.self, context: context)
-        if request.isForm { draft.leaveOutBlanks() }
-        let caller = callers.caller(of: request, context)
-        return Reply(try await accounts.register(draft, by: asking?.user, from: caller))
+        if request.isForm { draft.dropEmptyFields() }
+        let caller = clientInfo.caller(of: request, context)
+        return JSONResponse(try await accounts.register(draft, by: requester?.user, from: caller))
     }
 
-    func show(request: Request, context: UserContext) async throws -> Reply<Account> {
-        Reply(try await accounts.show(context.user))
+    func show(request: Request, context: UserContext) async throws -> JSONResponse<Account> {
+        JSONResponse(try await accounts.show(context.user))
     }
 
-    func update(request: Request, context: UserContext) async throws -> Reply<Account> {
+    func update(request: Request, context: UserContext) async throws -> JSONResponse<Account> {
         let changes = try await request.decode(as: AccountChanges.self, context: context)
-        return Reply(try await accounts.update(changes, of: context.user))
+        return JSONResponse(try await accounts.update(changes, of: context.user))
     }
 
     func find(request: Request, context: UserContext) async throws -> Page<UserSummary> {
@@ -43,7 +44,7 @@ struct AccountRoutes {
 
 extension AccountDraft: FormDecodable {
     /// A form sends the fields that were left blank too.
-    fileprivate mutating func leaveOutBlanks() {
+    fileprivate mutating func dropEmptyFields() {
         if username == "" { username = nil }
         if email == "" { email = nil }
         if fullName == "" { fullName = nil }

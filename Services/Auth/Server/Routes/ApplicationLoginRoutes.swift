@@ -7,7 +7,7 @@ import Wire
 /// Serves `/1/auth`: how people of a customer's application sign in (seed diuit).
 struct ApplicationLoginRoutes {
     let logins: ApplicationLogins
-    let callers: Callers
+    let clientInfo: ClientInfoReader
 
     func add(to routes: SuiteRoutes) {
         routes.open.get("1/auth/nonce", use: nonce)
@@ -20,7 +20,7 @@ struct ApplicationLoginRoutes {
 
     func login(request: Request, context: SuiteContext) async throws -> Response {
         let draft = try await request.decode(as: ApplicationLoginDraft.self, context: context)
-        let caller = callers.caller(of: request, context)
+        let caller = clientInfo.caller(of: request, context)
         return try .secret(await logins.login(draft, header(of: request), from: caller))
     }
 

@@ -36,23 +36,23 @@ struct ApplicationRoutes {
             return try await applications.list(by: context.user, limit: limit, cursor: cursor)
         }
         // A customer's users own no applications.
-        guard context.user.isRoosts else { throw Accounts.notOurs }
+        guard context.user.isRoostUser else { throw Accounts.externalAccount }
         return try await applications.list(ownedBy: context.user, limit: limit, cursor: cursor)
     }
 
-    func show(request: Request, context: UserContext) async throws -> Reply<CustomerApplication> {
-        Reply(try await applications.show(application(context)))
+    func show(request: Request, context: UserContext) async throws -> JSONResponse<CustomerApplication> {
+        JSONResponse(try await applications.show(application(context)))
     }
 
-    func rename(request: Request, context: UserContext) async throws -> Reply<CustomerApplication> {
+    func rename(request: Request, context: UserContext) async throws -> JSONResponse<CustomerApplication> {
         let application = try await application(context)
         let draft = try await request.decode(as: ApplicationDraft.self, context: context)
-        return Reply(try await applications.rename(application, to: draft))
+        return JSONResponse(try await applications.rename(application, to: draft))
     }
 
-    func delete(request: Request, context: UserContext) async throws -> Reply<Done> {
-        try await deletions.begin(application(context, evenDeleted: true))
-        return Reply(Done(), status: .accepted)
+    func delete(request: Request, context: UserContext) async throws -> JSONResponse<Done> {
+        try await deletions.begin(application(context, includingDeleted: true))
+        return JSONResponse(Done(), status: .accepted)
     }
 
     func listKeys(request: Request, context: UserContext) async throws -> Page<EncryptionKey> {
@@ -63,9 +63,9 @@ struct ApplicationRoutes {
         try .secret(await applications.addKey(to: application(context)))
     }
 
-    func revokeKey(request: Request, context: UserContext) async throws -> Reply<Done> {
+    func revokeKey(request: Request, context: UserContext) async throws -> JSONResponse<Done> {
         try await applications.revokeKey(context.path("keyId"), of: application(context))
-        return Reply(Done())
+        return JSONResponse(Done())
     }
 
     func listUsers(request: Request, context: UserContext) async throws -> Page<ApplicationUser> {
@@ -79,28 +79,28 @@ struct ApplicationRoutes {
         )
     }
 
-    func deleteUser(request: Request, context: UserContext) async throws -> Reply<Done> {
+    func deleteUser(request: Request, context: UserContext) async throws -> JSONResponse<Done> {
         let application = try await application(context)
         try await applications.deleteUser(User.ID(application: application, user: context.path("userId")))
-        return Reply(Done())
+        return JSONResponse(Done())
     }
 
-    func showPush(request: Request, context: UserContext) async throws -> Reply<PushSetup> {
-        Reply(try await pushSetups.show(application(context)))
+    func showPush(request: Request, context: UserContext) async throws -> JSONResponse<PushSetup> {
+        JSONResponse(try await pushSetups.show(application(context)))
     }
 
-    func changePush(request: Request, context: UserContext) async throws -> Reply<PushSetup> {
+    func changePush(request: Request, context: UserContext) async throws -> JSONResponse<PushSetup> {
         let application = try await application(context)
         let changes = try await request.decode(as: PushSetupChanges.self, context: context)
-        return Reply(try await pushSetups.change(changes, of: application))
+        return JSONResponse(try await pushSetups.change(changes, of: application))
     }
 
     /// The application that the path names.
     ///
     /// - Throws: `application_not_found` unless the caller owns it or is an administrator.
-    private func application(_ context: UserContext, evenDeleted: Bool = false) async throws -> String {
+    private func application(_ context: UserContext, includingDeleted: Bool = false) async throws -> String {
         let application = try context.path("id")
-        try await applications.authorize(application, for: context.identity, evenDeleted: evenDeleted)
+        try await applications.authorize(application, for: context.identity, includingDeleted: includingDeleted)
         return application
     }
 }

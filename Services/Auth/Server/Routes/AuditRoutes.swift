@@ -5,13 +5,13 @@ import Wire
 
 /// Serves `GET /auth/audit`.
 struct AuditRoutes {
-    let lists: AuditLists
+    let auditLog: AuditLog
 
     func add(to routes: SuiteRoutes) {
         routes.user.get("auth/audit", use: list)
     }
 
     func list(request: Request, context: UserContext) async throws -> Page<SecurityEvent> {
-        try await lists.list(of: context.user, limit: request.limit(), cursor: request.query("cursor"))
+        try await auditLog.list(of: context.user, limit: request.limit(), cursor: request.query("cursor"))
     }
 }

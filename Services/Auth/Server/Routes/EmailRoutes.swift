@@ -6,8 +6,8 @@ import Wire
 /// Serves `/auth/email`.
 struct EmailRoutes {
     let addresses: EmailAddresses
-    let callers: Callers
-    let page: LinkPage
+    let clientInfo: ClientInfoReader
+    let page: EmailLinkPage
 
     func add(to routes: SuiteRoutes) {
         routes.user.post("auth/email", use: change)
@@ -16,23 +16,23 @@ struct EmailRoutes {
         routes.open.get("auth/email/verify", use: show)
     }
 
-    func change(request: Request, context: UserContext) async throws -> Reply<Done> {
+    func change(request: Request, context: UserContext) async throws -> JSONResponse<Done> {
         let draft = try await request.decode(as: EmailDraft.self, context: context)
-        let caller = callers.caller(of: request, at: context.remoteAddress)
+        let caller = clientInfo.caller(of: request, at: context.remoteAddress)
         try await addresses.change(draft, by: context.identity, from: caller)
-        return Reply(Done())
+        return JSONResponse(Done())
     }
 
-    func resend(request: Request, context: SuiteContext) async throws -> Reply<Done> {
+    func resend(request: Request, context: SuiteContext) async throws -> JSONResponse<Done> {
         let draft = try await request.decode(as: VerificationRequest.self, context: context)
-        try await addresses.resend(draft, from: callers.caller(of: request, context))
-        return Reply(Done())
+        try await addresses.resend(draft, from: clientInfo.caller(of: request, context))
+        return JSONResponse(Done())
     }
 
-    func verify(request: Request, context: SuiteContext) async throws -> Reply<Done> {
+    func verify(request: Request, context: SuiteContext) async throws -> JSONResponse<Done> {
         let draft = try await request.decode(as: EmailVerification.self, context: context)
-        try await addresses.verify(draft, by: context.identity, from: callers.caller(of: request, context))
-        return Reply(Done())
+        try await addresses.verify(draft, by: context.identity, from: clientInfo.caller(of: request, context))
+        return JSONResponse(Done())
     }
 
     func show(request: Request, context: SuiteContext) async throws -> Response {

@@ -8,7 +8,7 @@ import Wire
 /// Serves `GET /auth/me/export`.
 struct ExportRoutes {
     let exports: AccountExports
-    let callers: Callers
+    let clientInfo: ClientInfoReader
 
     func add(to routes: SuiteRoutes) {
         routes.user.get("auth/me/export", use: export)
@@ -16,7 +16,7 @@ struct ExportRoutes {
 
     func export(request: Request, context: UserContext) async throws -> Response {
         let user = context.user
-        let slot = try await exports.begin(user, from: callers.caller(of: request, at: context.remoteAddress))
+        let slot = try await exports.begin(user, from: clientInfo.caller(of: request, at: context.remoteAddress))
         let body = ResponseBody { [exports] writer in
             let output = Output(writer)
             try await exports.write(user) { try await output.writer.write($0) }

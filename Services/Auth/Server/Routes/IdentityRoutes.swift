@@ -10,23 +10,24 @@ struct IdentityRoutes {
     let identities: Identities
     let consents: Consents
     let credentials: CredentialVerifier
-    let callers: Callers
+    let clientInfo: ClientInfoReader
 
     func add(to routes: SuiteRoutes) {
         routes.open.post("auth/identities/{provider}", use: signIn)
         routes.open.post("auth/identities/{provider}/authorizations", use: begin)
-        routes.open.get("auth/identities/{provider}/callback", use: back)
-        routes.open.post("auth/identities/{provider}/callback", use: backByForm)
+        routes.open.get("auth/identities/{provider}/callback", use: handleCallback)
+        routes.open.post("auth/identities/{provider}/callback", use: handleFormCallback)
         routes.user.get("auth/identities", use: list)
         routes.user.delete("auth/identities/{provider}", use: unlink)
     }
 
     func signIn(request: Request, context: SuiteContext) async throws -> Response {
         // As with a registration, a bad credential would make a second account where one was to be linked.
-        let asking = try Credential(request.headers) == nil ? nil : try await credentials.identity(of: request.headers)
+        let requester =
+            try Credential(request.headers) == nil ? nil : try await credentials.identity(of: request.headers)
         let draft = try await request.decode(as: IdentityDraft.self, context: context)
-        let caller = callers.caller(of: request, context)
-        let step = try await identities.signIn(draft, at: context.path("provider"), by: asking, from: caller)
+        let caller = clientInfo.caller(of: request, context)
+        let step = try await identities.signIn(draft, at: context.path("provider"), by: requester, from: caller)
         return try step.response(requestID: context.requestID)
     }
 
@@ -35,34 +36,34 @@ struct IdentityRoutes {
         return try .secret(await consents.begin(draft, at: context.path("provider")))
     }
 
-    func back(request: Request, context: SuiteContext) async throws -> Response {
-        let answer = ConsentAnswer(
+    func handleCallback(request: Request, context: SuiteContext) async throws -> Response {
+        let response = ConsentResponse(
             state: try request.query("state"),
             code: try request.query("code"),
             iss: try request.query("iss")
         )
-        return .onward(to: try await consents.back(from: context.path("provider"), with: answer))
+        return .seeOther(to: try await consents.handleCallback(from: context.path("provider"), with: response))
     }
 
-    func backByForm(request: Request, context: SuiteContext) async throws -> Response {
-        let answer = try await request.decode(as: ConsentAnswer.self, context: context)
-        return .onward(to: try await consents.back(from: context.path("provider"), with: answer))
+    func handleFormCallback(request: Request, context: SuiteContext) async throws -> Response {
+        let response = try await request.decode(as: ConsentResponse.self, context: context)
+        return .seeOther(to: try await consents.handleCallback(from: context.path("provider"), with: response))
     }
 
     func list(request: Request, context: UserContext) async throws -> Page<LinkedIdentity> {
         try await identities.list(of: context.user)
     }
 
-    func unlink(request: Request, context: UserContext) async throws -> Reply<Done> {
-        let caller = callers.caller(of: request, at: context.remoteAddress)
+    func unlink(request: Request, context: UserContext) async throws -> JSONResponse<Done> {
+        let caller = clientInfo.caller(of: request, at: context.remoteAddress)
         try await identities.unlink(context.path("provider"), by: context.identity, from: caller)
-        return Reply(Done())
+        return JSONResponse(Done())
     }
 }
 
 extension Response {
     /// Sends a browser on by GET, and tells nobody where it was: codes are in the addresses.
-    fileprivate static func onward(to url: String) -> Response {
+    fileprivate static func seeOther(to url: String) -> Response {
         Response(
             status: .seeOther,
             headers: [.location: url, .cacheControl: "no-store", .referrerPolicy: "no-referrer"]

@@ -5,7 +5,7 @@ import Wire
 
 /// Serves `/oauth`: what OAuth 2.0 and OpenID Connect have standards for.
 struct OAuthRoutes {
-    let tokens: PresentedTokens
+    let tokens: TokenIntrospection
     let accounts: Accounts
 
     func add(to routes: SuiteRoutes) {
@@ -14,12 +14,12 @@ struct OAuthRoutes {
         routes.user.get("oauth/userinfo", use: showUser)
     }
 
-    func revoke(request: Request, context: SuiteContext) async throws -> Reply<Done> {
+    func revoke(request: Request, context: SuiteContext) async throws -> JSONResponse<Done> {
         try await tokens.revoke(request.decode(as: PresentedToken.self, context: context))
-        return Reply(Done())
+        return JSONResponse(Done())
     }
 
-    func introspect(request: Request, context: NeighbourContext) async throws -> Response {
+    func introspect(request: Request, context: InternalContext) async throws -> Response {
         try .secret(await tokens.status(of: request.decode(as: PresentedToken.self, context: context)))
     }
 

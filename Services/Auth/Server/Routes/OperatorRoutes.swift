@@ -8,10 +8,10 @@ import Wire
 struct OperatorRoutes {
     let reports: AccountReports
     let disabled: DisabledAccounts
-    let erasure: AccountErasure
-    let ends: SessionEnds
+    let accountDeletions: AccountDeletions
+    let sessionRevocations: SessionRevocations
     let sessions: Sessions
-    let audit: AuditLists
+    let audit: AuditLog
 
     func add(to routes: SuiteRoutes) {
         let routes = routes.internalRoutes(from: [.operatorCommand])
@@ -26,7 +26,7 @@ struct OperatorRoutes {
         routes.get("accounts/{account}/audit", use: listEvents)
     }
 
-    func list(request: Request, context: NeighbourContext) async throws -> Page<AccountReport> {
+    func list(request: Request, context: InternalContext) async throws -> Page<AccountReport> {
         try await reports.list(
             named: request.query("name"),
             after: request.query("after"),
@@ -34,41 +34,41 @@ struct OperatorRoutes {
         )
     }
 
-    func show(request: Request, context: NeighbourContext) async throws -> Reply<AccountReport> {
-        Reply(try await reports.show(context.path("account")))
+    func show(request: Request, context: InternalContext) async throws -> JSONResponse<AccountReport> {
+        JSONResponse(try await reports.show(context.path("account")))
     }
 
-    func delete(request: Request, context: NeighbourContext) async throws -> Reply<Done> {
-        try await erasure.delete(try await account(context))
-        return Reply(Done(), status: .accepted)
+    func delete(request: Request, context: InternalContext) async throws -> JSONResponse<Done> {
+        try await accountDeletions.delete(try await account(context))
+        return JSONResponse(Done(), status: .accepted)
     }
 
-    func disable(request: Request, context: NeighbourContext) async throws -> Reply<Done> {
+    func disable(request: Request, context: InternalContext) async throws -> JSONResponse<Done> {
         try await disabled.disable(try await account(context))
-        return Reply(Done())
+        return JSONResponse(Done())
     }
 
-    func enable(request: Request, context: NeighbourContext) async throws -> Reply<Done> {
+    func enable(request: Request, context: InternalContext) async throws -> JSONResponse<Done> {
         try await disabled.enable(try await account(context))
-        return Reply(Done())
+        return JSONResponse(Done())
     }
 
-    func listSessions(request: Request, context: NeighbourContext) async throws -> Page<Session> {
+    func listSessions(request: Request, context: InternalContext) async throws -> Page<Session> {
         // The newest of them.
-        Page(try await sessions.list(of: user(try await account(context)), limit: 100).things)
+        Page(try await sessions.list(of: user(try await account(context)), limit: 100).items)
     }
 
-    func endAllSessions(request: Request, context: NeighbourContext) async throws -> Reply<Done> {
-        try await ends.endAll(of: user(try await account(context)))
-        return Reply(Done())
+    func endAllSessions(request: Request, context: InternalContext) async throws -> JSONResponse<Done> {
+        try await sessionRevocations.endAll(of: user(try await account(context)))
+        return JSONResponse(Done())
     }
 
-    func endSession(request: Request, context: NeighbourContext) async throws -> Reply<Done> {
+    func endSession(request: Request, context: InternalContext) async throws -> JSONResponse<Done> {
         try await sessions.end(context.path("id"), of: user(try await account(context)))
-        return Reply(Done())
+        return JSONResponse(Done())
     }
 
-    func listEvents(request: Request, context: NeighbourContext) async throws -> Page<SecurityEvent> {
+    func listEvents(request: Request, context: InternalContext) async throws -> Page<SecurityEvent> {
         try await audit.list(
             of: user(try await account(context)),
             limit: request.limit(),
@@ -77,7 +77,7 @@ struct OperatorRoutes {
     }
 
     /// The account that the path names.
-    private func account(_ context: NeighbourContext) async throws -> UUID {
+    private func account(_ context: InternalContext) async throws -> UUID {
         try await reports.id(of: context.path("account"))
     }
 

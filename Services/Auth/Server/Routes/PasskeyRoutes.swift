@@ -8,10 +8,10 @@ import Wire
 struct PasskeyRoutes {
     let passkeys: Passkeys
     let signIns: SignIns
-    let callers: Callers
+    let clientInfo: ClientInfoReader
 
     /// What else is said with the browser's answer.
-    private struct Addition: Decodable {
+    private struct ExtraFields: Decodable {
         var name: String?
         var deviceId: String?
     }
@@ -26,27 +26,29 @@ struct PasskeyRoutes {
     }
 
     func options(request: Request, context: UserContext) async throws -> Response {
-        let draft = try await request.decodeIfThere(as: PasskeyOptionsDraft.self, context: context)
+        let draft = try await request.decodeOptional(as: PasskeyOptionsDraft.self, context: context)
         return try .secret(await passkeys.options(draft ?? PasskeyOptionsDraft(), by: context.identity))
     }
 
-    func create(request: Request, context: UserContext) async throws -> Reply<Passkey> {
+    func create(request: Request, context: UserContext) async throws -> JSONResponse<Passkey> {
         var request = request
         _ = try await request.collectBody(upTo: context.maxUploadSize)
-        let answer = try await request.decode(as: RegistrationResponse.self, context: context)
-        let addition = try await request.decode(as: Addition.self, context: context)
-        let caller = callers.caller(of: request, at: context.remoteAddress)
-        return Reply(try await passkeys.add(answer, named: addition.name, by: context.identity, from: caller))
+        let response = try await request.decode(as: RegistrationResponse.self, context: context)
+        let extraFields = try await request.decode(as: ExtraFields.self, context: context)
+        let caller = clientInfo.caller(of: request, at: context.remoteAddress)
+        return JSONResponse(
+            try await passkeys.add(response, named: extraFields.name, by: context.identity, from: caller)
+        )
     }
 
     func list(request: Request, context: UserContext) async throws -> Page<Passkey> {
         try await passkeys.list(of: context.user)
     }
 
-    func remove(request: Request, context: UserContext) async throws -> Reply<Done> {
-        let caller = callers.caller(of: request, at: context.remoteAddress)
+    func remove(request: Request, context: UserContext) async throws -> JSONResponse<Done> {
+        let caller = clientInfo.caller(of: request, at: context.remoteAddress)
         try await passkeys.remove(context.path("id"), by: context.identity, from: caller)
-        return Reply(Done())
+        return JSONResponse(Done())
     }
 
     func loginOptions(request: Request, context: SuiteContext) async throws -> Response {
@@ -56,8 +58,8 @@ struct PasskeyRoutes {
     func login(request: Request, context: SuiteContext) async throws -> Response {
         var request = request
         _ = try await request.collectBody(upTo: context.maxUploadSize)
-        let answer = try await request.decode(as: AuthenticationResponse.self, context: context)
-        let device = try await request.decode(as: Addition.self, context: context).deviceId
-        return try .secret(await signIns.login(answer, on: device, from: callers.caller(of: request, context)))
+        let response = try await request.decode(as: AuthenticationResponse.self, context: context)
+        let device = try await request.decode(as: ExtraFields.self, context: context).deviceId
+        return try .secret(await signIns.login(response, on: device, from: clientInfo.caller(of: request, context)))
     }
 }

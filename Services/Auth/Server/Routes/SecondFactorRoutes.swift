@@ -7,7 +7,7 @@ import Wire
 struct SecondFactorRoutes {
     let factors: SecondFactors
     let signIns: SignIns
-    let callers: Callers
+    let clientInfo: ClientInfoReader
 
     func add(to routes: SuiteRoutes) {
         routes.user.post("auth/mfa/totp", use: begin)
@@ -17,25 +17,25 @@ struct SecondFactorRoutes {
     }
 
     func begin(request: Request, context: UserContext) async throws -> Response {
-        let draft = try await request.decodeIfThere(as: TOTPDraft.self, context: context)
+        let draft = try await request.decodeOptional(as: TOTPDraft.self, context: context)
         return try .secret(await factors.begin(draft ?? TOTPDraft(), by: context.identity))
     }
 
     func confirm(request: Request, context: UserContext) async throws -> Response {
         let draft = try await request.decode(as: SecondFactorCode.self, context: context)
-        let caller = callers.caller(of: request, at: context.remoteAddress)
+        let caller = clientInfo.caller(of: request, at: context.remoteAddress)
         return try .secret(await factors.confirm(draft, by: context.identity, from: caller))
     }
 
-    func remove(request: Request, context: UserContext) async throws -> Reply<Done> {
+    func remove(request: Request, context: UserContext) async throws -> JSONResponse<Done> {
         let draft = try await request.decode(as: SecondFactorCode.self, context: context)
-        let caller = callers.caller(of: request, at: context.remoteAddress)
+        let caller = clientInfo.caller(of: request, at: context.remoteAddress)
         try await factors.remove(draft, by: context.identity, from: caller)
-        return Reply(Done())
+        return JSONResponse(Done())
     }
 
     func finish(request: Request, context: SuiteContext) async throws -> Response {
         let draft = try await request.decode(as: SecondFactorLogin.self, context: context)
-        return try .secret(await signIns.finish(draft, from: callers.caller(of: request, context)))
+        return try .secret(await signIns.finish(draft, from: clientInfo.caller(of: request, context)))
     }
 }

@@ -25,18 +25,19 @@ struct SessionRoutes {
         )
     }
 
-    func end(request: Request, context: UserContext) async throws -> Reply<Done> {
+    func end(request: Request, context: UserContext) async throws -> JSONResponse<Done> {
         try await sessions.end(context.path("id"), of: context.user)
-        return Reply(Done())
+        return JSONResponse(Done())
     }
 
-    func endOthers(request: Request, context: UserContext) async throws -> Reply<Done> {
+    func endOthers(request: Request, context: UserContext) async throws -> JSONResponse<Done> {
         try await sessions.endOthers(of: context.identity)
-        return Reply(Done())
+        return JSONResponse(Done())
     }
 
     func createTicket(request: Request, context: UserContext) async throws -> Response {
-        let draft = try await request.decodeIfThere(as: StreamTicketDraft.self, context: context) ?? StreamTicketDraft()
+        let draft =
+            try await request.decodeOptional(as: StreamTicketDraft.self, context: context) ?? StreamTicketDraft()
         return try .secret(tickets.issue(draft, for: context.identity))
     }
 }

@@ -8,7 +8,7 @@ import Wire
 struct SignInRoutes {
     let signIns: SignIns
     let sessions: Sessions
-    let callers: Callers
+    let clientInfo: ClientInfoReader
 
     func add(to routes: SuiteRoutes) {
         routes.open.post("auth/anonymous", use: anonymous)
@@ -18,14 +18,14 @@ struct SignInRoutes {
     }
 
     func anonymous(request: Request, context: SuiteContext) async throws -> Response {
-        let draft = try await request.decodeIfThere(as: AnonymousDraft.self, context: context) ?? AnonymousDraft()
-        let caller = callers.caller(of: request, context)
+        let draft = try await request.decodeOptional(as: AnonymousDraft.self, context: context) ?? AnonymousDraft()
+        let caller = clientInfo.caller(of: request, context)
         return try .secret(await signIns.anonymous(draft, by: context.identity?.user, from: caller))
     }
 
     func login(request: Request, context: SuiteContext) async throws -> Response {
         let draft = try await request.decode(as: LoginDraft.self, context: context)
-        let step = try await signIns.login(draft, from: callers.caller(of: request, context))
+        let step = try await signIns.login(draft, from: clientInfo.caller(of: request, context))
         return try step.response(requestID: context.requestID)
     }
 
@@ -34,8 +34,8 @@ struct SignInRoutes {
         return try .secret(await sessions.refresh(draft))
     }
 
-    func logout(request: Request, context: UserContext) async throws -> Reply<Done> {
+    func logout(request: Request, context: UserContext) async throws -> JSONResponse<Done> {
         try await sessions.logout(context.identity)
-        return Reply(Done())
+        return JSONResponse(Done())
     }
 }

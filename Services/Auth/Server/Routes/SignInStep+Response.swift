@@ -6,11 +6,11 @@ import NIOCore
 import ServiceHost
 import Wire
 
-extension SignInStep where Answer: Encodable {
+extension SignInStep where Output: Encodable {
     /// The tokens, or the problem that says what is to be answered by a code.
     func response(requestID: String) throws -> Response {
         switch self {
-        case .done(let answer): return try .secret(answer)
+        case .done(let output): return try .secret(output)
         case .secondFactor(let challenge):
             let error = APIError(.unauthenticated, "mfa_required", "this account asks for a code of its second factor")
             var response = error.problem(requestID: requestID)

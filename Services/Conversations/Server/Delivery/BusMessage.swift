@@ -7,7 +7,7 @@ enum BusMessage: Sendable, Equatable {
     /// Up to this change there may be something new in a conversation.
     case changed(Conversation.ID, Int64)
     /// Somebody came into a conversation.
-    case arrived
+    case memberJoined
     /// An instance is there from now on, or back.
     case started
     case typing(Conversation.ID, User.ID)
@@ -18,7 +18,7 @@ enum BusMessage: Sendable, Equatable {
     var key: String? {
         switch self {
         case .changed(let conversation, _): "\(conversation)"
-        case .arrived: "arrived"
+        case .memberJoined: "memberJoined"
         case .started: "started"
         case .typing, .presence: nil
         }
@@ -28,19 +28,19 @@ enum BusMessage: Sendable, Equatable {
     var text: String {
         switch self {
         case .changed(let conversation, let change):
-            change == Room.look ? "\(conversation)" : "\(conversation) \(change)"
-        case .arrived: "arrived"
+            change == Room.anyChange ? "\(conversation)" : "\(conversation) \(change)"
+        case .memberJoined: "memberJoined"
         case .started: "started"
         case .typing(let conversation, let user):
-            Self.text(Spoken(application: user.application, user: user.user, typesIn: conversation.rawValue))
+            Self.text(Payload(application: user.application, user: user.user, typingIn: conversation.rawValue))
         case .presence(let presence, let conversations):
             Self.text(
-                Spoken(
+                Payload(
                     application: presence.user.application,
                     user: presence.user.user,
                     isOnline: presence.isOnline,
                     lastSeen: presence.lastSeen?.timeIntervalSince1970,
-                    isToldIn: conversations.map(\.rawValue)
+                    announcedIn: conversations.map(\.rawValue)
                 )
             )
         }
@@ -48,54 +48,54 @@ enum BusMessage: Sendable, Equatable {
 
     /// Nil for what another release may say and this one does not know.
     init?(_ text: String) {
-        if text == "arrived" {
-            self = .arrived
+        if text == "memberJoined" {
+            self = .memberJoined
         } else if text == "started" {
             self = .started
         } else if text.utf8.first == UInt8(ascii: "{") {
-            guard let spoken = try? WireJSON.decode(Spoken.self, from: text.utf8, limits: .neighbour) else {
+            guard let payload = try? WireJSON.decode(Payload.self, from: text.utf8, limits: .neighbour) else {
                 return nil
             }
-            let user = User.ID(application: spoken.application, user: spoken.user)
-            if let conversation = spoken.typesIn {
+            let user = User.ID(application: payload.application, user: payload.user)
+            if let conversation = payload.typingIn {
                 self = .typing(Conversation.ID(conversation), user)
-            } else if let isOnline = spoken.isOnline {
-                let lastSeen = spoken.lastSeen.map(Date.init(timeIntervalSince1970:))
+            } else if let isOnline = payload.isOnline {
+                let lastSeen = payload.lastSeen.map(Date.init(timeIntervalSince1970:))
                 let presence = Presence(user: user, isOnline: isOnline, lastSeen: lastSeen)
-                self = .presence(presence, (spoken.isToldIn ?? []).map { Conversation.ID($0) })
+                self = .presence(presence, (payload.announcedIn ?? []).map { Conversation.ID($0) })
             } else {
                 return nil
             }
         } else {
             let parts = text.split(separator: " ")
             guard let conversation = parts.first.flatMap({ Int64($0) }) else { return nil }
-            let change = parts.count > 1 ? Int64(parts[1]) : Room.look
+            let change = parts.count > 1 ? Int64(parts[1]) : Room.anyChange
             guard let change else { return nil }
             self = .changed(Conversation.ID(conversation), change)
         }
     }
 
     /// Short names: a payload is small.
-    private struct Spoken: Codable {
+    private struct Payload: Codable {
         var application: String
         var user: String
-        var typesIn: Int64?
+        var typingIn: Int64?
         var isOnline: Bool?
         var lastSeen: Double?
-        var isToldIn: [Int64]?
+        var announcedIn: [Int64]?
 
         enum CodingKeys: String, CodingKey {
             case application = "a"
             case user = "u"
-            case typesIn = "t"
+            case typingIn = "t"
             case isOnline = "o"
             case lastSeen = "s"
-            case isToldIn = "c"
+            case announcedIn = "c"
         }
     }
 
-    private static func text(_ spoken: Spoken) -> String {
+    private static func text(_ payload: Payload) -> String {
         // Strings and numbers always encode.
-        (try? WireJSON.encoder().encode(spoken)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+        (try? WireJSON.encoder().encode(payload)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 }

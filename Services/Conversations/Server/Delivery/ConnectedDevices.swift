@@ -27,7 +27,7 @@ final class ConnectedDevices: Sendable {
     let instance: String
     private let database: PostgresPool
     private let connections: Connections
-    private let doorbell: Doorbell
+    private let changeNotifier: ChangeNotifier
     private let presences: Presences
     private let logger: Logger
     private let state = Lock(State())
@@ -38,14 +38,14 @@ final class ConnectedDevices: Sendable {
         instance: String,
         database: PostgresPool,
         connections: Connections,
-        doorbell: Doorbell,
+        changeNotifier: ChangeNotifier,
         presences: Presences,
         logger: Logger
     ) {
         self.instance = instance
         self.database = database
         self.connections = connections
-        self.doorbell = doorbell
+        self.changeNotifier = changeNotifier
         self.presences = presences
         self.logger = logger
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -59,25 +59,35 @@ final class ConnectedDevices: Sendable {
         signal.yield()
     }
 
-    var upkeep: [any Service] {
+    var backgroundServices: [any Service] {
         [
-            Periodic("lease of the instance", every: .milliseconds(Int(Self.lease * 1_000) / 3), logger: logger, renew),
-            Periodic("look for who is away", every: .seconds(1), logger: logger) { [self] in
-                try await tellAway(at: .now)
+            PeriodicTask(
+                "lease of the instance",
+                every: .milliseconds(Int(Self.lease * 1_000) / 3),
+                logger: logger,
+                renew
+            ),
+            PeriodicTask("look for who is away", every: .seconds(1), logger: logger) { [self] in
+                try await announceOffline(at: .now)
             },
-            Periodic("look for instances that are gone", every: .seconds(5), logger: logger, forgetOthers),
-            Following(signals, write),
+            PeriodicTask(
+                "look for instances that are gone",
+                every: .seconds(5),
+                logger: logger,
+                removeExpiredInstances
+            ),
+            SignalLoop(signals, write),
         ]
     }
 
     /// Until the next time; where the instance was forgotten meanwhile, all its devices are written again.
     func renew() async throws {
-        let wasHeld = try await doorbell.look {
+        let wasHeld = try await changeNotifier.refreshOthers {
             let lease = try await ConnectedDeviceStore(db: database).renew(instance, seconds: Self.lease)
             return (!lease.isAlone, lease.wasHeld)
         }
         guard !wasHeld else { return }
-        doorbell.publish(.started)
+        changeNotifier.publish(.started)
         let devices = connections.devices
         state.withLock { $0.changed.formUnion(devices) }
         signal.yield()
@@ -132,14 +142,14 @@ final class ConnectedDevices: Sendable {
     }
 
     /// Tells of those who left and have not come back, here or anywhere.
-    func tellAway(at now: ContinuousClock.Instant) async throws {
+    func announceOffline(at now: ContinuousClock.Instant) async throws {
         let due = state.withLock { state in
             let due = state.leaving.filter { $0.value <= now }.map(\.key)
             for user in due { state.leaving[user] = nil }
             return due
         }
         do {
-            try await tellAway(due.filter { !connections.isConnected($0) })
+            try await announceOffline(due.filter { !connections.isConnected($0) })
         } catch {
             state.withLock { state in
                 for user in due where state.leaving[user] == nil { state.leaving[user] = now }
@@ -149,11 +159,13 @@ final class ConnectedDevices: Sendable {
     }
 
     /// Forgets instances whose leases have passed; whose people are nowhere else is told.
-    func forgetOthers() async throws {
-        while let users = try await ConnectedDeviceStore(db: database).forgetOne() { try await tellAway(users) }
+    func removeExpiredInstances() async throws {
+        while let users = try await ConnectedDeviceStore(db: database).removeExpiredInstance() {
+            try await announceOffline(users)
+        }
     }
 
-    private func tellAway(_ users: [User.ID]) async throws {
+    private func announceOffline(_ users: [User.ID]) async throws {
         for (application, users) in Dictionary(grouping: users, by: \.application) {
             let store = PresenceStore(db: database.reads)
             for presence in try await store.presences(of: users.map(\.user), of: application) where !presence.isOnline {

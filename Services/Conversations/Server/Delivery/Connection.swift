@@ -16,8 +16,8 @@ final class Connection: Sendable {
     private let early = Lock<[(conversation: Conversation.ID, draft: Room.Draft)]>([])
     private static let earlyCapacity = 512
     /// What its user came into while it was being attached; nil: it is.
-    private let putOff = Lock<[Arrival]?>([])
-    private let announcedAll = Lock<Bool?>(nil)
+    private let deferredJoins = Lock<[MemberJoin]?>([])
+    private let completeness = Lock<Bool?>(nil)
 
     init(
         user: User.ID,
@@ -37,34 +37,34 @@ final class Connection: Sendable {
 // Whose message is whose.
 extension Connection {
     /// Its message is not told to it: it has the answer.
-    func sends(_ message: MessageWrite) {
+    func willSend(_ message: MessageWrite) {
         let (conversation, draft) = (message.conversation.id, Room.Draft(message))
         // First here: who comes into the room between the two is expected there.
         early.withLock { early in
             early.append((conversation, draft))
             if early.count > Self.earlyCapacity { early.removeFirst() }
         }
-        if connections.room(conversation)?.expect(draft, from: self) == true { forget(draft) }
+        if connections.room(conversation)?.setOrigin(draft, from: self) == true { clearOrigin(draft) }
     }
 
     /// It had come before, as the message `seq`: perhaps a moment ago, and then that is still to be told to the others.
-    func repeated(_ message: MessageWrite, as seq: Int64) {
-        connections.room(message.conversation.id)?.forget(Room.Draft(message), writtenAs: seq)
+    func wasDuplicate(_ message: MessageWrite, as seq: Int64) {
+        connections.room(message.conversation.id)?.clearOrigin(Room.Draft(message), writtenAs: seq)
     }
 
     /// Nothing comes of it.
-    func gaveUp(_ message: MessageWrite) {
+    func didNotSend(_ message: MessageWrite) {
         let draft = Room.Draft(message)
-        forget(draft)
-        connections.room(message.conversation.id)?.forget(draft)
+        clearOrigin(draft)
+        connections.room(message.conversation.id)?.clearOrigin(draft)
     }
 
-    private func forget(_ draft: Room.Draft) {
+    private func clearOrigin(_ draft: Room.Draft) {
         early.withLock { $0.removeAll { $0.draft == draft } }
     }
 
     /// What it sent to a conversation before it was in its room, once.
-    func takeEarly(_ conversation: Conversation.ID) -> [Room.Draft] {
+    func takeEarlyDrafts(_ conversation: Conversation.ID) -> [Room.Draft] {
         early.withLock { early in
             defer { early.removeAll { $0.conversation == conversation } }
             return early.filter { $0.conversation == conversation }.map(\.draft)
@@ -75,21 +75,21 @@ extension Connection {
 // What its user comes into.
 extension Connection {
     /// True: it is being attached, and is told of it once it is, where that did not find it.
-    func putsOff(_ arrival: Arrival) -> Bool { putOff.withLock { $0?.append(arrival) != nil } }
+    func deferJoin(_ memberJoin: MemberJoin) -> Bool { deferredJoins.withLock { $0?.append(memberJoin) != nil } }
 
-    var isBeingAttached: Bool { putOff.withLock { $0 != nil } }
+    var isAttaching: Bool { deferredJoins.withLock { $0 != nil } }
 
     /// Whether the client received every conversation that it did not know; nil where it did not say what it knows.
-    var knowsAll: Bool? { announcedAll.withLock { $0 } }
+    var isComplete: Bool? { completeness.withLock { $0 } }
 
-    func note(knowsAll: Bool) { announcedAll.withLock { $0 = knowsAll } }
+    func note(isComplete: Bool) { completeness.withLock { $0 = isComplete } }
 
     /// What was put off; nil: nothing was, and from now on nothing is.
-    func takePutOff() -> [Arrival]? {
-        putOff.withLock { putOff in
-            let found = putOff ?? []
-            putOff = found.isEmpty ? nil : []
-            return putOff.map { _ in found }
+    func takeDeferredJoins() -> [MemberJoin]? {
+        deferredJoins.withLock { deferredJoins in
+            let found = deferredJoins ?? []
+            deferredJoins = found.isEmpty ? nil : []
+            return deferredJoins.map { _ in found }
         }
     }
 }

@@ -10,17 +10,17 @@ final class Connections: Sendable {
     private struct State {
         var rooms: [Conversation.ID: Room] = [:]
         /// The conversations that each connection is in.
-        var places: [Connection: Set<Conversation.ID>] = [:]
+        var memberships: [Connection: Set<Conversation.ID>] = [:]
         var users: [User.ID: [Connection]] = [:]
         var sessions: [String: [Connection]] = [:]
         /// How many are being attached, whose rooms may not be open yet.
         var attaching = 0
         /// What was heard meanwhile of conversations that nobody here was in; nil when it was too much to remember.
-        var heard: [Conversation.ID: Int64]? = [:]
+        var missedChange: [Conversation.ID: Int64]? = [:]
     }
 
     /// How many conversations are remembered while somebody is attached; past it, each that is opened is looked at.
-    private static let heardCapacity = 10_000
+    private static let missedCapacity = 10_000
 
     private let state = Lock(State())
     private let connectionGauge = Gauge(label: "roost_conversations_connections")
@@ -32,34 +32,34 @@ final class Connections: Sendable {
     /// on are not missed.
     func add(_ connection: Connection) {
         state.withLock { state in
-            state.places[connection] = []
+            state.memberships[connection] = []
             state.users[connection.user, default: []].append(connection)
             state.sessions[connection.session, default: []].append(connection)
             state.attaching += 1
-            connectionGauge.record(state.places.count)
+            connectionGauge.record(state.memberships.count)
         }
     }
 
     /// The connection is in all its rooms, or gone.
-    func settle() {
+    func finishAttaching() {
         state.withLock { state in
             state.attaching -= 1
-            if state.attaching == 0 { state.heard = [:] }
+            if state.attaching == 0 { state.missedChange = [:] }
         }
     }
 
     /// Answers the rooms it was in; nil where it is not here any more.
     func remove(_ connection: Connection) -> [Room]? {
         state.withLock { state in
-            guard let places = state.places.removeValue(forKey: connection) else { return nil }
+            guard let memberships = state.memberships.removeValue(forKey: connection) else { return nil }
             state.users.drop(connection, of: connection.user)
             state.sessions.drop(connection, of: connection.session)
-            connectionGauge.record(state.places.count)
-            return places.compactMap { state.rooms[$0] }
+            connectionGauge.record(state.memberships.count)
+            return memberships.compactMap { state.rooms[$0] }
         }
     }
 
-    func contains(_ connection: Connection) -> Bool { state.withLock { $0.places[connection] != nil } }
+    func contains(_ connection: Connection) -> Bool { state.withLock { $0.memberships[connection] != nil } }
 
     func of(_ user: User.ID) -> [Connection] { state.withLock { $0.users[user] ?? [] } }
 
@@ -71,11 +71,11 @@ final class Connections: Sendable {
         state.withLock { $0.users[user]?.contains { $0.device.isExactly(device) } ?? false }
     }
 
-    var isEmpty: Bool { state.withLock { $0.places.isEmpty } }
+    var isEmpty: Bool { state.withLock { $0.memberships.isEmpty } }
 
     /// Whose devices they are.
     var devices: Set<ConnectedDevice> {
-        state.withLock { Set($0.places.keys.map { ConnectedDevice(user: $0.user, device: $0.device) }) }
+        state.withLock { Set($0.memberships.keys.map { ConnectedDevice(user: $0.user, device: $0.device) }) }
     }
 
     // MARK: Rooms
@@ -86,13 +86,13 @@ final class Connections: Sendable {
     func room(_ conversation: Conversation.ID) -> Room? { state.withLock { $0.rooms[conversation] } }
 
     /// The rooms of those of these conversations that are open; what is not is remembered while somebody comes in.
-    func rooms(hearing changes: [Conversation.ID: Int64]) -> [(room: Room, change: Int64)] {
+    func rooms(receiving changes: [Conversation.ID: Int64]) -> [(room: Room, change: Int64)] {
         state.withLock { state in
             changes.compactMap { conversation, change in
                 if let room = state.rooms[conversation] { return (room, change) }
-                if state.attaching > 0, let known = state.heard?[conversation, default: 0], known < change {
-                    state.heard?[conversation] = change
-                    if (state.heard?.count ?? 0) > Self.heardCapacity { state.heard = nil }
+                if state.attaching > 0, let known = state.missedChange?[conversation, default: 0], known < change {
+                    state.missedChange?[conversation] = change
+                    if (state.missedChange?.count ?? 0) > Self.missedCapacity { state.missedChange = nil }
                 }
                 return nil
             }
@@ -100,7 +100,7 @@ final class Connections: Sendable {
     }
 
     /// The conversation's room, opened with `make` if need be; with the change that was heard of before it was.
-    func open(_ conversation: Conversation.ID, _ make: () -> Room) -> (room: Room, heard: Int64?) {
+    func open(_ conversation: Conversation.ID, _ make: () -> Room) -> (room: Room, missedChange: Int64?) {
         if let room = room(conversation) { return (room, nil) }
         let room = make()
         return state.withLock { state in
@@ -108,8 +108,8 @@ final class Connections: Sendable {
             if let room = state.rooms[conversation] { return (room, nil) }
             state.rooms[conversation] = room
             roomGauge.record(state.rooms.count)
-            guard let heard = state.heard else { return (room, Room.look) }
-            return (room, heard[conversation])
+            guard let missedChange = state.missedChange else { return (room, Room.anyChange) }
+            return (room, missedChange[conversation])
         }
     }
 
@@ -122,15 +122,15 @@ final class Connections: Sendable {
 
     /// False: the connection is gone.
     func note(_ connection: Connection, in conversation: Conversation.ID) -> Bool {
-        state.withLock { $0.places[connection]?.insert(conversation) != nil }
+        state.withLock { $0.memberships[connection]?.insert(conversation) != nil }
     }
 
     func note(_ connection: Connection, notIn conversation: Conversation.ID) {
-        state.withLock { _ = $0.places[connection]?.remove(conversation) }
+        state.withLock { _ = $0.memberships[connection]?.remove(conversation) }
     }
 
     func isIn(_ conversation: Conversation.ID, _ connection: Connection) -> Bool {
-        state.withLock { $0.places[connection]?.contains(conversation) ?? false }
+        state.withLock { $0.memberships[connection]?.contains(conversation) ?? false }
     }
 
     var conversations: [Conversation.ID] { state.withLock { Array($0.rooms.keys) } }

@@ -31,12 +31,12 @@ extension Delivery {
             among: connections
         )
         connections.add(connection)
-        defer { connections.settle() }
+        defer { connections.finishAttaching() }
         do {
             // Looked at once it is registered: a session that ends after this finds it.
             guard !hasEnded(session) else { throw APIError.sessionEnded }
-            try await enterAll(connection, knowing: last)
-            try await welcomePutOff(connection)
+            try await enterAll(connection, after: last)
+            try await admitDeferred(connection)
         } catch {
             detach(connection, succeededBy: former)
             throw error
@@ -66,15 +66,15 @@ extension Delivery {
         guard connections.isIn(conversation, connection) else { throw Conversations.notFound }
         let typing = Typing(user: connection.user, conversation: conversation)
         guard !self.typing.isHeld(typing) else { return }
-        let isHeard = try await PlaceStore(db: database.reads).isHeard(connection.user, in: conversation)
-        guard let isHeard else { throw Conversations.notFound }
-        guard isHeard else { throw Conversations.blocked }
-        tell(typing)
-        doorbell.publish(.typing(conversation, connection.user))
+        let maySend = try await MemberHeadStore(db: database.reads).maySend(connection.user, in: conversation)
+        guard let maySend else { throw Conversations.notFound }
+        guard maySend else { throw Conversations.blocked }
+        deliver(typing)
+        changeNotifier.publish(.typing(conversation, connection.user))
     }
 
     /// Here, unless it was said a moment ago.
-    func tell(_ typing: Typing) {
+    func deliver(_ typing: Typing) {
         guard self.typing.passes(typing), let room = connections.room(typing.conversation) else { return }
         let own = room.connections.filter { $0.user == typing.user }.map(\.socket)
         rooms.emit(typing.event, to: typing.conversation, except: own)
@@ -87,69 +87,72 @@ extension Delivery {
     /// Conversations that are announced at once.
     private static let announced = 25
 
-    private func enterAll(_ connection: Connection, knowing last: [Conversation.ID: Int64]?) async throws {
-        var unmet = Set((last ?? [:]).keys)
-        var unknown = UnknownPlaces()
-        var budget = ComingBack.Budget()
-        var behind = Conversation.ID(0)
+    private func enterAll(_ connection: Connection, after last: [Conversation.ID: Int64]?) async throws {
+        var unmatched = Set((last ?? [:]).keys)
+        var unknown = UnknownConversations()
+        var budget = CatchUp.Budget()
+        var lastRead = Conversation.ID(0)
         while true {
-            let places = try await PlaceStore(db: database.reads)
-                .places(of: connection.user, after: behind, limit: Self.page)
-            for place in places {
-                unmet.remove(place.conversation)
-                guard let known = last?[place.conversation] else {
-                    let silent = last == nil ? [place] : unknown.add(place)
-                    for place in silent { try await enter(connection, place) }
+            let heads = try await MemberHeadStore(db: database.reads)
+                .heads(of: connection.user, after: lastRead, limit: Self.page)
+            for head in heads {
+                unmatched.remove(head.conversation)
+                guard let known = last?[head.conversation] else {
+                    let unannounced = last == nil ? [head] : unknown.add(head)
+                    for head in unannounced { try await enter(connection, head) }
                     continue
                 }
                 // Who knows all comes in as he is; but not behind a room that is further by now.
-                if known != place.change || !join([connection], place) {
-                    try await comeBack(connection, to: place.conversation, knowing: known, &budget)
+                if known != head.change || !join([connection], head) {
+                    try await resume(connection, to: head.conversation, after: known, &budget)
                 }
             }
-            guard places.count == Self.page, let next = places.last else { break }
-            behind = next.conversation
+            guard heads.count == Self.page, let next = heads.last else { break }
+            lastRead = next.conversation
         }
         // Where he is no longer, there is nothing to go on from.
-        for conversation in unmet.sorted() { connection.socket.emit(ComingBack.resync(conversation)) }
+        for conversation in unmatched.sorted() { connection.socket.emit(CatchUp.resync(conversation)) }
         guard last != nil else { return }
-        for place in unknown.cut() { try await enter(connection, place) }
-        let announced = try await announce(unknown.places, to: connection, &budget)
-        connection.note(knowsAll: announced && unknown.isComplete)
+        for head in unknown.cut() { try await enter(connection, head) }
+        let announced = try await announce(unknown.heads, to: connection, &budget)
+        connection.note(isComplete: announced && unknown.isComplete)
     }
 
     /// Announces conversations that the client does not know, and what happened in each since its user is a member.
     ///
     /// - Returns: whether there was room for all of them; the rest is entered without a word.
     private func announce(
-        _ places: [Place],
+        _ heads: [ConversationHead],
         to connection: Connection,
-        _ budget: inout ComingBack.Budget
+        _ budget: inout CatchUp.Budget
     ) async throws -> Bool {
         var isComplete = true
-        for start in stride(from: 0, to: places.count, by: Self.announced) {
-            let part = places[start..<min(start + Self.announced, places.count)]
+        for start in stride(from: 0, to: heads.count, by: Self.announced) {
+            let part = heads[start..<min(start + Self.announced, heads.count)]
             guard budget.isLeft else {
                 isComplete = false
-                for place in part { try await enter(connection, place) }
+                for head in part { try await enter(connection, head) }
                 continue
             }
             let ids = part.map(\.conversation)
             let events = try await announcer.announcements(to: connection.user, in: ids)
-            let beginnings = try await PlaceStore(db: database.reads).beginnings(of: connection.user, in: ids)
-            for place in part {
+            let headsBeforeJoin = try await MemberHeadStore(db: database.reads).headsBeforeJoin(
+                of: connection.user,
+                in: ids
+            )
+            for head in part {
                 // Without them the user is no member any more.
-                guard let event = events[place.conversation], let before = beginnings[place.conversation] else {
+                guard let event = events[head.conversation], let before = headsBeforeJoin[head.conversation] else {
                     continue
                 }
                 // The client has to list its chats where one could not be read.
                 if event == nil { isComplete = false }
                 let announcements: Announcements = [connection.user: event]
-                if before.change != place.change || !join([connection], place, announcing: announcements) {
-                    try await comeBack(
+                if before.change != head.change || !join([connection], head, announcing: announcements) {
+                    try await resume(
                         connection,
-                        to: place.conversation,
-                        knowing: before.change,
+                        to: head.conversation,
+                        after: before.change,
                         announcing: event,
                         &budget
                     )
@@ -160,24 +163,25 @@ extension Delivery {
     }
 
     /// As a member who knows the conversation up to a place, or reads it for himself.
-    func enter(_ connection: Connection, _ place: Place) async throws {
-        var place: Place? = place
-        while let now = place, !join([connection], now) {
-            place = try await PlaceStore(db: database.reads).place(of: connection.user, in: now.conversation)
+    func enter(_ connection: Connection, _ head: ConversationHead) async throws {
+        var head: ConversationHead? = head
+        while let now = head, !join([connection], now) {
+            head = try await MemberHeadStore(db: database.reads).head(of: connection.user, in: now.conversation)
         }
     }
 
     /// False: the room is ahead of what they know.
-    func join(_ arriving: [Connection], _ place: Place, announcing announcements: Announcements = [:]) -> Bool {
-        while let first = arriving.first {
-            let (room, heard) = connections.open(place.conversation) {
-                Room(place.conversation, of: first.user.application, change: place.change, seq: place.seq)
+    func join(_ entering: [Connection], _ head: ConversationHead, announcing announcements: Announcements = [:]) -> Bool
+    {
+        while let first = entering.first {
+            let (room, missedChange) = connections.open(head.conversation) {
+                Room(head.conversation, of: first.user.application, change: head.change, seq: head.seq)
             }
-            switch room.join(arriving, knowing: place.change, connections, announcing: announcements) {
+            switch room.join(entering, after: head.change, connections, announcing: announcements) {
             case .isClosed: continue
             case .isAhead: return false
             case .joined:
-                if let heard, room.ring(heard) { queue.add([room]) }
+                if let missedChange, room.notify(missedChange) { queue.add([room]) }
                 return true
             }
         }
@@ -185,62 +189,69 @@ extension Delivery {
     }
 
     /// First tells what was missed, then lets the connection in where that ends.
-    func comeBack(
+    func resume(
         _ connection: Connection,
         to conversation: Conversation.ID,
-        knowing known: Int64,
+        after known: Int64,
         announcing announcement: DeliveryEvent? = nil,
-        _ budget: inout ComingBack.Budget
+        _ budget: inout CatchUp.Budget
     ) async throws {
         if let announcement {
             connection.socket.emit(announcement)
             budget.take(announcement.json.readableBytes)
         }
-        let back = ComingBack(connection: connection, conversation: conversation, known: known)
-        let isThere = try await catchUp(back, &budget, leaving: ComingBack.pagesWhileHeld)
-        switch (isThere, connections.room(conversation)) {
+        let catchUp = CatchUp(connection: connection, conversation: conversation, known: known)
+        let isAttached = try await sendMissed(catchUp, &budget, leaving: CatchUp.reservedPages)
+        switch (isAttached, connections.room(conversation)) {
         case (true?, _): return
-        case (nil, _): try await startAnew(back)
-        case (false?, nil): if try await catchUp(back, &budget) != true { try await startAnew(back) }
+        case (nil, _): try await restart(catchUp)
+        case (false?, nil): if try await sendMissed(catchUp, &budget) != true { try await restart(catchUp) }
         case (false?, let room?):
             // Much is said there. The room waits for the last of it, and so is not ahead again.
             let left = budget
-            budget = try await queue.holding(room) { [self] in
+            budget = try await queue.whilePaused(room) { [self] in
                 var budget = left
-                if try await catchUp(back, &budget) != true { try await startAnew(back) }
+                if try await sendMissed(catchUp, &budget) != true { try await restart(catchUp) }
                 return budget
             }
         }
     }
 
     /// Page by page; true: it is in, false: there is more to tell, nil: there is nothing to go on from.
-    private func catchUp(
-        _ back: ComingBack,
-        _ budget: inout ComingBack.Budget,
+    private func sendMissed(
+        _ catchUp: CatchUp,
+        _ budget: inout CatchUp.Budget,
         leaving pages: Int = 0
     ) async throws -> Bool? {
-        while budget.allows(back.conversation, leaving: pages) {
-            let missed = try await sync.missed(in: back.conversation, by: back.connection.user, after: back.known)
+        while budget.allows(catchUp.conversation, leaving: pages) {
+            let missed = try await sync.missed(
+                in: catchUp.conversation,
+                by: catchUp.connection.user,
+                after: catchUp.known
+            )
             guard let missed, case .missed(let changes) = missed.changes else { return nil }
-            if changes.change > back.known {
-                let event = try ComingBack.event(changes, in: back.conversation)
+            if changes.change > catchUp.known {
+                let event = try CatchUp.event(changes, in: catchUp.conversation)
                 budget.spend(event.json.readableBytes)
-                back.connection.socket.emit(event)
-                back.known = changes.change
+                catchUp.connection.socket.emit(event)
+                catchUp.known = changes.change
             }
             guard changes.more else {
-                return join([back.connection], missed.place)
+                return join([catchUp.connection], missed.head)
             }
             // Where the room is not as far, it may be gone on from there.
-            let room = connections.room(back.conversation)
-            if room?.join([back.connection], knowing: back.known, connections) == .joined { return true }
+            let room = connections.room(catchUp.conversation)
+            if room?.join([catchUp.connection], after: catchUp.known, connections) == .joined { return true }
         }
         return false
     }
 
-    private func startAnew(_ back: ComingBack) async throws {
-        back.connection.socket.emit(ComingBack.resync(back.conversation))
-        let place = try await PlaceStore(db: database.reads).place(of: back.connection.user, in: back.conversation)
-        if let place { try await enter(back.connection, place) }
+    private func restart(_ catchUp: CatchUp) async throws {
+        catchUp.connection.socket.emit(CatchUp.resync(catchUp.conversation))
+        let head = try await MemberHeadStore(db: database.reads).head(
+            of: catchUp.connection.user,
+            in: catchUp.conversation
+        )
+        if let head { try await enter(catchUp.connection, head) }
     }
 }

@@ -14,14 +14,14 @@ import Wire
 /// The record is PostgreSQL's. A doorbell on the bus says where there is something to read; what this instance wrote
 /// itself it need not read. A doorbell may be lost: each second the instance looks for itself.
 final class Delivery: Service {
-    static let topic = "news"
+    static let topic = "changes"
 
     let database: PostgresPool
     let bus: any EventBus
     let rooms: any DeliveryRooms
     let connections: Connections
     let queue: DeliveryQueue
-    let doorbell: Doorbell
+    let changeNotifier: ChangeNotifier
     let devices: ConnectedDevices
     let presences: Presences
     let sync: Sync
@@ -29,9 +29,9 @@ final class Delivery: Service {
     let logger: Logger
     let hasEnded: @Sendable (_ session: String) -> Bool
     let typing = Throttle<Typing>(pause: .seconds(3))
-    let arrivals = RecentArrivals()
+    let joins = RecentJoins()
     let sweepStart = Lock(0)
-    let late = Counter(label: "roost_conversations_late_rooms_total")
+    let lateRooms = Counter(label: "roost_conversations_late_rooms_total")
     let missed = Counter(label: "roost_conversations_missed_notifications_total")
 
     /// - Parameters:
@@ -65,53 +65,58 @@ final class Delivery: Service {
         let announcer = ChatAnnouncer(database: database, links: links, profiles: profiles, logger: logger)
         self.announcer = announcer
         queue = DeliveryQueue(
-            store: DeliveryStore(database: database),
-            tellings: Tellings(links: links, logger: logger),
+            store: RoomBacklogStore(database: database),
+            encoder: RoomEventEncoder(links: links, logger: logger),
             announcer: announcer,
             rooms: rooms,
             connections: connections,
             setAside: setAside,
             logger: logger
         )
-        doorbell = Doorbell(connections: connections, queue: queue, bus: bus)
-        presences = Presences(database: database, connections: connections, doorbell: doorbell, logger: logger)
+        changeNotifier = ChangeNotifier(connections: connections, queue: queue, bus: bus)
+        presences = Presences(
+            database: database,
+            connections: connections,
+            changeNotifier: changeNotifier,
+            logger: logger
+        )
         devices = ConnectedDevices(
             instance: instance,
             database: database,
             connections: connections,
-            doorbell: doorbell,
+            changeNotifier: changeNotifier,
             presences: presences,
             logger: logger
         )
         sync = Sync(database: database, links: links)
     }
 
-    /// Follows the bus until the service is shut down; what else goes on is in `upkeep`.
+    /// Follows the bus until the service is shut down; what else goes on is in `backgroundServices`.
     func run() async {
         await cancelWhenGracefulShutdown { [self] in
-            for await event in bus.subscribe(to: [Self.topic]) { await hear(event) }
+            for await event in bus.subscribe(to: [Self.topic]) { await receive(event) }
         }
         queue.stop()
         await devices.end()
     }
 
-    private func hear(_ event: EventBusEvent) async {
+    private func receive(_ event: EventBusEvent) async {
         switch event {
         case .message(_, let text):
             switch BusMessage(text) {
-            case .changed(let conversation, let change): doorbell.hear([conversation: change])
-            case .arrived: doorbell.lookForArrivals()
-            case .started: doorbell.hearOfOthers()
-            case .typing(let conversation, let user): tell(Typing(user: user, conversation: conversation))
-            case .presence(let presence, let conversations): presences.hear(presence, in: conversations)
+            case .changed(let conversation, let change): changeNotifier.receive([conversation: change])
+            case .memberJoined: changeNotifier.checkJoins()
+            case .started: changeNotifier.noteOtherInstance()
+            case .typing(let conversation, let user): deliver(Typing(user: user, conversation: conversation))
+            case .presence(let presence, let conversations): presences.receive(presence, in: conversations)
             case nil: break
             }
         case .missed:
             missed.increment()
             // The others may not know that this one is there, nor this one of them.
-            doorbell.hearOfOthers()
-            doorbell.publish(.started)
-            lookAtEverything()
+            changeNotifier.noteOtherInstance()
+            changeNotifier.publish(.started)
+            checkAllRooms()
         }
     }
 }

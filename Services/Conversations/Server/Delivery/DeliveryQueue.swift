@@ -24,8 +24,8 @@ final class DeliveryQueue: Sendable {
     private static let workers = 2
     private static let batch = 16
 
-    private let store: DeliveryStore
-    private let tellings: Tellings
+    private let store: RoomBacklogStore
+    private let encoder: RoomEventEncoder
     private let announcer: ChatAnnouncer
     private let rooms: any DeliveryRooms
     private let connections: Connections
@@ -33,13 +33,13 @@ final class DeliveryQueue: Sendable {
     private let logger: Logger
     private let state = Lock(State())
     let readings = Atomic<Int>(0)
-    private let told = Counter(label: "roost_conversations_delivered_events_total")
+    private let delivered = Counter(label: "roost_conversations_delivered_events_total")
     private let reads = Counter(label: "roost_conversations_delivery_reads_total")
     private let failures = Counter(label: "roost_conversations_delivery_failures_total")
 
     init(
-        store: DeliveryStore,
-        tellings: Tellings,
+        store: RoomBacklogStore,
+        encoder: RoomEventEncoder,
         announcer: ChatAnnouncer,
         rooms: any DeliveryRooms,
         connections: Connections,
@@ -47,7 +47,7 @@ final class DeliveryQueue: Sendable {
         logger: Logger
     ) {
         self.store = store
-        self.tellings = tellings
+        self.encoder = encoder
         self.announcer = announcer
         self.rooms = rooms
         self.connections = connections
@@ -55,7 +55,7 @@ final class DeliveryQueue: Sendable {
         self.logger = logger
     }
 
-    /// Gives rooms to the workers, which their `ring` or `said` asked for.
+    /// Gives rooms to the workers, which their `notify` or `said` asked for.
     func add(_ rooms: some Collection<Room>) {
         guard !rooms.isEmpty else { return }
         let starts = state.withLock { state -> Int? in
@@ -65,7 +65,7 @@ final class DeliveryQueue: Sendable {
             state.workers += wanted
             return wanted
         }
-        guard let starts else { return dismiss(rooms) }
+        guard let starts else { return cancelTasks(rooms) }
         // Detached: a worker is nobody's request.
         for _ in 0..<starts { Task.detached { await self.work() } }
     }
@@ -77,18 +77,18 @@ final class DeliveryQueue: Sendable {
             defer { state.rooms = [] }
             return state.rooms
         }
-        dismiss(rooms)
+        cancelTasks(rooms)
     }
 
     /// Runs something while nothing is told in a room, between two events.
     ///
     /// - Throws: what it throws; `unavailable` when the instance stops.
-    func holding<Value: Sendable>(
+    func whilePaused<Value: Sendable>(
         _ room: Room,
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            let mustRun = room.visit { isHeld in
+            let mustRun = room.runExclusively { isHeld in
                 do {
                     guard isHeld else { throw APIError.unavailable("what is about to stop") }
                     continuation.resume(returning: try await body())
@@ -101,17 +101,17 @@ final class DeliveryQueue: Sendable {
     }
 
     /// Nobody comes any more to do what was to be done there.
-    private func dismiss(_ rooms: some Collection<Room>) {
-        for visit in rooms.flatMap({ $0.takeVisits() }) { Task.detached { await visit(false) } }
+    private func cancelTasks(_ rooms: some Collection<Room>) {
+        for task in rooms.flatMap({ $0.takeExclusiveTasks() }) { Task.detached { await task(false) } }
     }
 
     private func work() async {
         var pause = Duration.milliseconds(20)
         while let batch = next() {
-            for room in batch { for visit in room.takeVisits() { await visit(true) } }
-            let rooms = batch.filter(tellWritten)
+            for room in batch { for task in room.takeExclusiveTasks() { await task(true) } }
+            let rooms = batch.filter(deliverWritten)
             guard !rooms.isEmpty else { continue }
-            let waiting = await deliver(rooms)
+            let waiting = await readAndDeliver(rooms)
             guard !waiting.isEmpty else {
                 pause = .milliseconds(20)
                 continue
@@ -128,7 +128,7 @@ final class DeliveryQueue: Sendable {
     ///
     /// Where one of several rooms may be the reason of a failure, each is read by itself. A room that fails alone is read
     /// again later, and no other room waits for it.
-    private func deliver(_ rooms: [Room]) async -> [Room] {
+    private func readAndDeliver(_ rooms: [Room]) async -> [Room] {
         do {
             reads.increment()
             readings.add(1, ordering: .relaxed)
@@ -138,7 +138,7 @@ final class DeliveryQueue: Sendable {
                 if let error = found.failures[room.conversation] {
                     delay(room, error)
                 } else {
-                    tell(found.news[room.conversation], in: room, found.announcements[room.conversation] ?? [:])
+                    deliver(found.backlog[room.conversation], in: room, found.announcements[room.conversation] ?? [:])
                 }
             }
             // Without the note the messages are left out all the same.
@@ -154,7 +154,7 @@ final class DeliveryQueue: Sendable {
             logger.warning("news could not be read", metadata: ["error": "\(error)", "rooms": "\(rooms.count)"])
             guard isOfRoom else { return rooms }
             var waiting: [Room] = []
-            for room in rooms { waiting += await deliver([room]) }
+            for room in rooms { waiting += await readAndDeliver([room]) }
             return waiting
         }
     }
@@ -201,34 +201,34 @@ final class DeliveryQueue: Sendable {
     }
 
     /// Tells what was written here; true where more must be read.
-    private func tellWritten(in room: Room) -> Bool {
+    private func deliverWritten(in room: Room) -> Bool {
         let (written, mustRead) = room.take()
         if let last = written.last {
-            let encoded = written.map(tellings.encode)
-            room.tell(encoded, upTo: last.outcome.change, to: rooms, connections)
-            told.increment(by: encoded.count)
+            let encoded = written.map(encoder.encode)
+            room.deliver(encoded, upTo: last.outcome.change, to: rooms, connections)
+            delivered.increment(by: encoded.count)
         }
         if !mustRead {
             forgetFailures(of: [room])
-            rest(room, hasMore: false)
+            release(room, hasMore: false)
         }
         return mustRead
     }
 
     /// All of it before any is sent; a conversation without news or failure is gone.
-    private func read(_ rooms: [Room]) async throws -> ReadNews {
-        let places = rooms.map(\.told)
-        var found = try await store.news(zip(rooms, places).map { ($0.conversation, $1.change) })
-        for (room, place) in zip(rooms, places) {
-            guard let news = found.news[room.conversation] else { continue }
-            let missing = news.missing(after: place.seq)
+    private func read(_ rooms: [Room]) async throws -> RoomBacklogs {
+        let positions = rooms.map(\.delivered)
+        var found = try await store.backlog(zip(rooms, positions).map { ($0.conversation, $1.change) })
+        for (room, position) in zip(rooms, positions) {
+            guard let backlog = found.backlog[room.conversation] else { continue }
+            let missing = backlog.missing(after: position.seq)
             guard !missing.isEmpty else { continue }
-            let more = try await store.messages(missing, in: room.conversation, news.marks)
-            found.news[room.conversation]?.messages += more.values
+            let more = try await store.messages(missing, in: room.conversation, backlog.marks)
+            found.backlog[room.conversation]?.messages += more.values
             found.unreadable += more.unreadable
         }
-        for (room, place) in zip(rooms, places) {
-            let users = found.news[room.conversation].map { joining(by: $0, after: place.seq, in: room) } ?? []
+        for (room, position) in zip(rooms, positions) {
+            let users = found.backlog[room.conversation].map { joining(by: $0, after: position.seq, in: room) } ?? []
             guard !users.isEmpty else { continue }
             var announcements = try await announcer.announcements(to: users, in: room.conversation)
             // A user who has left since enters without the chat and leaves at the message that says so.
@@ -239,8 +239,8 @@ final class DeliveryQueue: Sendable {
     }
 
     /// Users with a connection here who become members by messages after `seq`.
-    private func joining(by news: RoomNews, after seq: Int64, in room: Room) -> [User.ID] {
-        news.messages.compactMap { entry in
+    private func joining(by backlog: RoomBacklog, after seq: Int64, in room: Room) -> [User.ID] {
+        backlog.messages.compactMap { entry in
             guard entry.message.seq > seq, case .comes(let name)? = SystemEvent.Membership(entry.message) else {
                 return nil
             }
@@ -249,20 +249,20 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    private func tell(_ news: RoomNews?, in room: Room, _ announcements: Announcements) {
-        guard let news else {
+    private func deliver(_ backlog: RoomBacklog?, in room: Room, _ announcements: Announcements) {
+        guard let backlog else {
             room.close(connections)
             // Who came meanwhile is told so.
-            return rest(room, hasMore: false)
+            return release(room, hasMore: false)
         }
-        let encoded = news.tellings(after: room.told.seq).map { tellings.encode($0, in: room) }
-        room.tell(encoded, upTo: news.change, announcing: announcements, to: rooms, connections)
-        told.increment(by: encoded.count)
-        rest(room, hasMore: news.hasMore)
+        let encoded = backlog.events(after: room.delivered.seq).map { encoder.encode($0, in: room) }
+        room.deliver(encoded, upTo: backlog.change, announcing: announcements, to: rooms, connections)
+        delivered.increment(by: encoded.count)
+        release(room, hasMore: backlog.hasMore)
     }
 
-    private func rest(_ room: Room, hasMore: Bool) {
-        if room.rest(hasMore: hasMore) { putBack([room]) }
+    private func release(_ room: Room, hasMore: Bool) {
+        if room.release(hasMore: hasMore) { putBack([room]) }
     }
 
     private func putBack(_ rooms: [Room]) {
@@ -270,6 +270,6 @@ final class DeliveryQueue: Sendable {
             if !state.isStopped { state.rooms.append(contentsOf: rooms) }
             return !state.isStopped
         }
-        if !isTaken { dismiss(rooms) }
+        if !isTaken { cancelTasks(rooms) }
     }
 }

@@ -14,26 +14,26 @@ final class Presences: Service {
         /// Somebody came or went: where is it told, here and at the other instances?
         case announce(Presence)
         /// Whom does it concern here?
-        case tell(Presence, [Conversation.ID])
+        case deliver(Presence, [Conversation.ID])
     }
 
     private static let capacity = 10_000
     /// So many conversations fit one message on the bus.
-    private static let named = 200
+    private static let conversationsPerMessage = 200
 
     private let database: PostgresPool
     private let connections: Connections
-    private let doorbell: Doorbell
+    private let changeNotifier: ChangeNotifier
     private let logger: Logger
     private let work: AsyncStream<Work>
-    private let asked: AsyncStream<Work>.Continuation
+    private let workQueue: AsyncStream<Work>.Continuation
 
-    init(database: PostgresPool, connections: Connections, doorbell: Doorbell, logger: Logger) {
+    init(database: PostgresPool, connections: Connections, changeNotifier: ChangeNotifier, logger: Logger) {
         self.database = database
         self.connections = connections
-        self.doorbell = doorbell
+        self.changeNotifier = changeNotifier
         self.logger = logger
-        (work, asked) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.capacity))
+        (work, workQueue) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.capacity))
     }
 
     /// Of the others in a conversation that `user` is in, as he may know it: none of a large group, nor of who is kept
@@ -42,15 +42,15 @@ final class Presences: Service {
         let store = PresenceStore(db: database.reads)
         let partners = try await store.partners(of: user, in: conversation)
         guard !partners.isEmpty else { return [] }
-        let apart = Set(try await BlockStore(db: database.reads).keptApart(from: user, among: partners))
-        return try await store.presences(of: partners, of: user.application).filter { !apart.contains($0.user) }
+        let blocked = Set(try await BlockStore(db: database.reads).blockedPeers(from: user, among: partners))
+        return try await store.presences(of: partners, of: user.application).filter { !blocked.contains($0.user) }
     }
 
-    func announce(_ presence: Presence) { asked.yield(.announce(presence)) }
+    func announce(_ presence: Presence) { workQueue.yield(.announce(presence)) }
 
     /// Another instance says it.
-    func hear(_ presence: Presence, in conversations: [Conversation.ID]) {
-        asked.yield(.tell(presence, conversations))
+    func receive(_ presence: Presence, in conversations: [Conversation.ID]) {
+        workQueue.yield(.deliver(presence, conversations))
     }
 
     func run() async {
@@ -70,17 +70,17 @@ final class Presences: Service {
         switch work {
         case .announce(let presence):
             let audience = try await PresenceStore(db: database.reads).audience(of: presence.user)
-            for start in stride(from: 0, to: audience.count, by: Self.named) {
-                let part = Array(audience[start..<min(start + Self.named, audience.count)])
-                doorbell.publish(.presence(presence, part))
+            for start in stride(from: 0, to: audience.count, by: Self.conversationsPerMessage) {
+                let part = Array(audience[start..<min(start + Self.conversationsPerMessage, audience.count)])
+                changeNotifier.publish(.presence(presence, part))
             }
-            try await tell(presence, in: audience)
-        case .tell(let presence, let conversations):
-            try await tell(presence, in: conversations)
+            try await deliver(presence, in: audience)
+        case .deliver(let presence, let conversations):
+            try await deliver(presence, in: conversations)
         }
     }
 
-    private func tell(_ presence: Presence, in conversations: [Conversation.ID]) async throws {
+    private func deliver(_ presence: Presence, in conversations: [Conversation.ID]) async throws {
         var partners: Set<User.ID> = []
         for conversation in conversations {
             for connection in connections.room(conversation)?.connections ?? [] { partners.insert(connection.user) }
@@ -88,7 +88,7 @@ final class Presences: Service {
         partners.remove(presence.user)
         guard !partners.isEmpty else { return }
         let blocks = BlockStore(db: database.reads)
-        partners.subtract(try await blocks.keptApart(from: presence.user, among: partners.map(\.user)))
+        partners.subtract(try await blocks.blockedPeers(from: presence.user, among: partners.map(\.user)))
         let event = try presence.event()
         for partner in partners {
             for connection in connections.of(partner) { connection.socket.emit(event) }

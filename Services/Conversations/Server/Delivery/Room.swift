@@ -8,7 +8,7 @@ import Wire
 /// One worker at a time reads and tells; whoever joins meanwhile does so between two events, at a change that is known.
 final class Room: Sendable {
     /// Asks for a look whatever the change is.
-    static let look = Int64.max
+    static let anyChange = Int64.max
 
     /// A message that was written here, so that it need not be read.
     struct Written: Sendable {
@@ -37,21 +37,21 @@ final class Room: Sendable {
         /// Every message up to here was told.
         var seq: Int64
         var connections: Set<Connection> = []
-        /// The highest change heard of; `look` when any may have been.
-        var wanted: Int64 = 0
+        /// The highest change heard of; `anyChange` when any may have been.
+        var pendingChange: Int64 = 0
         /// It waits for a worker, or one is at it.
         var isQueued = false
         var isClosed = false
         var written: Deque<Written> = []
         var writtenBytes = 0
         /// What is to be done while nothing is told here.
-        var visits: [@Sendable (_ isHeld: Bool) async -> Void] = []
+        var exclusiveTasks: [@Sendable (_ isHeld: Bool) async -> Void] = []
         /// Through which socket a draft came, that its message is not told to.
         var origins: [Draft: Connection] = [:]
         /// What follows from the changes above, in their order, and is not done yet.
         var effects: [Effect] = []
         /// A thread is at the effects, and does those that are added meanwhile as well.
-        var isActing = false
+        var isApplyingEffects = false
     }
 
     /// What is done to sockets once the lock is released.
@@ -63,7 +63,7 @@ final class Room: Sendable {
         case emit(DeliveryEvent, to: any DeliveryRooms, except: Connection?)
     }
 
-    enum Joining {
+    enum JoinResult {
         case joined
         /// The room has told more than is known of who comes in: look again.
         case isAhead
@@ -88,25 +88,25 @@ final class Room: Sendable {
     var change: Int64 { state.withLock { $0.change } }
 
     /// Nobody is about to read or tell.
-    var isAtRest: Bool { state.withLock { !$0.isQueued } }
+    var isIdle: Bool { state.withLock { !$0.isQueued } }
 
     // MARK: News
 
     /// There may be something up to this change; true where the room must be given to a worker.
-    func ring(_ change: Int64) -> Bool {
+    func notify(_ change: Int64) -> Bool {
         state.withLock { state in
             guard change > state.change, !state.isClosed else { return false }
-            state.wanted = max(state.wanted, change)
+            state.pendingChange = max(state.pendingChange, change)
             defer { state.isQueued = true }
             return !state.isQueued
         }
     }
 
     /// A message was written here; true where the room must be given to a worker.
-    func said(_ written: Written) -> Bool {
+    func appendWritten(_ written: Written) -> Bool {
         state.withLock { state in
             guard written.outcome.change > state.change, !state.isClosed else { return false }
-            state.wanted = max(state.wanted, written.outcome.change)
+            state.pendingChange = max(state.pendingChange, written.outcome.change)
             let bytes = written.message.textBytes
             if state.written.count < Self.writtenCapacity,
                 state.writtenBytes + bytes <= Self.writtenBytesCapacity
@@ -120,18 +120,18 @@ final class Room: Sendable {
     }
 
     /// Something is to be done between two events; true where the room must be given to a worker.
-    func visit(_ body: @escaping @Sendable (_ isHeld: Bool) async -> Void) -> Bool {
+    func runExclusively(_ body: @escaping @Sendable (_ isHeld: Bool) async -> Void) -> Bool {
         state.withLock { state in
-            state.visits.append(body)
+            state.exclusiveTasks.append(body)
             defer { state.isQueued = true }
             return !state.isQueued
         }
     }
 
-    func takeVisits() -> [@Sendable (_ isHeld: Bool) async -> Void] {
+    func takeExclusiveTasks() -> [@Sendable (_ isHeld: Bool) async -> Void] {
         state.withLock { state in
-            defer { state.visits = [] }
-            return state.visits
+            defer { state.exclusiveTasks = [] }
+            return state.exclusiveTasks
         }
     }
 
@@ -141,16 +141,16 @@ final class Room: Sendable {
     ///
     /// A connection that is not in yet receives the announcement for its user first, where there is one.
     func join(
-        _ arriving: [Connection],
-        knowing change: Int64,
+        _ entering: [Connection],
+        after change: Int64,
         _ connections: Connections,
         announcing announcements: Announcements = [:]
-    ) -> Joining {
+    ) -> JoinResult {
         update { state in
             guard !state.isClosed else { return .isClosed }
-            if !arriving.isEmpty, arriving.allSatisfy(state.connections.contains) { return .joined }
+            if !entering.isEmpty, entering.allSatisfy(state.connections.contains) { return .joined }
             guard state.change <= change else { return .isAhead }
-            for connection in arriving {
+            for connection in entering {
                 admit(connection, &state, connections, announcing: announcements[connection.user] ?? nil)
             }
             // They may all have gone meanwhile.
@@ -181,24 +181,24 @@ final class Room: Sendable {
     /// returns at once and that thread does these too.
     func update<Result>(_ body: (inout State) -> Result) -> Result {
         let result = state.withLock { body(&$0) }
-        var isActing = false
-        while let effects = takeEffects(&isActing) { act(effects) }
+        var isApplyingEffects = false
+        while let effects = takeEffects(&isApplyingEffects) { apply(effects) }
         return result
     }
 
     /// Nil where this thread has nothing to do, or nothing more.
-    private func takeEffects(_ isActing: inout Bool) -> [Effect]? {
+    private func takeEffects(_ isApplyingEffects: inout Bool) -> [Effect]? {
         state.withLock { state in
-            guard isActing || !state.isActing else { return nil }
+            guard isApplyingEffects || !state.isApplyingEffects else { return nil }
             let effects = state.effects
             state.effects = []
-            isActing = !effects.isEmpty
-            state.isActing = isActing
-            return isActing ? effects : nil
+            isApplyingEffects = !effects.isEmpty
+            state.isApplyingEffects = isApplyingEffects
+            return isApplyingEffects ? effects : nil
         }
     }
 
-    private func act(_ effects: [Effect]) {
+    private func apply(_ effects: [Effect]) {
         for effect in effects {
             switch effect {
             case .join(let connection): connection.socket.join(conversation)
@@ -219,7 +219,7 @@ final class Room: Sendable {
     ) {
         guard !state.connections.contains(connection), connections.note(connection, in: conversation) else { return }
         state.connections.insert(connection)
-        for draft in connection.takeEarly(conversation) { state.origins[draft] = connection }
+        for draft in connection.takeEarlyDrafts(conversation) { state.origins[draft] = connection }
         if let announcement { state.effects.append(.announce(announcement, connection)) }
         state.effects.append(.join(connection))
     }
@@ -249,7 +249,7 @@ final class Room: Sendable {
     // MARK: Whose message is whose
 
     /// This connection sends a draft: its message is not to come back to it; false: it is not in here.
-    func expect(_ draft: Draft, from connection: Connection) -> Bool {
+    func setOrigin(_ draft: Draft, from connection: Connection) -> Bool {
         state.withLock { state in
             guard state.connections.contains(connection) else { return false }
             state.origins[draft] = connection
@@ -258,12 +258,12 @@ final class Room: Sendable {
     }
 
     /// The draft was not written.
-    func forget(_ draft: Draft) {
+    func clearOrigin(_ draft: Draft) {
         state.withLock { _ = $0.origins.removeValue(forKey: draft) }
     }
 
     /// The draft had been written before; as long as that message is not told, it is not to come back.
-    func forget(_ draft: Draft, writtenAs seq: Int64) {
+    func clearOrigin(_ draft: Draft, writtenAs seq: Int64) {
         state.withLock { if seq <= $0.seq { $0.origins[draft] = nil } }
     }
 

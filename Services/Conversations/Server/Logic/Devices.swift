@@ -18,19 +18,19 @@ struct Devices: Sendable {
     /// The device that a user signs in with, registered for push as its session's sign-in stated.
     func signIn(by identity: Identity) async throws -> Device {
         let (serial, user) = (identity.device ?? identity.session, identity.user)
-        let standing = try await DeviceStore(db: database.reads).standing(serial, of: user)
+        let storedRegistration = try await DeviceStore(db: database.reads).storedRegistration(serial, of: user)
         // A jwt names no device, so each of its sessions is a device of its own, and states no registration.
-        let isRegistered = identity.device == nil || standing?.session == identity.session
-        if let standing, isRegistered {
-            if standing.seenAt < now().addingTimeInterval(-86_400) {
+        let isRegistered = identity.device == nil || storedRegistration?.session == identity.session
+        if let storedRegistration, isRegistered {
+            if storedRegistration.seenAt < now().addingTimeInterval(-86_400) {
                 try await DeviceStore(db: database).note(serial, of: user, seenAt: now())
             }
             return try await show(serial, of: user)
         }
         return try await database.transaction { db in
             let devices = DeviceStore(db: db)
-            if standing == nil {
-                try await MemberStore(db: db).introduce([user.user], of: user.application)
+            if storedRegistration == nil {
+                try await MemberStore(db: db).ensureUsers([user.user], of: user.application)
                 try await devices.insert(serial, of: user, at: now(), limit: Self.maximum)
             }
             if identity.device != nil {
@@ -130,7 +130,7 @@ struct Devices: Sendable {
     func replaceMeta(_ meta: JSONValue, of user: User.ID) async throws -> Device.Owner {
         let compact = try DraftRules.meta(meta)
         return try await database.transaction { db in
-            try await MemberStore(db: db).introduce([user.user], of: user.application)
+            try await MemberStore(db: db).ensureUsers([user.user], of: user.application)
             let store = DeviceStore(db: db)
             try await store.set(meta: compact, of: user)
             guard let owner = try await store.owner(user) else { throw Self.notFound }

@@ -3,7 +3,7 @@ import Wire
 
 /// Answers `messages/…` about what becomes of a message: edited, deleted, reacted to.
 struct AmendmentEvents: Sendable {
-    let ids: ConversationIDs
+    let lookup: ConversationLookup
     let messages: Messages
 
     func add(to events: inout SocketEvents) {
@@ -12,27 +12,27 @@ struct AmendmentEvents: Sendable {
         events.on("messages/react", use: react)
     }
 
-    func edit(call: SocketCall) async throws -> SocketAnswer {
+    func edit(call: SocketCall) async throws -> SocketResponse {
         let request = try call.decode(as: MessageEdit.self)
         let id = try request.message.id()
-        return try await ids.use(id.conversation, of: call.user) { token in
-            try SocketAnswer(try await messages.edit(id, in: token, to: request.changes, by: call.user))
+        return try await lookup.withToken(id.conversation, of: call.user) { token in
+            try SocketResponse(try await messages.edit(id, in: token, to: request.changes, by: call.user))
         }
     }
 
-    func delete(call: SocketCall) async throws -> SocketAnswer {
+    func delete(call: SocketCall) async throws -> SocketResponse {
         let id = try call.decode(as: MessageReference.self).id()
-        return try await ids.use(id.conversation, of: call.user) { token in
-            try SocketAnswer(try await messages.delete(id, in: token, by: call.user))
+        return try await lookup.withToken(id.conversation, of: call.user) { token in
+            try SocketResponse(try await messages.delete(id, in: token, by: call.user))
         }
     }
 
-    func react(call: SocketCall) async throws -> SocketAnswer {
+    func react(call: SocketCall) async throws -> SocketResponse {
         let request = try call.decode(as: MessageReaction.self)
         let id = try request.message.id()
         let change = request.isRemoved ? messages.unreact : messages.react
-        return try await ids.use(id.conversation, of: call.user) { token in
-            try SocketAnswer(try await change(request.emoji, id, token, call.user))
+        return try await lookup.withToken(id.conversation, of: call.user) { token in
+            try SocketResponse(try await change(request.emoji, id, token, call.user))
         }
     }
 }

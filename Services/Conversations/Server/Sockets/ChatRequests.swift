@@ -44,7 +44,7 @@ struct ChatList: Encodable, Sendable {
     let next: String?
 
     init(_ page: Page<Conversation>) {
-        chats = page.things
+        chats = page.items
         next = page.next
     }
 }
@@ -65,7 +65,7 @@ struct ChatDraft: Decodable, Sendable {
         draft = ConversationDraft(
             label: try container.decodeIfPresent(String.self, forKey: .label),
             members: try container.decodeIfPresent([String].self, forKey: .members) ?? [],
-            whiteList: whiteList ?? (isDirect ? nil : .everybody),
+            whiteList: whiteList ?? (isDirect ? nil : .anyone),
             meta: try container.decodeIfPresent(JSONValue.self, forKey: .meta),
             type: type,
             joinByToken: try container.decodeIfPresent(Bool.self, forKey: .joinByToken) ?? false
@@ -74,7 +74,7 @@ struct ChatDraft: Decodable, Sendable {
 }
 
 /// Whom a request is about.
-struct NamedUser: Decodable, Sendable {
+struct UserReference: Decodable, Sendable {
     let userId: String
 }
 

@@ -3,26 +3,26 @@ import NIOCore
 
 extension ConversationsService {
     /// What is done about events, by the same rules as routes have.
-    func socketFront(
-        _ signIns: SocketSignIns,
+    func socketEventRouter(
+        _ authenticator: SocketAuthenticator,
         _ settings: ConversationsConfiguration,
         _ logger: Logger
-    ) -> SocketFront {
-        let ids = ConversationIDs(database: conversations.database)
+    ) -> SocketEventRouter {
+        let lookup = ConversationLookup(database: conversations.database)
         let members = Members(conversations: conversations)
-        let directs = DirectMessages(conversations: conversations, files: files)
+        let directMessages = DirectMessages(conversations: conversations, files: files)
         var events = SocketEvents()
-        ChatEvents(ids: ids, conversations: conversations, members: members, blocks: blocks).add(to: &events)
-        MessageEvents(ids: ids, messages: messages, files: files, directs: directs).add(to: &events)
-        AmendmentEvents(ids: ids, messages: messages).add(to: &events)
-        PresenceEvents(ids: ids, conversations: conversations, delivery: signIns.delivery).add(to: &events)
-        DeviceEvents(devices: signIns.devices).add(to: &events)
-        return SocketFront(
+        ChatEvents(lookup: lookup, conversations: conversations, members: members, blocks: blocks).add(to: &events)
+        MessageEvents(lookup: lookup, messages: messages, files: files, directMessages: directMessages).add(to: &events)
+        AmendmentEvents(lookup: lookup, messages: messages).add(to: &events)
+        PresenceEvents(lookup: lookup, conversations: conversations, delivery: authenticator.delivery).add(to: &events)
+        DeviceEvents(devices: authenticator.devices).add(to: &events)
+        return SocketEventRouter(
             events: events,
-            signIns: signIns,
-            patience: .init(settings.authenticateTimeout),
-            pace: SocketPace(perSecond: settings.socketRate),
-            meters: SocketMeters(),
+            authenticator: authenticator,
+            authenticateTimeout: .init(settings.authenticateTimeout),
+            rateLimit: SocketRateLimit(perSecond: settings.socketRate),
+            metrics: SocketMetrics(),
             logger: logger
         )
     }

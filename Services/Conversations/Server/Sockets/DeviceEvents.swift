@@ -12,24 +12,24 @@ struct DeviceEvents: Sendable {
         events.on("users/updateMeta", use: updateMeta)
     }
 
-    func updatePushToken(call: SocketCall) async throws -> SocketAnswer {
+    func updatePushToken(call: SocketCall) async throws -> SocketResponse {
         let change = try call.decode(as: PushTokenChange.self)
         let (device, session) = (call.caller.device, call.caller.connection.session)
-        return try SocketAnswer(try await devices.update(change, of: device, in: session, call.user))
+        return try SocketResponse(try await devices.update(change, of: device, in: session, call.user))
     }
 
-    func setBadge(call: SocketCall) async throws -> SocketAnswer {
+    func setBadge(call: SocketCall) async throws -> SocketResponse {
         let change = try call.decode(as: BadgeChange.self)
-        return try SocketAnswer(try await devices.update(change, of: call.caller.device, call.user))
+        return try SocketResponse(try await devices.update(change, of: call.caller.device, call.user))
     }
 
-    func updateDeviceMeta(call: SocketCall) async throws -> SocketAnswer {
+    func updateDeviceMeta(call: SocketCall) async throws -> SocketResponse {
         let meta = try call.decode(as: MetaReplacement.self).meta
-        return try SocketAnswer(try await devices.replaceMeta(meta, of: call.caller.device, call.user))
+        return try SocketResponse(try await devices.replaceMeta(meta, of: call.caller.device, call.user))
     }
 
-    func updateMeta(call: SocketCall) async throws -> SocketAnswer {
+    func updateMeta(call: SocketCall) async throws -> SocketResponse {
         let meta = try call.decode(as: MetaReplacement.self).meta
-        return try SocketAnswer(try await devices.replaceMeta(meta, of: call.user))
+        return try SocketResponse(try await devices.replaceMeta(meta, of: call.user))
     }
 }

@@ -56,7 +56,7 @@ struct ChatReadBefore: Decodable, Sendable {
 
 /// From where somebody goes on: from a change that he knows, or from a message.
 struct SyncQuery: Decodable, Sendable {
-    enum Place {
+    enum Start {
         case change(Int64)
         case seq(Int64)
     }
@@ -66,7 +66,7 @@ struct SyncQuery: Decodable, Sendable {
     private let afterSeq: Int64?
     private let limit: Int64?
 
-    func place() throws -> Place {
+    func start() throws -> Start {
         let change = try HistoryQuery.number(after, "after", in: HistoryQuery.counters)
         let seq = try HistoryQuery.number(afterSeq, "afterSeq", in: HistoryQuery.counters)
         switch (change, seq) {

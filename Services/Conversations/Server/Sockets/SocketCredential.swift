@@ -21,7 +21,7 @@ extension SocketCredential {
         let payload = try SocketCall.decode(ConnectPayload.self, from: handshake.auth, limits: .handshake)
         if let token = payload.token {
             self.token = token
-            last = try payload.places()
+            last = try payload.knownChanges()
             return
         }
         guard let head = handshake.head else { return nil }
@@ -41,23 +41,23 @@ private struct ConnectPayload: Decodable {
     let token: String?
     let last: [String: Int64]?
 
-    func places() throws -> [Conversation.ID: Int64]? { try last.map(SocketCredential.places) }
+    func knownChanges() throws -> [Conversation.ID: Int64]? { try last.map(SocketCredential.knownChanges) }
 }
 
 extension SocketCredential {
     /// What a client knows, from the `last` that it sent.
     ///
     /// - Throws: `invalid` for a key that is no chat's id, or a value that is no change.
-    fileprivate static func places(_ last: [String: Int64]) throws -> [Conversation.ID: Int64] {
-        var places: [Conversation.ID: Int64] = [:]
+    fileprivate static func knownChanges(_ last: [String: Int64]) throws -> [Conversation.ID: Int64] {
+        var knownChanges: [Conversation.ID: Int64] = [:]
         for (chat, change) in last {
             guard let id = Int64(chat), HistoryQuery.counters.contains(id), HistoryQuery.counters.contains(change)
             else {
                 throw APIError.invalid("last", "\"last\" must have the change that is known of each chat, by its id")
             }
-            places[Conversation.ID(id)] = change
+            knownChanges[Conversation.ID(id)] = change
         }
-        return places
+        return knownChanges
     }
 }
 
@@ -72,6 +72,6 @@ struct Authentication: Decodable, Sendable {
     private let last: [String: Int64]?
 
     func credential() throws -> SocketCredential {
-        SocketCredential(token: authToken, last: try last.map(SocketCredential.places))
+        SocketCredential(token: authToken, last: try last.map(SocketCredential.knownChanges))
     }
 }

@@ -1,6 +1,6 @@
 /// What is done about each event, by every name it goes by.
 struct SocketEvents: Sendable {
-    typealias Handler = @Sendable (SocketCall) async throws -> SocketAnswer
+    typealias Handler = @Sendable (SocketCall) async throws -> SocketResponse
 
     /// Signs in; everything else is for those who have.
     static let authenticate = "authenticate"

@@ -7,7 +7,7 @@ import Wire
 
 extension SocketIOServer {
     /// Bytes of a packet before its sender has signed in.
-    private static let strangersPayload = 65_536
+    private static let unauthenticatedPayload = 65_536
     /// One address may hold one in so many of the sockets with clients that have not signed in.
     private static let shareOfAddress = 64
 
@@ -17,25 +17,25 @@ extension SocketIOServer {
             pingInterval: settings.pingInterval,
             pingTimeout: settings.pingTimeout,
             connectTimeout: settings.authenticateTimeout,
-            maxPayload: Self.strangersPayload
+            maxPayload: Self.unauthenticatedPayload
         )
         configuration.announcedMaxPayload = settings.socketPayload
         configuration.origins = settings.corsOrigins.contains("*") ? .any : .only(Set(settings.corsOrigins))
         configuration.limits.connections = settings.maximumSockets
-        configuration.limits.newcomersOfKey = max(1, settings.maximumSockets / Self.shareOfAddress)
+        configuration.limits.unjoinedPerKey = max(1, settings.maximumSockets / Self.shareOfAddress)
         let gateway = settings.gatewayAddresses
-        configuration.newcomerKey = { Self.place(of: $0, from: $1, behind: gateway) }
+        configuration.unjoinedKey = { Self.network(of: $0, from: $1, behind: gateway) }
         configuration.limits.payloadBytes = settings.socketPayloads
         configuration.limits.bufferedBytes = settings.socketBuffer
         // An event is an array around its payload, of which `WireJSON` says itself that it is too deep.
-        configuration.limits.depth = JSONGuard.maximumDepth + 8
+        configuration.limits.depth = JSONValidator.maximumDepth + 8
         let own = Base64URL.random(bytes: 5).prefix(Self.tagLength)
         configuration.sessionTag = { Self.tag($0) ?? String(own) }
         self.init(configuration: configuration)
     }
 
     /// The client's address (of IPv6 its /64); nil for a client on this machine, which counts by nothing.
-    private static func place(
+    private static func network(
         of head: HTTPRequestHead,
         from peer: SocketAddress?,
         behind gateway: AddressRanges
@@ -43,7 +43,7 @@ extension SocketIOServer {
         let peer = peer?.ipAddress.flatMap { IPAddress($0) }
         let client = gateway.client(of: peer, forwardedFor: head.headers["x-forwarded-for"])
         guard let client, !AddressRanges.loopback.contains(client) else { return nil }
-        return client.place.base64EncodedString()
+        return client.network.base64EncodedString()
     }
 
     private static let tagLength = 6

@@ -39,18 +39,18 @@ struct DeviceStore<Executor: PostgresExecutor> {
     }
 
     /// When a device was last seen, and the session whose push registration it has.
-    struct Standing: Sendable {
+    struct StoredRegistration: Sendable {
         var seenAt: Date
         var session: String?
     }
 
-    func standing(_ serial: String, of user: User.ID) async throws -> Standing? {
+    func storedRegistration(_ serial: String, of user: User.ID) async throws -> StoredRegistration? {
         try await db.first(
             """
             SELECT seen_at, session_id FROM devices
             WHERE application_id = \(user.application) AND user_id = \(user.user) AND serial = \(serial)
             """,
-            as: { Standing(seenAt: try $0.date("seen_at"), session: try $0.optionalString("session_id")) }
+            as: { StoredRegistration(seenAt: try $0.date("seen_at"), session: try $0.optionalString("session_id")) }
         )
     }
 

@@ -33,7 +33,7 @@ enum Compression {
         return essence.hasPrefix("text/") ? essence != "text/event-stream" : types.contains(essence[...])
     }
 
-    enum Verdict {
+    enum Decision {
         /// Would never be compressed.
         case never
         /// May come compressed to another client.
@@ -42,7 +42,7 @@ enum Compression {
     }
 
     /// Whether a service's answer is compressed for a client that takes gzip, or not.
-    static func verdict(on head: HTTPResponseHead, acceptsGzip: Bool) -> Verdict {
+    static func decision(on head: HTTPResponseHead, acceptsGzip: Bool) -> Decision {
         guard (200..<300).contains(head.status.code), ![204, 205, 206].contains(head.status.code) else { return .never }
         var isText = false
         var length = Int.max
@@ -67,8 +67,8 @@ enum Compression {
             return name == "content-length" || name == "accept-ranges" || name == "content-encoding"
         }
         // The bytes are others than those that the service has named.
-        for place in fields.indices where fields[place].0.lowercased() == "etag" {
-            if !fields[place].1.hasPrefix("W/") { fields[place].1 = "W/" + fields[place].1 }
+        for index in fields.indices where fields[index].0.lowercased() == "etag" {
+            if !fields[index].1.hasPrefix("W/") { fields[index].1 = "W/" + fields[index].1 }
         }
         fields.append(("content-encoding", "gzip"))
     }

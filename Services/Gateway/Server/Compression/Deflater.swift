@@ -2,7 +2,7 @@ import CZlib
 import NIOCore
 
 /// How many answers are being compressed on one event loop.
-final class DeflaterCount {
+final class DeflaterCounter {
     fileprivate(set) var count = 0
 }
 
@@ -20,22 +20,22 @@ final class Deflater {
     private let stream: UnsafeMutablePointer<z_stream>
     private let header: UnsafeMutablePointer<gz_header>
     private let name: UnsafeMutablePointer<Bytef>
-    private let tally: DeflaterCount?
+    private let activeCount: DeflaterCounter?
     /// Whether something was taken that has not come out yet.
-    private(set) var holdsBack = false
+    private(set) var hasPendingOutput = false
 
     /// - Returns: nil where there is no memory for it.
-    init?(tally: DeflaterCount? = nil) {
+    init?(activeCount: DeflaterCounter? = nil) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         header = .allocate(capacity: 1)
         header.initialize(to: gz_header())
         let length = Int.random(in: 1...Self.longestName)
         name = .allocate(capacity: length + 1)
-        for place in 0..<length { name[place] = UInt8.random(in: UInt8(ascii: "a")...UInt8(ascii: "z")) }
+        for index in 0..<length { name[index] = UInt8.random(in: UInt8(ascii: "a")...UInt8(ascii: "z")) }
         name[length] = 0
-        self.tally = tally
-        tally?.count += 1
+        self.activeCount = activeCount
+        activeCount?.count += 1
         header.pointee.name = name
         // Unix, and no time: what was compressed is no file.
         header.pointee.os = 3
@@ -60,24 +60,24 @@ final class Deflater {
         stream.deallocate()
         header.deallocate()
         name.deallocate()
-        tally?.count -= 1
+        activeCount?.count -= 1
     }
 
     /// What comes out of `bytes`, which may be nothing for now.
-    func take(_ bytes: ByteBuffer) -> ByteBuffer {
-        holdsBack = true
+    func compress(_ bytes: ByteBuffer) -> ByteBuffer {
+        hasPendingOutput = true
         return run(bytes, Z_NO_FLUSH)
     }
 
     /// What was held back.
     func flush() -> ByteBuffer {
-        holdsBack = false
+        hasPendingOutput = false
         return run(ByteBuffer(), Z_SYNC_FLUSH)
     }
 
     /// The end of the body.
     func finish() -> ByteBuffer {
-        holdsBack = false
+        hasPendingOutput = false
         return run(ByteBuffer(), Z_FINISH)
     }
 
@@ -107,7 +107,7 @@ extension ByteBuffer {
     /// All of it through gzip.
     func gzipped() -> ByteBuffer? {
         guard let deflater = Deflater() else { return nil }
-        var result = deflater.take(self)
+        var result = deflater.compress(self)
         result.writeImmutableBuffer(deflater.finish())
         return result
     }

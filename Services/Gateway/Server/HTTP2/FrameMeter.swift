@@ -9,7 +9,7 @@ final class FrameMeter: ChannelDuplexHandler {
     typealias OutboundOut = ByteBuffer
 
     /// More WINDOW_UPDATEs, or frames of unknown types, than there can be a reason for.
-    struct Flood: Error {}
+    struct FrameFlood: Error {}
 
     private enum Kind {
         static let data: UInt8 = 0
@@ -23,7 +23,7 @@ final class FrameMeter: ChannelDuplexHandler {
     private static let header = 9
 
     /// Whether a GOAWAY with an error was sent.
-    private(set) var hasComplained = false
+    private(set) var hasSentError = false
     /// What may still come of frames that bring nothing: some at first, more with each frame that makes sense of them.
     private var idleFrames = 1_000
     /// Bytes that come before the next frame's header.
@@ -35,7 +35,7 @@ final class FrameMeter: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         measure(Self.unwrapInboundIn(data))
         guard idleFrames >= 0 else {
-            context.fireErrorCaught(Flood())
+            context.fireErrorCaught(FrameFlood())
             return
         }
         context.fireChannelRead(data)
@@ -65,8 +65,8 @@ final class FrameMeter: ChannelDuplexHandler {
     private func count(_ header: some Collection<UInt8>) {
         var length = 0
         var kind: UInt8 = 0
-        for (place, byte) in header.enumerated() where place < 4 {
-            if place < 3 { length = length << 8 | Int(byte) } else { kind = byte }
+        for (index, byte) in header.enumerated() where index < 4 {
+            if index < 3 { length = length << 8 | Int(byte) } else { kind = byte }
         }
         skipped = length
         switch kind {
@@ -77,12 +77,12 @@ final class FrameMeter: ChannelDuplexHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        look(at: Self.unwrapOutboundIn(data))
+        inspect(at: Self.unwrapOutboundIn(data))
         context.write(data, promise: promise)
     }
 
     /// Each write begins a frame, but for the payload of the one before.
-    private func look(at frame: ByteBuffer) {
+    private func inspect(at frame: ByteBuffer) {
         let start = frame.readerIndex
         guard !isPayloadNext, let kind = frame.getInteger(at: start + 3, as: UInt8.self) else {
             isPayloadNext = false
@@ -95,7 +95,7 @@ final class FrameMeter: ChannelDuplexHandler {
         case Kind.data: idleFrames += 10
         case Kind.goAway:
             let code = frame.getInteger(at: start + Self.header + 4, as: UInt32.self) ?? 0
-            if code != 0 { hasComplained = true }
+            if code != 0 { hasSentError = true }
         default: break
         }
     }

@@ -6,50 +6,50 @@ import TLSRecords
 
 /// One client's HTTP/2 connection: opens a front for each of its streams, and watches over what no stream sees: that
 /// it is idle, that it floods, that it has to end.
-final class HTTP2Connection: ChannelInboundHandler, Watched {
+final class HTTP2Connection: ChannelInboundHandler, ManagedConnection {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
 
     /// Its PING says that the client has seen our first GOAWAY.
-    private static let farewell = HTTP2PingData(withInteger: 0x726F_6F73_7462_7965)
-    private static let patience = TimeAmount.seconds(2)
+    private static let goAwayPing = HTTP2PingData(withInteger: 0x726F_6F73_7462_7965)
+    private static let goAwayTimeout = TimeAmount.seconds(2)
 
     private enum Stage {
         case serving
         /// The client was told to open no more streams, and those that it has opened meanwhile are served.
-        case leaving(since: NIODeadline)
+        case draining(since: NIODeadline)
         /// The client was told which stream was the last one.
-        case left
+        case drained
         case closed
     }
 
-    var place = -1
-    private let loop: EdgeLoop
+    var listIndex = -1
+    private let loop: GatewayLoop
     private let meter: FrameMeter
     private let peer: Origin
-    private let entry: Entry
+    private let admission: ConnectionAdmission
     private var stage = Stage.serving
     private var context: ChannelHandlerContext?
     private var openStreams = 0
     private var lastStream = HTTP2StreamID.rootStream
     private var idleSinceLastStream = NIODeadline.now()
 
-    private init(loop: EdgeLoop, meter: FrameMeter, peer: Origin, entry: Entry) {
+    private init(loop: GatewayLoop, meter: FrameMeter, peer: Origin, admission: ConnectionAdmission) {
         self.loop = loop
         self.meter = meter
         self.peer = peer
-        self.entry = entry
+        self.admission = admission
     }
 
     /// Makes what is inside a connection's TLS ready for HTTP/2.
-    static func install(in channel: any Channel, loop: EdgeLoop, entry: Entry) throws {
-        let configuration = loop.edge.configuration
+    static func install(in channel: any Channel, loop: GatewayLoop, admission: ConnectionAdmission) throws {
+        let configuration = loop.state.configuration
         let meter = FrameMeter()
         let connection = HTTP2Connection(
             loop: loop,
             meter: meter,
             peer: Origin(of: channel, scheme: "https", trusting: configuration.trustedProxies),
-            entry: entry
+            admission: admission
         )
         let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
         let http2 = NIOHTTP2Handler(
@@ -61,7 +61,7 @@ final class HTTP2Connection: ChannelInboundHandler, Watched {
             stream.eventLoop.makeCompletedFuture { try bound.value.open(stream) }
         }
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.handler(type: RecordFiller.self).gathersTurns = true
+        try pipeline.handler(type: TLSRecordBatcher.self).gathersTurns = true
         try pipeline.addHandler(meter)
         try pipeline.addHandler(http2)
         try pipeline.addHandler(connection)
@@ -79,12 +79,12 @@ final class HTTP2Connection: ChannelInboundHandler, Watched {
         stream.closeFuture.assumeIsolated().whenComplete { _ in self.streamClosed() }
         try stream.syncOptions?.setOption(.autoRead, value: false)
         let pipeline = stream.pipeline.syncOperations
-        try pipeline.addHandler(StreamCodec(fieldLimit: loop.edge.configuration.headerCountLimit))
+        try pipeline.addHandler(StreamCodec(fieldLimit: loop.state.configuration.headerCountLimit))
         try pipeline.addHandler(
-            FrontHandler(loop: loop, codec: nil, peer: peer, entry: entry)
+            ProxyHandler(loop: loop, codec: nil, peer: peer, admission: admission)
         )
         // Its first request is told so, and no other comes.
-        if entry.excess != nil { drain() }
+        if admission.limitError != nil { drain() }
     }
 
     private func streamClosed() {
@@ -98,34 +98,34 @@ final class HTTP2Connection: ChannelInboundHandler, Watched {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        loop.watch(self)
+        loop.track(self)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        loop.unwatch(self)
+        loop.untrack(self)
         self.context = nil
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         stage = .closed
-        loop.unwatch(self)
+        loop.untrack(self)
         context.fireChannelInactive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard case .ping(Self.farewell, ack: true) = Self.unwrapInboundIn(data).payload, case .leaving = stage else {
+        guard case .ping(Self.goAwayPing, ack: true) = Self.unwrapInboundIn(data).payload, case .draining = stage else {
             return
         }
-        nameLastStream()
+        sendFinalGoAway()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
-        case let flood as FrameMeter.Flood:
+        case let flood as FrameMeter.FrameFlood:
             write(.goAway(lastStreamID: lastStream, errorCode: .enhanceYourCalm, opaqueData: nil))
             context.flush()
             end(flood)
-        case is any NIOHTTP2Error where !meter.hasComplained:
+        case is any NIOHTTP2Error where !meter.hasSentError:
             // A single stream's, which has been reset.
             break
         default: end(error)
@@ -135,7 +135,7 @@ final class HTTP2Connection: ChannelInboundHandler, Watched {
     /// Closes on a client that broke the rules, reading nothing more of what it sends.
     private func end(_ error: any Error) {
         guard let context, context.channel.isActive else { return }
-        if meter.hasComplained || error is FrameMeter.Flood { loop.counters.http2Violations.increment() }
+        if meter.hasSentError || error is FrameMeter.FrameFlood { loop.counters.http2Violations.increment() }
         // Only a channel that is gone refuses it.
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
         context.close(promise: nil)
@@ -148,12 +148,13 @@ final class HTTP2Connection: ChannelInboundHandler, Watched {
         return idleSinceLastStream
     }
 
-    var connectionKey: UInt64? { entry.key }
+    var connectionKey: UInt64? { admission.key }
 
     func check(_ now: NIODeadline) {
         switch stage {
-        case .serving where openStreams == 0 && now - idleSinceLastStream > loop.edge.configuration.idleTimeout: drain()
-        case .leaving(let since) where now - since > Self.patience: nameLastStream()
+        case .serving where openStreams == 0 && now - idleSinceLastStream > loop.state.configuration.idleTimeout:
+            drain()
+        case .draining(let since) where now - since > Self.goAwayTimeout: sendFinalGoAway()
         default: break
         }
     }
@@ -161,28 +162,28 @@ final class HTTP2Connection: ChannelInboundHandler, Watched {
     /// Says good-bye, and closes when the last stream has ended.
     func drain() {
         guard case .serving = stage else { return }
-        stage = .leaving(since: .now())
+        stage = .draining(since: .now())
         // Some streams may be on their way to us: the first word is that there should be no more, the second, after a
         // round trip, which one was the last (RFC 9113, section 6.8).
         write(.goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil))
-        write(.ping(Self.farewell, ack: false))
+        write(.ping(Self.goAwayPing, ack: false))
         context?.flush()
     }
 
-    private func nameLastStream() {
-        stage = .left
+    private func sendFinalGoAway() {
+        stage = .drained
         write(.goAway(lastStreamID: lastStream, errorCode: .noError, opaqueData: nil))
         context?.flush()
         closeIfDone()
     }
 
     private func closeIfDone() {
-        guard case .left = stage, openStreams == 0 else { return }
+        guard case .drained = stage, openStreams == 0 else { return }
         // What the last stream wrote is flushed at the end of this turn.
-        context?.eventLoop.assumeIsolated().execute { self.cutOff() }
+        context?.eventLoop.assumeIsolated().execute { self.closeNow() }
     }
 
-    func cutOff() {
+    func closeNow() {
         context?.close(promise: nil)
     }
 

@@ -44,5 +44,5 @@ final class ClientConnections: Sendable {
 
     func evicted(_ count: Int) { evictions.increment(by: count) }
 
-    func show() { gauge.record(count) }
+    func recordGauges() { gauge.record(count) }
 }

@@ -12,12 +12,12 @@ enum ClientKey {
     /// The key of an IPv4 address, or of an IPv6 address's /64, which is what one customer of a provider has at least.
     static func address(_ address: String) -> UInt64 {
         var hasher = Hasher()
-        var four = in_addr()
-        var six = in6_addr()
-        if inet_pton(AF_INET, address, &four) == 1 {
-            hasher.combine(four.s_addr)
-        } else if inet_pton(AF_INET6, address, &six) == 1 {
-            withUnsafeBytes(of: six) { bytes in
+        var ipv4 = in_addr()
+        var ipv6 = in6_addr()
+        if inet_pton(AF_INET, address, &ipv4) == 1 {
+            hasher.combine(ipv4.s_addr)
+        } else if inet_pton(AF_INET6, address, &ipv6) == 1 {
+            withUnsafeBytes(of: ipv6) { bytes in
                 let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
                 if bytes.prefix(12).elementsEqual(mapped) {
                     // An IPv4 address as a socket of both families shows it.

@@ -31,12 +31,12 @@ struct RateLimit: Sendable {
     ///
     /// - Throws: `RateExceeded` where it is one too many.
     func admit(_ key: UInt64, share: UInt64 = 1, now: UInt64) throws(RateExceeded) -> RateQuota {
-        let verdict = buckets.take(key, share: share, at: rate, now: now)
-        let value = "\(prefix)\(verdict.remaining);t=\(Self.seconds(verdict.untilFull))"
+        let decision = buckets.take(key, share: share, at: rate, now: now)
+        let value = "\(prefix)\(decision.remaining);t=\(Self.seconds(decision.untilFull))"
         let quota = RateQuota(policy: policy, value: value)
-        guard verdict.isAdmitted else {
+        guard decision.isAdmitted else {
             refusals.increment()
-            throw RateExceeded(quota: quota, retryAfter: Int(Self.seconds(verdict.untilNext)))
+            throw RateExceeded(quota: quota, retryAfter: Int(Self.seconds(decision.untilNext)))
         }
         return quota
     }
@@ -52,7 +52,7 @@ struct RateQuota: Sendable {
     let policy: String
     let value: String
 
-    func stamp(_ fields: inout [(String, String)]) {
+    func addFields(_ fields: inout [(String, String)]) {
         fields.append(("ratelimit-policy", policy))
         fields.append(("ratelimit", value))
     }
@@ -64,7 +64,7 @@ struct RateExceeded: Error {
     /// Seconds until the next one is let in.
     let retryAfter: Int
 
-    var refusal: APIError {
+    var apiError: APIError {
         APIError(.rateLimited, "rate_limited", "too many requests; slow down", retryAfter: retryAfter)
     }
 }

@@ -22,7 +22,7 @@ final class TokenBuckets: Sendable {
     }
 
     /// What became of a request.
-    struct Verdict: Equatable {
+    struct Decision: Equatable {
         let isAdmitted: Bool
         /// How many more may come at this moment.
         let remaining: UInt64
@@ -46,31 +46,31 @@ final class TokenBuckets: Sendable {
     }
 
     /// Takes one token of the bucket of `key`, a hash that is spread evenly, or one of the `share` parts of a token.
-    func take(_ key: UInt64, share: UInt64 = 1, at rate: Rate, now: UInt64) -> Verdict {
+    func take(_ key: UInt64, share: UInt64 = 1, at rate: Rate, now: UInt64) -> Decision {
         // Zero marks a slot that nobody has.
         let key = max(1, key)
         let set = Int((key >> 8) % setsPerShard) * Self.ways
         return shards[Int(key % UInt64(Self.shardCount))].slots.withLock { slots in
-            var place = set
+            var slot = set
             for candidate in set..<set + Self.ways {
                 if slots[candidate].key == key {
-                    place = candidate
+                    slot = candidate
                     break
                 }
-                if slots[candidate].fullAt < slots[place].fullAt { place = candidate }
+                if slots[candidate].fullAt < slots[slot].fullAt { slot = candidate }
             }
-            let before = slots[place].key == key ? max(slots[place].fullAt, now) : now
+            let before = slots[slot].key == key ? max(slots[slot].fullAt, now) : now
             let after = before + max(1, rate.interval / share)
             guard after - now <= rate.window else {
-                return Verdict(
+                return Decision(
                     isAdmitted: false,
                     remaining: 0,
                     untilFull: before - now,
                     untilNext: after - now - rate.window
                 )
             }
-            slots[place] = Slot(key: key, fullAt: after)
-            return Verdict(
+            slots[slot] = Slot(key: key, fullAt: after)
+            return Decision(
                 isAdmitted: true,
                 remaining: (rate.window - (after - now)) / rate.interval,
                 untilFull: after - now,

@@ -3,13 +3,13 @@
 /// Only what every service reads in one way goes on: no dot segments and no empty ones in any spelling, no broken or
 /// NUL escapes, no backslash, nothing beyond printable ASCII. What passes is forwarded byte for byte.
 enum RequestTarget {
-    enum Verdict: Equatable {
+    enum Validation: Equatable {
         /// `pathLength` bytes before the query, or all of them.
         case clean(pathLength: Int)
         case malformed
     }
 
-    static func judge(_ target: UnsafeBufferPointer<UInt8>) -> Verdict {
+    static func validate(_ target: UnsafeBufferPointer<UInt8>) -> Validation {
         guard target.first == UInt8(ascii: "/") else { return .malformed }
         var pathLength = target.count
         var segmentStart = 1

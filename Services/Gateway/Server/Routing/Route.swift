@@ -5,9 +5,9 @@ final class Route: Sendable {
     enum Owner: Hashable, Sendable {
         /// The place of the service in the configuration.
         case service(Int)
-        case gateway(OwnPage)
+        case gateway(GatewayPage)
         /// Described, but no service that is configured has it.
-        case nobody
+        case unassigned
     }
 
     /// `/conversations/{token}/messages`: what logs and metrics say instead of a path.
@@ -23,7 +23,7 @@ final class Route: Sendable {
     /// Whether its answers may be compressed.
     let isCompressible: Bool
     /// Whether the service says itself which pages of other origins may call (CORS).
-    let answersCors: Bool
+    let handlesCORS: Bool
     /// The value of `Allow`.
     let allow: String
     /// Whether a `POST` makes an account, which has a limit of its own.
@@ -38,13 +38,13 @@ final class Route: Sendable {
         self.streams = streams
         isRegistration = ["/auth/register", "/auth/anonymous"].contains(template)
         isCompressible = Compression.isSafe(template)
-        answersCors = template == "/socket.io/"
+        handlesCORS = template == "/socket.io/"
         allow = methods.union([.options]).names.joined(separator: ", ")
     }
 }
 
 /// The pages that the gateway answers by itself.
-enum OwnPage: String, CaseIterable, Sendable {
+enum GatewayPage: String, CaseIterable, Sendable {
     case health = "/health"
     case ready = "/ready"
     case status = "/status"

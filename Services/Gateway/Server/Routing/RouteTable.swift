@@ -14,17 +14,17 @@ struct RouteTable: Sendable {
 
     init(document: OpenAPIDocument, services: [UpstreamService]) {
         var paths = document.paths
-        for page in OwnPage.allCases where !paths.contains(where: { $0.template == page.rawValue }) {
+        for page in GatewayPage.allCases where !paths.contains(where: { $0.template == page.rawValue }) {
             paths.append(.init(template: page.rawValue, methods: [.get, .head], open: [.get, .head]))
         }
         for path in paths {
             let owner: Route.Owner =
-                if let page = OwnPage(rawValue: path.template) {
+                if let page = GatewayPage(rawValue: path.template) {
                     .gateway(page)
                 } else if let service = Self.owner(of: path.template, among: services) {
                     .service(service)
                 } else {
-                    .nobody
+                    .unassigned
                 }
             insert(
                 Route(

@@ -15,53 +15,53 @@ final class Balancer {
     enum Choice {
         case pool(UpstreamPool)
         /// There is none that may be asked; one may be in so many seconds.
-        case nobody(retryAfter: Int)
+        case noInstance(retryAfter: Int)
 
-        static func nobody(until time: NIODeadline, _ now: NIODeadline) -> Choice {
-            .nobody(retryAfter: max(1, Int(((time - now).nanoseconds + 999_999_999) / 1_000_000_000)))
+        static func noInstance(until time: NIODeadline, _ now: NIODeadline) -> Choice {
+            .noInstance(retryAfter: max(1, Int(((time - now).nanoseconds + 999_999_999) / 1_000_000_000)))
         }
     }
 
-    private(set) var fleet: ServiceFleet
+    private(set) var cluster: UpstreamCluster
     private(set) var pools: [UpstreamPool]
     let retries: RetryCounters
     /// Requests since the last time that they were told, without second tries: those must not earn others.
-    private var untold = 0
-    private var turn = 0
-    private var random = TraceIDs()
+    private var unreported = 0
+    private var nextIndex = 0
+    private var random = FastRandomGenerator()
 
-    init(fleet: ServiceFleet, pools: [UpstreamPool]) {
-        self.fleet = fleet
+    init(cluster: UpstreamCluster, pools: [UpstreamPool]) {
+        self.cluster = cluster
         self.pools = pools
-        retries = RetryCounters(service: fleet.name)
+        retries = RetryCounters(service: cluster.name)
     }
 
     /// Takes up other instances; those that are gone finish what they have.
-    func take(fleet: ServiceFleet, pools: [UpstreamPool]) {
+    func apply(cluster: UpstreamCluster, pools: [UpstreamPool]) {
         for pool in self.pools where !pools.contains(where: { $0 === pool }) { pool.retire() }
-        self.fleet = fleet
+        self.cluster = cluster
         self.pools = pools
-        turn = 0
+        nextIndex = 0
     }
 
     /// A request came.
-    func begin() {
-        untold += 1
+    func countRequest() {
+        unreported += 1
     }
 
     /// An instance for a request that `tried` those already.
-    func choose(besides tried: TriedPools = TriedPools(), asTunnel: Bool = false) -> Choice {
+    func choose(excluding tried: TriedPools = TriedPools(), asTunnel: Bool = false) -> Choice {
         let count = pools.count
         if tried.isEmpty, count == 1 {
             if pools[0].isOpenToAll { return .pool(pools[0]) }
         } else if tried.isEmpty {
-            turn = turn + 1 < count ? turn + 1 : 0
-            let one = pools[turn]
-            let other = pools[(turn + 1 + random.below(count - 1)) % count]
+            nextIndex = nextIndex + 1 < count ? nextIndex + 1 : 0
+            let one = pools[nextIndex]
+            let other = pools[(nextIndex + 1 + random.below(count - 1)) % count]
             let best = other.load(asTunnel: asTunnel) < one.load(asTunnel: asTunnel) ? other : one
             if one.isOpenToAll, other.isOpenToAll { return .pool(best) }
         }
-        return chooseWithCare(besides: tried, asTunnel: asTunnel)
+        return chooseByHealth(excluding: tried, asTunnel: asTunnel)
     }
 
     /// The instance that has the sessions of a tag; nil where none of ours does.
@@ -69,36 +69,38 @@ final class Balancer {
     /// Whether its turn may come does not matter: there is no other. Only where it gives no answers at all it is left alone.
     func choose(tagged tag: Substring) -> Choice? {
         guard let pool = pools.first(where: { $0.instance.tag == tag }) else { return nil }
-        if pool.health.isServing { return .pool(pool) }
+        if pool.health.isHealthy { return .pool(pool) }
         let now = NIODeadline.now()
-        if case .refused(let until) = pool.health.admission(now: now, chance: 0) { return .nobody(until: until, now) }
-        return pool.health.enter(now: now) ? .pool(pool) : .nobody(until: now, now)
+        if case .refused(let until) = pool.health.admission(now: now, chance: 0) {
+            return .noInstance(until: until, now)
+        }
+        return pool.health.enter(now: now) ? .pool(pool) : .noInstance(until: now, now)
     }
 
-    private func chooseWithCare(besides tried: TriedPools, asTunnel: Bool) -> Choice {
+    private func chooseByHealth(excluding tried: TriedPools, asTunnel: Bool) -> Choice {
         let now = NIODeadline.now()
         var soonest: NIODeadline?
-        var inTurn: [UpstreamPool] = []
+        var inRotation: [UpstreamPool] = []
         var returning: [UpstreamPool] = []
         var others: [UpstreamPool] = []
         for offset in pools.indices {
-            let pool = pools[(turn + offset) % pools.count]
+            let pool = pools[(nextIndex + offset) % pools.count]
             guard !tried.contains(pool), pool.hasRoom else { continue }
             switch pool.health.admission(now: now, chance: random.chance()) {
-            case .inTurn: inTurn.append(pool)
+            case .inRotation: inRotation.append(pool)
             // One that drains is about to close its door; one that is coming back is not.
-            case .lastResort where pool.health.standing.isInTurn: returning.append(pool)
-            case .lastResort: others.append(pool)
+            case .fallback where pool.health.healthStatus.isInRotation: returning.append(pool)
+            case .fallback: others.append(pool)
             case .refused(let until): soonest = min(until, soonest ?? until)
             }
         }
-        while let pool = Self.least(of: &inTurn, asTunnel: asTunnel)
+        while let pool = Self.least(of: &inRotation, asTunnel: asTunnel)
             ?? Self.least(of: &returning, asTunnel: asTunnel) ?? Self.least(of: &others, asTunnel: asTunnel)
         {
             // The last probe of a half-open circuit may have gone to another loop.
             if pool.health.enter(now: now) { return .pool(pool) }
         }
-        return .nobody(until: soonest ?? now, now)
+        return .noInstance(until: soonest ?? now, now)
     }
 
     /// Takes out the first of those with the fewest requests.
@@ -110,18 +112,18 @@ final class Balancer {
     /// Whether a request that came to nothing may be sent again, which it then must be.
     func mayRetry() -> Bool {
         let now = NIODeadline.now()
-        tell(now)
-        return fleet.budget.spend(now: now)
+        report(now)
+        return cluster.budget.spend(now: now)
     }
 
     /// Tells how many requests came since the last time to who counts them for all loops.
-    private func tell(_ now: NIODeadline) {
-        fleet.budget.earn(untold, now: now)
-        untold = 0
+    private func report(_ now: NIODeadline) {
+        cluster.budget.earn(unreported, now: now)
+        unreported = 0
     }
 
     func check(_ now: NIODeadline) {
-        tell(now)
+        report(now)
         for pool in pools { pool.check(now) }
     }
 }

@@ -16,7 +16,7 @@ struct CircuitBreaker {
     private(set) var openUntil = NIODeadline.uptimeNanoseconds(0)
     /// When it last opened, half or whole.
     private(set) var since = NIODeadline.uptimeNanoseconds(0)
-    private(set) var unansweredInRow = 0
+    private(set) var consecutiveUnanswered = 0
     private var counts = SlidingCounts()
     private var openings = 0
     private var probesSince = NIODeadline.uptimeNanoseconds(0)
@@ -33,7 +33,7 @@ struct CircuitBreaker {
 
     /// Whether another request may go through while it is half open.
     mutating func hasProbe(_ now: NIODeadline) -> Bool {
-        if now - probesSince >= rules.probeTime {
+        if now - probesSince >= rules.probeInterval {
             probesSince = now
             probes = 0
         }
@@ -54,25 +54,25 @@ struct CircuitBreaker {
         counts.add(requests, now: now)
     }
 
-    mutating func requestWasUnanswered(_ now: NIODeadline) {
-        unansweredInRow += 1
+    mutating func recordUnansweredRequest(_ now: NIODeadline) {
+        consecutiveUnanswered += 1
         counts.add(0, marked: 1, now: now)
-        if state == .halfOpen { open(now) } else { openIfBad(now) }
+        if state == .halfOpen { open(now) } else { openIfFailing(now) }
     }
 
     /// Says nothing about the probes of a half open one, which tell more.
-    mutating func checkWasUnanswered(_ now: NIODeadline) {
-        unansweredInRow += 1
-        openIfBad(now)
+    mutating func recordUnansweredCheck(_ now: NIODeadline) {
+        consecutiveUnanswered += 1
+        openIfFailing(now)
     }
 
     /// An answer came, whatever it said.
-    mutating func wasAnswered() {
-        unansweredInRow = 0
+    mutating func recordResponse() {
+        consecutiveUnanswered = 0
     }
 
     /// A request was answered that was sent after the last change; says whether that closed the circuit.
-    mutating func probeWasAnswered() -> Bool {
+    mutating func recordProbeResponse() -> Bool {
         guard state == .halfOpen else { return false }
         answeredProbes += 1
         guard answeredProbes >= rules.probes else { return false }
@@ -85,7 +85,7 @@ struct CircuitBreaker {
 
     mutating func close() {
         state = .closed
-        unansweredInRow = 0
+        consecutiveUnanswered = 0
         counts = SlidingCounts()
     }
 
@@ -97,19 +97,19 @@ struct CircuitBreaker {
         since = now
     }
 
-    private mutating func openIfBad(_ now: NIODeadline) {
+    private mutating func openIfFailing(_ now: NIODeadline) {
         guard state == .closed else { return }
         let (requests, unanswered) = counts.sum(now: now)
         let isMostlyUnanswered =
-            requests >= rules.requestsToOpen && Double(unanswered) >= rules.shareToOpen * Double(requests)
-        if unansweredInRow >= rules.failuresToOpen || isMostlyUnanswered { open(now) }
+            requests >= rules.minimumRequestsToOpen && Double(unanswered) >= rules.failureRatioToOpen * Double(requests)
+        if consecutiveUnanswered >= rules.failuresToOpen || isMostlyUnanswered { open(now) }
     }
 
     private mutating func open(_ now: NIODeadline) {
         state = .open
         openings += 1
-        unansweredInRow = 0
-        openUntil = now + HealthRules.grown(rules.openTime, times: openings, longest: rules.longestOpenTime)
+        consecutiveUnanswered = 0
+        openUntil = now + HealthRules.backoff(rules.openTime, times: openings, longest: rules.maximumOpenTime)
         since = now
     }
 }

@@ -5,59 +5,61 @@ import NIOPosix
 /// Asks every instance again and again whether it is ready; each on its own, so that one which hangs delays no other.
 final class HealthChecks: Sendable {
     private struct State {
-        var fleets: [ServiceFleet] = []
+        var clusters: [UpstreamCluster] = []
         /// Instances that have still to answer.
-        var underway: Set<ObjectIdentifier> = []
-        var rounds: RepeatedTask?
+        var inProgress: Set<ObjectIdentifier> = []
+        var timer: RepeatedTask?
     }
 
     private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
     private let state = Lock(State())
 
-    /// Checks the instances of `edge` from now on, at once and then as often as its settings say.
-    func follow(_ edge: Edge) {
-        let interval = edge.configuration.healthInterval
-        let patience = edge.configuration.healthTimeout
-        let rounds =
+    /// Checks the instances of `gatewayState` from now on, at once and then as often as its settings say.
+    func monitor(_ gatewayState: GatewayState) {
+        let interval = gatewayState.configuration.healthInterval
+        let timeout = gatewayState.configuration.healthTimeout
+        let timer =
             interval > .zero
             ? eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: interval) { _ in
-                self.ask(patience: patience)
+                self.probe(timeout: timeout)
             }
             : nil
-        let former = state.withLock { state in
-            state.fleets = edge.fleets
-            let former = state.rounds
-            state.rounds = rounds
-            return former
+        let previous = state.withLock { state in
+            state.clusters = gatewayState.clusters
+            let previous = state.timer
+            state.timer = timer
+            return previous
         }
-        former?.cancel()
+        previous?.cancel()
         // Whom nobody asks any more takes part, whatever it said last.
-        if rounds == nil { for health in edge.fleets.flatMap(\.instances) { health.checked(.ready, now: .now()) } }
+        if timer == nil {
+            for health in gatewayState.clusters.flatMap(\.instances) { health.recordCheck(.ready, now: .now()) }
+        }
     }
 
     func stop() {
-        state.withLock { $0.rounds }?.cancel()
+        state.withLock { $0.timer }?.cancel()
     }
 
-    private func ask(patience: TimeAmount) {
+    private func probe(timeout: TimeAmount) {
         let due = state.withLock { state in
-            state.fleets.flatMap(\.instances).filter { state.underway.insert(ObjectIdentifier($0)).inserted }
+            state.clusters.flatMap(\.instances).filter { state.inProgress.insert(ObjectIdentifier($0)).inserted }
         }
         for health in due {
-            ReadyProbe.ask(health, patience: patience, on: eventLoop).whenSuccess { verdict in
-                self.take(verdict, of: health)
+            ReadyProbe.probe(health, timeout: timeout, on: eventLoop).whenSuccess { outcome in
+                self.record(outcome, of: health)
             }
         }
     }
 
-    private func take(_ verdict: ReadyProbe.Verdict, of health: InstanceHealth) {
+    private func record(_ outcome: ReadyProbe.Outcome, of health: InstanceHealth) {
         let isChecking = state.withLock { state in
-            state.underway.remove(ObjectIdentifier(health))
-            return state.rounds != nil
+            state.inProgress.remove(ObjectIdentifier(health))
+            return state.timer != nil
         }
         guard isChecking else { return }
-        health.checked(verdict, now: .now())
+        health.recordCheck(outcome, now: .now())
         // An instance that is not checked any more takes part; checks may have been switched off just now.
-        if state.withLock({ $0.rounds == nil }) { health.checked(.ready, now: .now()) }
+        if state.withLock({ $0.timer == nil }) { health.recordCheck(.ready, now: .now()) }
     }
 }

@@ -35,24 +35,24 @@ final class InstanceHealth: Sendable {
         /// It could not be connected to, broke off, or did not answer in time.
         case unanswered
         /// It answered 502, 503 or 504.
-        case refusal
+        case errorStatus
     }
 
     enum Admission: Equatable {
-        case inTurn
+        case inRotation
         /// Only if no other is in turn.
-        case lastResort
+        case fallback
         /// Not before then.
         case refused(until: NIODeadline)
     }
 
     /// What operators see.
-    struct Standing: Equatable {
+    struct HealthStatus: Equatable {
         var isReady = true
         var isEjected = false
         var circuit = CircuitBreaker.State.closed
 
-        var isInTurn: Bool { isReady && !isEjected }
+        var isInRotation: Bool { isReady && !isEjected }
     }
 
     private struct State {
@@ -61,79 +61,80 @@ final class InstanceHealth: Sendable {
         var ejection: Ejection
         var circuit: CircuitBreaker
         /// Since when its share grows.
-        var returningSince: NIODeadline?
-        var cameBack = NIODeadline.uptimeNanoseconds(0)
+        var recoveringSince: NIODeadline?
+        var recoveredAt = NIODeadline.uptimeNanoseconds(0)
 
         init(rules: HealthRules) {
             ejection = Ejection(rules: rules)
             circuit = CircuitBreaker(rules: rules)
         }
 
-        var isInTurn: Bool { isReady && ejection.until == nil }
+        var isInRotation: Bool { isReady && ejection.until == nil }
 
         /// When the instance last came back or was sent away; what requests from before tell is old news.
-        var since: NIODeadline { max(cameBack, ejection.since, circuit.since) }
+        var since: NIODeadline { max(recoveredAt, ejection.since, circuit.since) }
 
-        var standing: Standing {
-            Standing(isReady: isReady, isEjected: ejection.until != nil, circuit: circuit.state)
+        var healthStatus: HealthStatus {
+            HealthStatus(isReady: isReady, isEjected: ejection.until != nil, circuit: circuit.state)
         }
     }
 
     /// Something of the state is not as it is with an instance that is well.
-    private enum Attention {
+    private enum Flags {
         static let choosing: UInt8 = 1
         static let succeeding: UInt8 = 2
     }
 
     let instance: UpstreamInstance
     let rules: HealthRules
-    let meters: InstanceMeters
+    let metrics: InstanceMetrics
     private let state: Lock<State>
-    private let attention = Atomic<UInt8>(0)
-    private let past = Lock<InstanceHistory?>(nil)
+    private let flags = Atomic<UInt8>(0)
+    private let lastHistory = Lock<InstanceHistory?>(nil)
 
     init(instance: UpstreamInstance, service: String, rules: HealthRules) {
         self.instance = instance
         self.rules = rules
         state = Lock(State(rules: rules))
-        meters = InstanceMeters(service: service, instance: instance)
-        meters.show(Standing())
+        metrics = InstanceMetrics(service: service, instance: instance)
+        metrics.recordGauges(HealthStatus())
     }
 
     // MARK: Read by every request
 
     /// Whether nothing stands against this instance.
-    var isServing: Bool { attention.load(ordering: .relaxed) & Attention.choosing == 0 }
+    var isHealthy: Bool { flags.load(ordering: .relaxed) & Flags.choosing == 0 }
 
-    var standing: Standing { state.withLock(\.standing) }
+    var healthStatus: HealthStatus { state.withLock(\.healthStatus) }
 
     /// What the instance last said of the processes before it; nil where it has never said anything.
-    var history: InstanceHistory? { past.withLock { $0 } }
+    var history: InstanceHistory? { lastHistory.withLock { $0 } }
 
-    func noted(_ history: InstanceHistory?) {
+    func recordHistory(_ history: InstanceHistory?) {
         guard let history else { return }
-        past.withLock { $0 = history }
+        lastHistory.withLock { $0 = history }
     }
 
     /// Whether it answers at all, as far as is known.
-    var isAnswering: Bool {
-        isServing || state.withLock { $0.circuit.state != .open && $0.missedChecks < rules.missedChecks }
+    var isResponding: Bool {
+        isHealthy || state.withLock { $0.circuit.state != .open && $0.missedChecks < rules.missedChecks }
     }
 
     private func update<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
         let (value, before, after) = state.withLock { state in
-            let before = state.standing
+            let before = state.healthStatus
             let value = body(&state)
-            let after = state.standing
-            var attention: UInt8 = 0
-            if after != Standing() || state.returningSince != nil { attention |= Attention.choosing }
-            if state.ejection.failuresInRow + state.circuit.unansweredInRow > 0 || after.circuit != .closed {
-                attention |= Attention.succeeding
+            let after = state.healthStatus
+            var flags: UInt8 = 0
+            if after != HealthStatus() || state.recoveringSince != nil { flags |= Flags.choosing }
+            if state.ejection.consecutiveFailures + state.circuit.consecutiveUnanswered > 0 || after.circuit != .closed
+            {
+                flags |= Flags.succeeding
             }
-            self.attention.store(attention, ordering: .relaxed)
+            self.flags.store(flags, ordering: .relaxed)
             return (value, before, after)
         }
-        if before != after { meters.show(after, ejected: after.isEjected && !before.isEjected) }
+        if before != after { metrics.recordGauges(after, ejected: after.isEjected && !before.isEjected) }
         return value
     }
 
@@ -141,14 +142,14 @@ final class InstanceHealth: Sendable {
 
     /// What the passing of time brings: ejections end, and so does the ramp that follows; open circuits become half open.
     func advance(_ now: NIODeadline) {
-        guard !isServing else { return }
+        guard !isHealthy else { return }
         update { advance(&$0, now) }
     }
 
     private func advance(_ state: inout State, _ now: NIODeadline) {
         state.circuit.advance(now)
-        if let end = state.ejection.advance(now) { comeBack(&state, end) }
-        if let since = state.returningSince, now - since >= rules.returnTime { state.returningSince = nil }
+        if let end = state.ejection.advance(now) { beginRecovery(&state, end) }
+        if let since = state.recoveringSince, now - since >= rules.slowStartTime { state.recoveringSince = nil }
     }
 
     /// Whether a request may go there; `chance` is a throw of the dice, from 0 up to 1.
@@ -161,16 +162,16 @@ final class InstanceHealth: Sendable {
             case .halfOpen where !state.circuit.hasProbe(now): return .refused(until: now)
             case .halfOpen, .closed: break
             }
-            guard state.isInTurn else { return .lastResort }
-            guard let since = state.returningSince else { return .inTurn }
-            let share = Double((now - since).nanoseconds) / Double(max(1, rules.returnTime.nanoseconds))
-            return chance < max(0.1, share) ? .inTurn : .lastResort
+            guard state.isInRotation else { return .fallback }
+            guard let since = state.recoveringSince else { return .inRotation }
+            let share = Double((now - since).nanoseconds) / Double(max(1, rules.slowStartTime.nanoseconds))
+            return chance < max(0.1, share) ? .inRotation : .fallback
         }
     }
 
     /// Sends a request there; false where the last probe was taken meanwhile.
     func enter(now: NIODeadline) -> Bool {
-        isServing || update { $0.circuit.enter(now) }
+        isHealthy || update { $0.circuit.enter(now) }
     }
 
     // MARK: What requests tell
@@ -183,68 +184,68 @@ final class InstanceHealth: Sendable {
 
     /// A request that was sent at `began` was answered.
     func succeeded(began: NIODeadline, now: @autoclosure () -> NIODeadline) {
-        guard attention.load(ordering: .relaxed) & Attention.succeeding != 0 else { return }
+        guard flags.load(ordering: .relaxed) & Flags.succeeding != 0 else { return }
         let now = now()
         update { state in
             state.ejection.succeeded()
-            state.circuit.wasAnswered()
+            state.circuit.recordResponse()
             answered(&state, began: began, now: now)
         }
     }
 
     /// A request that was sent at `began` came to nothing.
     func failed(_ failure: Failure, began: NIODeadline, now: NIODeadline) {
-        meters.failed(failure)
+        metrics.failed(failure)
         update { state in
             guard began >= state.since else { return }
             switch failure {
-            case .unanswered: state.circuit.requestWasUnanswered(now)
-            case .refusal:
-                state.circuit.wasAnswered()
+            case .unanswered: state.circuit.recordUnansweredRequest(now)
+            case .errorStatus:
+                state.circuit.recordResponse()
                 answered(&state, began: began, now: now)
             }
-            state.ejection.failed(isInTurn: state.isInTurn, now)
+            state.ejection.failed(isInRotation: state.isInRotation, now)
         }
     }
 
     private func answered(_ state: inout State, began: NIODeadline, now: NIODeadline) {
         guard began >= state.since else { return }
-        if state.circuit.probeWasAnswered() { comeBack(&state, now) }
+        if state.circuit.recordProbeResponse() { beginRecovery(&state, now) }
     }
 
     /// From now on its share grows.
-    private func comeBack(_ state: inout State, _ now: NIODeadline) {
-        if state.isInTurn { state.returningSince = now }
-        state.cameBack = now
+    private func beginRecovery(_ state: inout State, _ now: NIODeadline) {
+        if state.isInRotation { state.recoveringSince = now }
+        state.recoveredAt = now
     }
 
     // MARK: What checks tell
 
     /// `/ready` was asked for.
-    func checked(_ verdict: ReadyProbe.Verdict, now: NIODeadline) {
-        guard verdict != .ready || !isServing || state.withLock({ $0.missedChecks > 0 }) else { return }
+    func recordCheck(_ outcome: ReadyProbe.Outcome, now: NIODeadline) {
+        guard outcome != .ready || !isHealthy || state.withLock({ $0.missedChecks > 0 }) else { return }
         update { state in
             advance(&state, now)
-            switch verdict {
+            switch outcome {
             case .ready:
                 // One that had vanished and is there again, started anew perhaps, need not wait for its time to pass.
                 if state.missedChecks >= rules.missedChecks, state.circuit.state != .closed {
                     state.circuit.close()
-                    comeBack(&state, now)
+                    beginRecovery(&state, now)
                 } else if state.missedChecks > 0, state.circuit.state == .open {
                     state.circuit.halfOpen(now)
                 }
                 state.missedChecks = 0
                 guard !state.isReady else { break }
                 state.isReady = true
-                comeBack(&state, now)
+                beginRecovery(&state, now)
             case .notReady:
                 state.missedChecks = 0
                 state.isReady = false
-            case .noAnswer:
+            case .noResponse:
                 state.missedChecks += 1
                 if state.missedChecks >= rules.missedChecks { state.isReady = false }
-                state.circuit.checkWasUnanswered(now)
+                state.circuit.recordUnansweredCheck(now)
             }
         }
     }

@@ -4,38 +4,38 @@ import NIOPosix
 
 /// Asks one instance whether it is ready, over a connection of its own.
 enum ReadyProbe {
-    enum Verdict: Sendable {
+    enum Outcome: Sendable {
         case ready
         /// It answered, but not with 200: it starts, stops, or lacks what it needs.
         case notReady
-        case noAnswer
+        case noResponse
     }
 
-    static func ask(_ health: InstanceHealth, patience: TimeAmount) async -> Verdict {
+    static func probe(_ health: InstanceHealth, timeout: TimeAmount) async -> Outcome {
         // The future never fails: whatever goes wrong is no answer.
-        (try? await ask(health, patience: patience, on: MultiThreadedEventLoopGroup.singleton.next()).get())
-            ?? .noAnswer
+        (try? await probe(health, timeout: timeout, on: MultiThreadedEventLoopGroup.singleton.next()).get())
+            ?? .noResponse
     }
 
-    static func ask(
+    static func probe(
         _ health: InstanceHealth,
-        patience: TimeAmount,
+        timeout: TimeAmount,
         on loop: any EventLoop
-    ) -> EventLoopFuture<Verdict> {
-        let verdict = loop.makePromise(of: Verdict.self)
+    ) -> EventLoopFuture<Outcome> {
+        let outcome = loop.makePromise(of: Outcome.self)
         ClientBootstrap(group: loop)
-            .connectTimeout(patience)
+            .connectTimeout(timeout)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHTTPClientHandlers()
                     try channel.pipeline.syncOperations.addHandler(
-                        ReadyProbeHandler(health: health, patience: patience, verdict: verdict)
+                        ReadyProbeHandler(health: health, timeout: timeout, outcome: outcome)
                     )
                 }
             }
             .connect(host: health.instance.host, port: health.instance.port)
-            .whenFailure { _ in verdict.succeed(.noAnswer) }
-        return verdict.futureResult
+            .whenFailure { _ in outcome.succeed(.noResponse) }
+        return outcome.futureResult
     }
 }
 
@@ -44,14 +44,14 @@ private final class ReadyProbeHandler: ChannelInboundHandler {
     typealias OutboundOut = HTTPClientRequestPart
 
     private let health: InstanceHealth
-    private let patience: TimeAmount
-    private let verdict: EventLoopPromise<ReadyProbe.Verdict>
-    private var answer = ReadyProbe.Verdict.noAnswer
+    private let timeout: TimeAmount
+    private let outcome: EventLoopPromise<ReadyProbe.Outcome>
+    private var result = ReadyProbe.Outcome.noResponse
 
-    init(health: InstanceHealth, patience: TimeAmount, verdict: EventLoopPromise<ReadyProbe.Verdict>) {
+    init(health: InstanceHealth, timeout: TimeAmount, outcome: EventLoopPromise<ReadyProbe.Outcome>) {
         self.health = health
-        self.patience = patience
-        self.verdict = verdict
+        self.timeout = timeout
+        self.outcome = outcome
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -59,13 +59,13 @@ private final class ReadyProbeHandler: ChannelInboundHandler {
         let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/ready", headers: headers)
         context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
         context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
-        context.eventLoop.assumeIsolated().scheduleTask(in: patience) { context.close(promise: nil) }
+        context.eventLoop.assumeIsolated().scheduleTask(in: timeout) { context.close(promise: nil) }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .head(let head) = Self.unwrapInboundIn(data) {
-            answer = head.status == .ok ? .ready : .notReady
-            health.noted(InstanceHistory(head.headers))
+            result = head.status == .ok ? .ready : .notReady
+            health.recordHistory(InstanceHistory(head.headers))
         }
         if case .end = Self.unwrapInboundIn(data) { context.close(promise: nil) }
     }
@@ -75,6 +75,6 @@ private final class ReadyProbeHandler: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        verdict.succeed(answer)
+        outcome.succeed(result)
     }
 }

@@ -15,10 +15,10 @@ struct SlidingCounts {
     /// Counts `all` events, of which `marked` are of the kind that is watched.
     mutating func add(_ all: Int, marked: Int = 0, now: NIODeadline) {
         let second = Self.second(now)
-        let place = Int(second) % Self.seconds
-        if slots[place].second != second { slots[place] = Slot(second: second) }
-        slots[place].all += all
-        slots[place].marked += marked
+        let slotIndex = Int(second) % Self.seconds
+        if slots[slotIndex].second != second { slots[slotIndex] = Slot(second: second) }
+        slots[slotIndex].all += all
+        slots[slotIndex].marked += marked
     }
 
     func sum(now: NIODeadline) -> (all: Int, marked: Int) {

@@ -1,37 +1,37 @@
 import NIOCore
 
 /// Two connections glued together, with a pause and a half-close passed on from one to the other.
-final class Tunnel: Watched {
-    var place = -1
+final class Tunnel: ManagedConnection {
+    var listIndex = -1
     let client = TunnelHandler()
     let service = TunnelHandler()
-    private let loop: EdgeLoop
+    private let loop: GatewayLoop
     private let upstream: UpstreamHandler
     fileprivate var lastActivity = NIODeadline.now()
 
-    init(loop: EdgeLoop, upstream: UpstreamHandler) {
+    init(loop: GatewayLoop, upstream: UpstreamHandler) {
         self.loop = loop
         self.upstream = upstream
         client.join(self, to: service)
         service.join(self, to: client)
-        loop.watch(self)
+        loop.track(self)
     }
 
     /// One side is gone.
     fileprivate func closed(_ side: TunnelHandler) {
         if side === service { upstream.pool.forget(upstream) }
-        if client.isClosed && service.isClosed { loop.unwatch(self) }
+        if client.isClosed && service.isClosed { loop.untrack(self) }
     }
 
     func check(_ now: NIODeadline) {
-        if now - lastActivity > loop.edge.configuration.silenceTimeout { cutOff() }
+        if now - lastActivity > loop.state.configuration.streamIdleTimeout { closeNow() }
     }
 
     func drain() {
-        cutOff()
+        closeNow()
     }
 
-    func cutOff() {
+    func closeNow() {
         client.close()
         service.close()
     }

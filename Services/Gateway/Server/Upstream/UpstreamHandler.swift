@@ -8,7 +8,7 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     let pool: UpstreamPool
     /// The request that has this connection; nil while it waits in the pool.
-    var front: FrontHandler?
+    var proxyHandler: ProxyHandler?
     var idleSince = NIODeadline.uptimeNanoseconds(0)
     /// Whether an answer came over this connection before, so that the service may have closed it meanwhile.
     private(set) var isUsed = false
@@ -16,8 +16,8 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Whether the pool counts it among its connections.
     var isCounted = true
     /// Whether it waits for an answer that may be a while in coming.
-    var isHeld = false {
-        didSet { if isHeld != oldValue { pool.holds(isHeld ? 1 : -1) } }
+    var isLongLived = false {
+        didSet { if isLongLived != oldValue { pool.changeLongLived(isLongLived ? 1 : -1) } }
     }
 
     private let encoder: HTTPRequestEncoder
@@ -46,7 +46,7 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     var channel: (any Channel)? { context?.channel }
-    var isUsable: Bool { context?.channel.isActive ?? false && front == nil }
+    var isUsable: Bool { context?.channel.isActive ?? false && proxyHandler == nil }
     var isWritable: Bool { context?.channel.isWritable ?? false }
 
     // MARK: From the request
@@ -71,8 +71,8 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// Ends the loan: back into the pool if the connection is still good, closed otherwise.
     func release(isComplete: Bool) {
-        front = nil
-        isHeld = false
+        proxyHandler = nil
+        isLongLived = false
         isUsed = true
         guard isComplete, keepsAlive, failure == nil, context?.channel.isActive ?? false else {
             close()
@@ -83,7 +83,7 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func close() {
-        front = nil
+        proxyHandler = nil
         context?.close(promise: nil)
     }
 
@@ -103,7 +103,7 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard let front else {
+        guard let proxyHandler else {
             // An answer that nobody asked for.
             context.close(promise: nil)
             return
@@ -111,22 +111,22 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
         switch Self.unwrapInboundIn(data) {
         case .head(let head):
             keepsAlive = head.isKeepAlive
-            front.answerBegan(head, from: self)
-        case .body(let bytes): front.answerWent(on: bytes)
-        case .end(let trailers): front.answerEnded(trailers)
+            proxyHandler.responseBegan(head, from: self)
+        case .body(let bytes): proxyHandler.responseContinued(on: bytes)
+        case .end(let trailers): proxyHandler.responseEnded(trailers)
         }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        guard let front else {
+        guard let proxyHandler else {
             context.read()
             return
         }
-        if front.takesMore() { context.read() } else { needsRead = true }
+        if proxyHandler.flushReportingWritability() { context.read() } else { needsRead = true }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable { front?.upstreamTakesMore() }
+        if context.channel.isWritable { proxyHandler?.upstreamTakesMore() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -140,9 +140,9 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         pool.forget(self)
-        let front = front
-        self.front = nil
-        front?.upstreamClosed(self)
+        let proxyHandler = proxyHandler
+        self.proxyHandler = nil
+        proxyHandler?.upstreamClosed(self)
     }
 
     // MARK: Tunnels

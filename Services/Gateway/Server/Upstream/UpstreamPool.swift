@@ -16,9 +16,9 @@ final class UpstreamPool {
     private var count = 0
     private var tunnels = 0
     /// Requests that are held until there is something to answer.
-    private var held = 0
+    private var longLived = 0
     /// Requests sent since it was last told.
-    private var untold = 0
+    private var unreported = 0
     private var shown = PoolSize()
     /// The instance is none any more: what it has under way ends, and nothing is kept.
     private var isRetired = false
@@ -33,7 +33,7 @@ final class UpstreamPool {
     }
 
     /// Goes on with other settings.
-    func take(_ configuration: GatewayConfiguration, loops: Int) {
+    func apply(_ configuration: GatewayConfiguration, loops: Int) {
         self.configuration = configuration
         limit = max(1, configuration.upstreamConnectionLimit / loops)
     }
@@ -43,7 +43,7 @@ final class UpstreamPool {
     /// Whether a request would find a connection, or may open one.
     var hasRoom: Bool { mayConnect || !idle.isEmpty }
 
-    var isOpenToAll: Bool { health.isServing && hasRoom }
+    var isOpenToAll: Bool { health.isHealthy && hasRoom }
 
     /// Requests under way; for one that would become a tunnel, the tunnels that there are.
     func load(asTunnel: Bool) -> Int {
@@ -64,7 +64,7 @@ final class UpstreamPool {
     var mayConnect: Bool { count - tunnels < limit }
 
     /// Whether another request may be held: who waits for news must not keep those away who have a question.
-    var mayHold: Bool { held < max(1, limit / 2) }
+    var mayAddLongLived: Bool { longLived < max(1, limit / 2) }
 
     /// Opens a connection and hands it to `completion`, on the loop.
     func connect(_ completion: @escaping (Result<UpstreamHandler, any Error>) -> Void) {
@@ -120,13 +120,13 @@ final class UpstreamPool {
         connection.isCounted = false
         count -= 1
         if connection.isTunnel { tunnels -= 1 }
-        if connection.isHeld { held -= 1 }
-        if let place = idle.lastIndex(where: { $0 === connection }) { idle.remove(at: place) }
+        if connection.isLongLived { longLived -= 1 }
+        if let index = idle.lastIndex(where: { $0 === connection }) { idle.remove(at: index) }
     }
 
     /// A request is held over one connection more, or less.
-    func holds(_ change: Int) {
-        held += change
+    func changeLongLived(_ change: Int) {
+        longLived += change
     }
 
     func becameTunnel() {
@@ -136,30 +136,30 @@ final class UpstreamPool {
     // MARK: What came of requests
 
     func sent() {
-        untold += 1
+        unreported += 1
     }
 
     func failed(_ failure: InstanceHealth.Failure, began: NIODeadline) {
         let now = NIODeadline.now()
-        tell(now)
+        report(now)
         health.failed(failure, began: began, now: now)
     }
 
     /// Tells of what was sent to who counts it for all loops.
-    private func tell(_ now: NIODeadline) {
-        health.sent(untold, now: now)
-        untold = 0
+    private func report(_ now: NIODeadline) {
+        health.sent(unreported, now: now)
+        unreported = 0
     }
 
     // MARK: Time
 
     func check(_ now: NIODeadline) {
-        tell(now)
+        report(now)
         health.advance(now)
         // What is about to stop closes its connections, and a request that is on its way then may be lost.
-        if !health.isServing, !health.standing.isReady { closeIdle() }
+        if !health.isHealthy, !health.healthStatus.isReady { closeIdle() }
         reap(now)
-        show()
+        recordGauges()
     }
 
     /// Closes what has waited too long, before the service does.
@@ -168,13 +168,13 @@ final class UpstreamPool {
         for connection in overdue { connection.close() }
     }
 
-    private func show() {
-        show(PoolSize(idle: idle.count, busy: load(asTunnel: false), tunnels: tunnels))
+    private func recordGauges() {
+        recordGauges(PoolSize(idle: idle.count, busy: load(asTunnel: false), tunnels: tunnels))
     }
 
-    private func show(_ size: PoolSize) {
+    private func recordGauges(_ size: PoolSize) {
         guard size != shown else { return }
-        health.meters.resized(from: shown, to: size)
+        health.metrics.resized(from: shown, to: size)
         shown = size
     }
 
@@ -185,6 +185,6 @@ final class UpstreamPool {
     func retire() {
         isRetired = true
         closeIdle()
-        show(PoolSize())
+        recordGauges(PoolSize())
     }
 }

@@ -17,13 +17,15 @@ struct FlagRoutes {
         routes.server.delete("photos/posts/:id/hidden", use: restore)
     }
 
-    func flagPost(request: Request, context: UserContext) async throws -> Reply<Flagged> {
-        Reply(try await flags.flag(FlagTarget(post: context.post(), comment: nil), by: context.user))
+    func flagPost(request: Request, context: UserContext) async throws -> JSONResponse<FlagResponse> {
+        JSONResponse(try await flags.flag(FlagTarget(post: context.post(), comment: nil), by: context.user))
     }
 
-    func flagComment(request: Request, context: UserContext) async throws -> Reply<Flagged> {
+    func flagComment(request: Request, context: UserContext) async throws -> JSONResponse<FlagResponse> {
         let comment = try context.comment()
-        return Reply(try await flags.flag(FlagTarget(post: comment.post, comment: comment.number), by: context.user))
+        return JSONResponse(
+            try await flags.flag(FlagTarget(post: comment.post, comment: comment.number), by: context.user)
+        )
     }
 
     func list(request: Request, context: ServerContext) async throws -> Page<Flag> {
@@ -32,11 +34,11 @@ struct FlagRoutes {
         return try await flags.list(of: context.application, for: user, limit: limit, cursor: cursor)
     }
 
-    func hide(request: Request, context: ServerContext) async throws -> Reply<Post> {
-        Reply(try await flags.set(hidden: true, context.post(), in: context.application))
+    func hide(request: Request, context: ServerContext) async throws -> JSONResponse<Post> {
+        JSONResponse(try await flags.set(hidden: true, context.post(), in: context.application))
     }
 
-    func restore(request: Request, context: ServerContext) async throws -> Reply<Post> {
-        Reply(try await flags.set(hidden: false, context.post(), in: context.application))
+    func restore(request: Request, context: ServerContext) async throws -> JSONResponse<Post> {
+        JSONResponse(try await flags.set(hidden: false, context.post(), in: context.application))
     }
 }

@@ -11,9 +11,9 @@ struct PeopleRoutes {
 
     func add(to routes: SuiteRoutes) {
         routes.user.get("photos/me", use: showOwn)
-        routes.user.patch("photos/me", use: change)
+        routes.user.patch("photos/me", use: update)
         routes.user.get("photos/me/privacy", use: showPrivacy)
-        routes.user.put("photos/me/privacy", use: changePrivacy)
+        routes.user.put("photos/me/privacy", use: updatePrivacy)
         routes.user.get("photos/people", use: find)
         routes.user.get("photos/people/:userId", use: show)
         routes.user.put("photos/people/:userId/follow", use: follow)
@@ -22,22 +22,22 @@ struct PeopleRoutes {
         routes.user.get("photos/people/:userId/following", use: listFollowing)
     }
 
-    func showOwn(request: Request, context: UserContext) async throws -> Reply<Profile> {
-        Reply(try await profiles.own(of: context.user))
+    func showOwn(request: Request, context: UserContext) async throws -> JSONResponse<Profile> {
+        JSONResponse(try await profiles.own(of: context.user))
     }
 
-    func change(request: Request, context: UserContext) async throws -> Reply<Profile> {
+    func update(request: Request, context: UserContext) async throws -> JSONResponse<Profile> {
         let changes = try await request.decode(as: ProfileChanges.self, context: context)
-        return Reply(try await profiles.change(changes, of: context.user))
+        return JSONResponse(try await profiles.update(changes, of: context.user))
     }
 
-    func showPrivacy(request: Request, context: UserContext) async throws -> Reply<Privacy> {
-        Reply(try await profiles.privacy(of: context.user))
+    func showPrivacy(request: Request, context: UserContext) async throws -> JSONResponse<Privacy> {
+        JSONResponse(try await profiles.privacy(of: context.user))
     }
 
-    func changePrivacy(request: Request, context: UserContext) async throws -> Reply<Privacy> {
+    func updatePrivacy(request: Request, context: UserContext) async throws -> JSONResponse<Privacy> {
         let privacy = try await request.decode(as: Privacy.self, context: context)
-        return Reply(try await profiles.change(privacy, of: context.user))
+        return JSONResponse(try await profiles.update(privacy, of: context.user))
     }
 
     func find(request: Request, context: UserContext) async throws -> Page<Profile> {
@@ -56,16 +56,16 @@ struct PeopleRoutes {
         }
     }
 
-    func show(request: Request, context: UserContext) async throws -> Reply<Profile> {
-        Reply(try await profiles.show(context.path("userId"), to: context.user))
+    func show(request: Request, context: UserContext) async throws -> JSONResponse<Profile> {
+        JSONResponse(try await profiles.show(context.path("userId"), to: context.user))
     }
 
-    func follow(request: Request, context: UserContext) async throws -> Reply<Profile> {
-        Reply(try await follows.follow(context.path("userId"), by: context.user))
+    func follow(request: Request, context: UserContext) async throws -> JSONResponse<Profile> {
+        JSONResponse(try await follows.follow(context.path("userId"), by: context.user))
     }
 
-    func unfollow(request: Request, context: UserContext) async throws -> Reply<Profile> {
-        Reply(try await follows.unfollow(context.path("userId"), by: context.user))
+    func unfollow(request: Request, context: UserContext) async throws -> JSONResponse<Profile> {
+        JSONResponse(try await follows.unfollow(context.path("userId"), by: context.user))
     }
 
     func listFollowers(request: Request, context: UserContext) async throws -> Page<Profile> {

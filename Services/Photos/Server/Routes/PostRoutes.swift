@@ -12,29 +12,29 @@ struct PostRoutes {
         routes.user.post("photos/posts", use: create)
         routes.user.get("photos/posts", use: list)
         routes.user.get("photos/posts/:id", use: show)
-        routes.user.patch("photos/posts/:id", use: edit)
+        routes.user.patch("photos/posts/:id", use: update)
         routes.user.delete("photos/posts/:id", use: delete)
         routes.user.get("photos/people/:userId/posts", use: listOfPerson)
         routes.user.get("photos/hashtags", use: search)
         routes.user.get("photos/hashtags/:tag", use: listOfHashtag)
     }
 
-    func create(request: Request, context: UserContext) async throws -> Reply<Post> {
+    func create(request: Request, context: UserContext) async throws -> JSONResponse<Post> {
         let draft = try await request.decode(as: PostDraft.self, context: context)
-        return Reply(try await posts.create(draft, by: context.user))
+        return JSONResponse(try await posts.create(draft, by: context.user))
     }
 
-    func show(request: Request, context: UserContext) async throws -> Reply<Post> {
-        Reply(try await posts.show(context.post(), to: context.user))
+    func show(request: Request, context: UserContext) async throws -> JSONResponse<Post> {
+        JSONResponse(try await posts.show(context.post(), to: context.user))
     }
 
-    func edit(request: Request, context: UserContext) async throws -> Reply<Post> {
+    func update(request: Request, context: UserContext) async throws -> JSONResponse<Post> {
         let changes = try await request.decode(as: PostChanges.self, context: context)
-        return Reply(try await posts.edit(context.post(), changes, by: context.user))
+        return JSONResponse(try await posts.update(context.post(), changes, by: context.user))
     }
 
-    func delete(request: Request, context: UserContext) async throws -> Reply<Removal> {
-        Reply(try await posts.delete(context.post(), by: context.user))
+    func delete(request: Request, context: UserContext) async throws -> JSONResponse<DeleteResponse> {
+        JSONResponse(try await posts.delete(context.post(), by: context.user))
     }
 
     func list(request: Request, context: UserContext) async throws -> Page<Post> {

@@ -12,10 +12,10 @@ struct Pipeline: Sendable {
     let broadcasts: Broadcasts
     let notifications: Notifications
     let log: NotificationLog
-    let oversight: Oversight
-    let fanOut: FanOut
-    let sending: Sending
-    let upkeep: Upkeep
+    let queueAdmin: QueueAdmin
+    let fanOut: FanOutWorker
+    let sender: NotificationSender
+    let maintenance: Maintenance
     private let logger: Logger
 
     init(
@@ -29,7 +29,7 @@ struct Pipeline: Sendable {
         now: @escaping @Sendable () -> Date
     ) {
         self.logger = logger
-        sending = Sending(
+        sender = NotificationSender(
             database: database,
             providers: providers,
             texts: texts,
@@ -38,21 +38,21 @@ struct Pipeline: Sendable {
             logger: logger,
             now: now
         )
-        fanOut = FanOut(
+        fanOut = FanOutWorker(
             database: database,
             rules: Rules(cooldown: settings.cooldown),
-            queued: sending.bell,
+            queueSignal: sender.wakeSignal,
             setAside: setAside,
             logger: logger,
             now: now
         )
-        intake = Intake(database: database, bell: fanOut.bell, texts: texts, now: now)
+        intake = Intake(database: database, wakeSignal: fanOut.wakeSignal, texts: texts, now: now)
         broadcasts = Broadcasts(intake: intake, lifetime: settings.broadcastLifetime, now: now)
         notifications = Notifications(database: database, intake: intake, now: now)
         log = NotificationLog(database: database, cursors: cursors, texts: texts)
-        oversight = Oversight(database: database, bell: sending.bell, now: now)
-        upkeep = Upkeep(database: database, settings: settings, now: now)
+        queueAdmin = QueueAdmin(database: database, wakeSignal: sender.wakeSignal, now: now)
+        maintenance = Maintenance(database: database, settings: settings, now: now)
     }
 
-    var background: [any Service] { [sending, fanOut] + upkeep.background(logger) }
+    var background: [any Service] { [sender, fanOut] + maintenance.background(logger) }
 }

@@ -16,24 +16,24 @@ struct DeviceRoutes {
         routes.open.get("push/vapid-key", use: showKey)
     }
 
-    func register(request: Request, context: UserContext) async throws -> Reply<Device> {
+    func register(request: Request, context: UserContext) async throws -> JSONResponse<Device> {
         let draft = try await request.decode(as: DeviceDraft.self, context: context)
-        return Reply(try await devices.register(draft, by: context.identity))
+        return JSONResponse(try await devices.register(draft, by: context.identity))
     }
 
     func list(request: Request, context: UserContext) async throws -> Page<Device> {
         try await devices.list(of: context.identity, limit: request.limit(), cursor: request.query("cursor"))
     }
 
-    func remove(request: Request, context: UserContext) async throws -> Reply<DeviceRemoval> {
-        Reply(try await devices.remove(context.path("id"), of: context.user))
+    func remove(request: Request, context: UserContext) async throws -> JSONResponse<DeviceRemoval> {
+        JSONResponse(try await devices.remove(context.path("id"), of: context.user))
     }
 
-    func showKey(request: Request, context: SuiteContext) async throws -> Reply<ApplicationServerKey> {
+    func showKey(request: Request, context: SuiteContext) async throws -> JSONResponse<ApplicationServerKey> {
         let application = context.identity?.user.application ?? RoostApplication.id
         guard let key = try await providers.applicationServerKey(of: application) else {
             throw APIError(.notFound, "vapid_key_not_configured", "browsers are not notified here")
         }
-        return Reply(ApplicationServerKey(publicKey: key))
+        return JSONResponse(ApplicationServerKey(publicKey: key))
     }
 }

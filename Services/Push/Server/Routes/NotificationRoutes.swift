@@ -19,16 +19,16 @@ struct NotificationRoutes {
         try await log.list(of: context.user, limit: request.limit(), cursor: request.query("cursor"))
     }
 
-    func send(request: Request, context: ServerContext) async throws -> Reply<NotificationReport> {
+    func send(request: Request, context: ServerContext) async throws -> JSONResponse<NotificationReport> {
         let draft = try await request.decode(as: NotificationDraft.self, limits: .large, context: context)
-        return Reply(try await notifications.send(draft, as: context.application), status: .accepted)
+        return JSONResponse(try await notifications.send(draft, as: context.application), status: .accepted)
     }
 
-    func show(request: Request, context: ServerContext) async throws -> Reply<NotificationReport> {
-        Reply(try await notifications.show(context.path("id"), of: context.application))
+    func show(request: Request, context: ServerContext) async throws -> JSONResponse<NotificationReport> {
+        JSONResponse(try await notifications.show(context.path("id"), of: context.application))
     }
 
-    func cancel(request: Request, context: ServerContext) async throws -> Reply<NotificationReport> {
-        Reply(try await notifications.cancel(context.path("id"), of: context.application))
+    func cancel(request: Request, context: ServerContext) async throws -> JSONResponse<NotificationReport> {
+        JSONResponse(try await notifications.cancel(context.path("id"), of: context.application))
     }
 }

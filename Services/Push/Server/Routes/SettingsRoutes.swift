@@ -4,19 +4,19 @@ import ServiceHost
 
 /// Serves `/notification-settings`.
 struct SettingsRoutes {
-    let settings: PersonalSettings
+    let settings: SettingsService
 
     func add(to routes: SuiteRoutes) {
         routes.user.get("notification-settings", use: show)
-        routes.user.put("notification-settings", use: change)
+        routes.user.put("notification-settings", use: update)
     }
 
-    func show(request: Request, context: UserContext) async throws -> Reply<NotificationSettings> {
-        Reply(try await settings.show(to: context.user))
+    func show(request: Request, context: UserContext) async throws -> JSONResponse<NotificationSettings> {
+        JSONResponse(try await settings.show(to: context.user))
     }
 
-    func change(request: Request, context: UserContext) async throws -> Reply<NotificationSettings> {
+    func update(request: Request, context: UserContext) async throws -> JSONResponse<NotificationSettings> {
         let changes = try await request.decode(as: NotificationSettingsChanges.self, context: context)
-        return Reply(try await settings.change(changes, of: context.user))
+        return JSONResponse(try await settings.update(changes, of: context.user))
     }
 }

@@ -10,30 +10,33 @@ struct SubscriptionRoutes {
     func add(to routes: SuiteRoutes) {
         routes.user.get("subscriptions", use: list)
         routes.user.get("subscriptions/:broadcaster", use: show)
-        routes.user.put("subscriptions/:broadcaster", use: change)
+        routes.user.put("subscriptions/:broadcaster", use: update)
         routes.user.delete("subscriptions/:broadcaster", use: remove)
-        routes.internalRoutes(from: [.social]).post("subscriptions/import", use: takeImport)
+        routes.internalRoutes(from: [.social]).post("subscriptions/import", use: importSubscriptions)
     }
 
     func list(request: Request, context: UserContext) async throws -> Page<Subscription> {
         try await subscriptions.list(of: context.user, limit: request.limit(), cursor: request.query("cursor"))
     }
 
-    func show(request: Request, context: UserContext) async throws -> Reply<Subscription> {
-        Reply(try await subscriptions.show(context.path("broadcaster"), to: context.user))
+    func show(request: Request, context: UserContext) async throws -> JSONResponse<Subscription> {
+        JSONResponse(try await subscriptions.show(context.path("broadcaster"), to: context.user))
     }
 
-    func change(request: Request, context: UserContext) async throws -> Reply<Subscription> {
+    func update(request: Request, context: UserContext) async throws -> JSONResponse<Subscription> {
         let changes = try await request.decode(as: SubscriptionChanges.self, context: context)
-        return Reply(try await subscriptions.change(context.path("broadcaster"), changes, by: context.user))
+        return JSONResponse(try await subscriptions.update(context.path("broadcaster"), changes, by: context.user))
     }
 
-    func remove(request: Request, context: UserContext) async throws -> Reply<SubscriptionRemoval> {
-        Reply(try await subscriptions.remove(context.path("broadcaster"), of: context.user))
+    func remove(request: Request, context: UserContext) async throws -> JSONResponse<SubscriptionRemoval> {
+        JSONResponse(try await subscriptions.remove(context.path("broadcaster"), of: context.user))
     }
 
-    func takeImport(request: Request, context: NeighbourContext) async throws -> Reply<ImportedSubscriptions> {
+    func importSubscriptions(
+        request: Request,
+        context: InternalContext
+    ) async throws -> JSONResponse<ImportedSubscriptions> {
         let found = try await request.decode(as: SubscriptionImport.self, context: context)
-        return Reply(try await subscriptions.add(found))
+        return JSONResponse(try await subscriptions.add(found))
     }
 }

@@ -11,11 +11,11 @@ struct TopicRoutes {
         routes.user.delete("topics/:topic/subscription", use: leave)
     }
 
-    func join(request: Request, context: UserContext) async throws -> Reply<TopicSubscription> {
-        Reply(try await topics.join(context.path("topic"), context.user))
+    func join(request: Request, context: UserContext) async throws -> JSONResponse<TopicSubscription> {
+        JSONResponse(try await topics.join(context.path("topic"), context.user))
     }
 
-    func leave(request: Request, context: UserContext) async throws -> Reply<TopicSubscription> {
-        Reply(try await topics.leave(context.path("topic"), context.user))
+    func leave(request: Request, context: UserContext) async throws -> JSONResponse<TopicSubscription> {
+        JSONResponse(try await topics.leave(context.path("topic"), context.user))
     }
 }

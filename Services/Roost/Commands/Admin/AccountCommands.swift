@@ -29,10 +29,10 @@ struct UsersCommand: AsyncParsableCommand {
     @OptionGroup var options: WorkspaceOptions
 
     func run() async throws {
-        let found = try await asking(options) { auth in
+        let found = try await requesting(options) { auth in
             try await pages(upTo: limit) { try await auth.accounts(named: prefix, after: $0, limit: $1) }
         }
-        print(AdminLines.accounts(found), terminator: "")
+        print(AdminOutput.accounts(found), terminator: "")
     }
 
     func validate() throws {
@@ -47,8 +47,8 @@ struct UserCommand: AsyncParsableCommand {
     @OptionGroup var options: AccountOptions
 
     func run() async throws {
-        let account = try await asking(options.workspace) { try await $0.account(options.account) }
-        print(AdminLines.account(account), terminator: "")
+        let account = try await requesting(options.workspace) { try await $0.account(options.account) }
+        print(AdminOutput.account(account), terminator: "")
     }
 }
 
@@ -62,7 +62,7 @@ struct DisableCommand: AsyncParsableCommand {
     @OptionGroup var options: AccountOptions
 
     func run() async throws {
-        _ = try await asking(options.workspace) { try await $0.disable(options.account) }
+        _ = try await requesting(options.workspace) { try await $0.disable(options.account) }
         print("\(options.account) is disabled and signed out")
     }
 }
@@ -77,7 +77,7 @@ struct EnableCommand: AsyncParsableCommand {
     @OptionGroup var options: AccountOptions
 
     func run() async throws {
-        _ = try await asking(options.workspace) { try await $0.enable(options.account) }
+        _ = try await requesting(options.workspace) { try await $0.enable(options.account) }
         print("\(options.account) may be signed in to")
     }
 }
@@ -94,13 +94,13 @@ struct DeleteCommand: AsyncParsableCommand {
     @OptionGroup var options: AccountOptions
 
     func run() async throws {
-        let account = try await asking(options.workspace) { try await $0.account(options.account) }
-        print(AdminLines.account(account), terminator: "")
+        let account = try await requesting(options.workspace) { try await $0.account(options.account) }
+        print(AdminOutput.account(account), terminator: "")
         guard yes else {
             print("nothing was deleted; say --yes to delete this account")
             throw ExitCode.failure
         }
-        _ = try await asking(options.workspace) { try await $0.deleteAccount(account.userId) }
+        _ = try await requesting(options.workspace) { try await $0.deleteAccount(account.userId) }
         print("the account is deleted; the services wipe what they keep of its owner")
     }
 }
@@ -118,10 +118,10 @@ struct SessionsCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard end != nil || endAll else {
-            let sessions = try await asking(options.workspace) { try await $0.sessions(of: options.account) }
-            return print(AdminLines.sessions(sessions), terminator: "")
+            let sessions = try await requesting(options.workspace) { try await $0.sessions(of: options.account) }
+            return print(AdminOutput.sessions(sessions), terminator: "")
         }
-        _ = try await asking(options.workspace) { try await $0.endSessions(of: options.account, session: end) }
+        _ = try await requesting(options.workspace) { try await $0.endSessions(of: options.account, session: end) }
         print(end == nil ? "\(options.account) is signed out everywhere" : "the session is ended")
     }
 

@@ -10,7 +10,7 @@ struct AdminCommand: AsyncParsableCommand {
         subcommands: [
             GrantCommand.self, RevokeCommand.self, ListCommand.self, UsersCommand.self, UserCommand.self,
             SessionsCommand.self, DisableCommand.self, EnableCommand.self, DeleteCommand.self, AuditCommand.self,
-            DeparturesCommand.self, ApplicationsCommand.self, SigningKeysCommand.self, SetAsideCommand.self,
+            DeletionsCommand.self, ApplicationsCommand.self, SigningKeysCommand.self, SetAsideCommand.self,
             CommunitiesCommand.self,
         ]
     )
@@ -28,7 +28,7 @@ struct AdminCommand: AsyncParsableCommand {
         func validate() throws { try AccountOptions.check(username) }
 
         func run() async throws {
-            let administrator = try await asking(options) { try await $0.grantAdministration(to: username) }
+            let administrator = try await requesting(options) { try await $0.grantAdministration(to: username) }
             print("\(administrator.username ?? administrator.userId) may administer the suite")
             print("tokens say so from the next sign-in or refresh on")
         }
@@ -47,7 +47,7 @@ struct AdminCommand: AsyncParsableCommand {
         func validate() throws { try AccountOptions.check(username) }
 
         func run() async throws {
-            _ = try await asking(options) { try await $0.revokeAdministration(of: username) }
+            _ = try await requesting(options) { try await $0.revokeAdministration(of: username) }
             print("\(username) no longer administers the suite and is signed out")
         }
     }
@@ -62,7 +62,7 @@ struct AdminCommand: AsyncParsableCommand {
         @OptionGroup var options: WorkspaceOptions
 
         func run() async throws {
-            for administrator in try await asking(options, { try await $0.administrators() }) {
+            for administrator in try await requesting(options, { try await $0.administrators() }) {
                 print("\(administrator.userId)  \(administrator.username ?? "")")
             }
         }
@@ -77,16 +77,16 @@ func pages<Thing>(
     var (all, cursor): ([Thing], String?) = ([], nil)
     repeat {
         let page = try await next(cursor, min(100, limit - all.count))
-        all += page.things
+        all += page.items
         cursor = page.next
     } while cursor != nil && all.count < limit
     return all
 }
 
 /// Calls auth.
-func asking<Answer>(
+func requesting<Response>(
     _ options: WorkspaceOptions,
-    _ question: (AuthClient) async throws -> Answer
-) async throws -> Answer {
-    try await reportingErrors { try await question(AuthClient.ofOperator(options)) }
+    _ call: (AuthClient) async throws -> Response
+) async throws -> Response {
+    try await reportingErrors { try await call(AuthClient.ofOperator(options)) }
 }

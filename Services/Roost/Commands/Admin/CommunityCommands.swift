@@ -22,7 +22,7 @@ struct CommunitiesCommand: AsyncParsableCommand {
 
         func run() async throws {
             let communities = try await CommunitiesCommand.requesting(options) { try await $0.operatorCommunities() }
-            print(AdminLines.communities(communities), terminator: "")
+            print(AdminOutput.communities(communities), terminator: "")
         }
     }
 
@@ -59,10 +59,10 @@ struct CommunitiesCommand: AsyncParsableCommand {
     }
 
     /// Calls social.
-    fileprivate static func requesting<Answer>(
+    fileprivate static func requesting<Response>(
         _ options: WorkspaceOptions,
-        _ call: (SocialClient) async throws -> Answer
-    ) async throws -> Answer {
+        _ call: (SocialClient) async throws -> Response
+    ) async throws -> Response {
         try await reportingErrors { try await call(SocialClient(.ofOperator("social", options))) }
     }
 }

@@ -25,8 +25,8 @@ struct SetAsideCommand: AsyncParsableCommand {
 
         func run() async throws {
             let query = [("limit", "\(limit)")] + (before.map { [("before", "\($0)")] } ?? [])
-            let page = try await service.asking { try await $0.get(path, query: query, as: Page<SetAsideRow>.self) }
-            print(AdminLines.setAside(page.things), terminator: "")
+            let page = try await service.requesting { try await $0.get(path, query: query, as: Page<SetAsideRow>.self) }
+            print(AdminOutput.setAside(page.items), terminator: "")
         }
     }
 
@@ -41,8 +41,8 @@ struct SetAsideCommand: AsyncParsableCommand {
         @Argument(help: "The row's number, as `list` prints it.") var id: Int64
 
         func run() async throws {
-            let row = try await service.asking { try await $0.get("\(path)/\(id)", as: SetAsideRow.self) }
-            print(try AdminLines.setAside(row), terminator: "")
+            let row = try await service.requesting { try await $0.get("\(path)/\(id)", as: SetAsideRow.self) }
+            print(try AdminOutput.setAside(row), terminator: "")
         }
     }
 
@@ -93,13 +93,13 @@ struct SetAsideService: ParsableArguments {
     }
 
     /// Calls the service.
-    func asking<Answer>(_ question: (ServiceClient) async throws -> Answer) async throws -> Answer {
-        try await reportingErrors { try await question(ServiceClient.ofOperator(service, workspace)) }
+    func requesting<Response>(_ call: (ServiceClient) async throws -> Response) async throws -> Response {
+        try await reportingErrors { try await call(ServiceClient.ofOperator(service, workspace)) }
     }
 
     /// - Throws: `Workspace.Problem` where none of the rows that the operator named is set aside.
     func change(_ verb: String, _ selected: SetAsideSelected) async throws -> SetAsideChange {
-        let change: SetAsideChange = try await asking {
+        let change: SetAsideChange = try await requesting {
             try await $0.post("\(path)/\(verb)", selected.selection, timeout: .seconds(60))
         }
         guard change.count > 0 || selected.all else {
@@ -126,7 +126,7 @@ struct SetAsideSelected: ParsableArguments {
     }
 }
 
-extension AdminLines {
+extension AdminOutput {
     static func setAside(_ rows: [SetAsideRow]) -> String {
         guard !rows.isEmpty else { return "no row is set aside\n" }
         let lines = rows.map { row in

@@ -7,7 +7,7 @@ struct APNs: Sendable {
     let tokens: ProviderTokens
     let devices: APNsDevices
     let script: Script
-    let seen: SeenNotifications
+    let received: ReceivedNotifications
     let now: @Sendable () -> Date
 
     /// What becomes of a request.
@@ -31,14 +31,14 @@ struct APNs: Sendable {
     private static let topicLimit = 256
 
     /// Decides on a request whose body has been read; of one that is too large, as much as shows that.
-    func judge(
+    func validate(
         _ request: APNsRequest,
         body: ByteBuffer,
         environment: AppleEnvironment,
         session: inout ProviderTokens.Session
     ) -> Outcome {
         let id = request.id.flatMap { Self.isUUID($0) ? $0 : nil } ?? UUID().uuidString
-        do throws(APNsRefusal) {
+        do throws(APNsError) {
             let device = try check(request, body: body, environment: environment, session: &session)
             guard let rule = script.follow(.apns, token: device) else {
                 accept(request, body: body, device: device, id: id, environment: environment)
@@ -49,13 +49,13 @@ struct APNs: Sendable {
             }
             let action = action(of: rule)
             if case .refused(let status, let reason, _, _) = action {
-                seen.refuse(.apns, status: status, reason: reason)
+                received.reject(.apns, status: status, reason: reason)
                 if status == 403 { session.forgetToken() }
             }
             return Outcome(id: id, action: action, delay: rule.delay.map { .milliseconds(Int64($0 * 1_000)) })
         } catch {
             let reason = error.reason
-            seen.refuse(.apns, status: reason.status, reason: reason.rawValue)
+            received.reject(.apns, status: reason.status, reason: reason.rawValue)
             if reason == .expiredProviderToken { session.forgetToken() }
             return Outcome(id: id, action: .refused(status: reason.status, reason: reason.rawValue))
         }
@@ -69,23 +69,23 @@ struct APNs: Sendable {
         body: ByteBuffer,
         environment: AppleEnvironment,
         session: inout ProviderTokens.Session
-    ) throws(APNsRefusal) -> String {
-        guard request.method == "POST" else { throw APNsRefusal(.methodNotAllowed) }
+    ) throws(APNsError) -> String {
+        guard request.method == "POST" else { throw APNsError(.methodNotAllowed) }
         let device = try device(of: request.path)
-        guard !request.hasDuplicates else { throw APNsRefusal(.duplicateHeaders) }
-        if let id = request.id, !Self.isUUID(id) { throw APNsRefusal(.badMessageId) }
-        let token = try tokens.judge(request.authorization, in: &session)
-        guard APNsDevices.isToken(device) else { throw APNsRefusal(.badDeviceToken) }
+        guard !request.hasDuplicates else { throw APNsError(.duplicateHeaders) }
+        if let id = request.id, !Self.isUUID(id) { throw APNsError(.badMessageId) }
+        let token = try tokens.validate(request.authorization, in: &session)
+        guard APNsDevices.isToken(device) else { throw APNsError(.badDeviceToken) }
         let type = try check(request, of: token.account, device: device, environment: environment)
         try check(body, of: type)
         return device
     }
 
-    private func device(of path: String) throws(APNsRefusal) -> String {
-        guard path.hasPrefix(Self.prefix) else { throw APNsRefusal(.badPath) }
+    private func device(of path: String) throws(APNsError) -> String {
+        guard path.hasPrefix(Self.prefix) else { throw APNsError(.badPath) }
         let rest = path.dropFirst(Self.prefix.count)
-        guard rest != "", rest != "/" else { throw APNsRefusal(.missingDeviceToken) }
-        guard rest.hasPrefix("/"), !rest.dropFirst().contains("/") else { throw APNsRefusal(.badPath) }
+        guard rest != "", rest != "/" else { throw APNsError(.missingDeviceToken) }
+        guard rest.hasPrefix("/"), !rest.dropFirst().contains("/") else { throw APNsError(.badPath) }
         return String(rest.dropFirst())
     }
 
@@ -94,32 +94,32 @@ struct APNs: Sendable {
         of account: DeveloperAccount,
         device: String,
         environment: AppleEnvironment
-    ) throws(APNsRefusal) -> APNsPushType {
+    ) throws(APNsError) -> APNsPushType {
         let known = devices.device(device)
-        if let own = known?.environment, own != environment { throw APNsRefusal(.badDeviceToken) }
-        guard let topic = request.topic, !topic.isEmpty else { throw APNsRefusal(.missingTopic) }
-        guard topic.utf8.count <= Self.topicLimit else { throw APNsRefusal(.badTopic) }
+        if let own = known?.environment, own != environment { throw APNsError(.badDeviceToken) }
+        guard let topic = request.topic, !topic.isEmpty else { throw APNsError(.missingTopic) }
+        guard topic.utf8.count <= Self.topicLimit else { throw APNsError(.badTopic) }
         guard let type = APNsPushType(rawValue: request.pushType ?? "alert") else {
-            throw APNsRefusal(.invalidPushType)
+            throw APNsError(.invalidPushType)
         }
-        guard let app = type.app(ofTopic: topic), app == account.topic else { throw APNsRefusal(.topicDisallowed) }
-        if let own = known?.topic, app != own { throw APNsRefusal(.deviceTokenNotForTopic) }
+        guard let app = type.app(ofTopic: topic), app == account.topic else { throw APNsError(.topicDisallowed) }
+        if let own = known?.topic, app != own { throw APNsError(.deviceTokenNotForTopic) }
         switch request.priority ?? "10" {
         case "5": break
         // "Always use priority 5. Using priority 10 is an error", and 10 is what none means.
-        case "1", "10": if type == .background { throw APNsRefusal(.badPriority) }
-        default: throw APNsRefusal(.badPriority)
+        case "1", "10": if type == .background { throw APNsError(.badPriority) }
+        default: throw APNsError(.badPriority)
         }
-        if let expiration = request.expiration, UInt64(expiration) == nil { throw APNsRefusal(.badExpirationDate) }
-        if let id = request.collapseID, !(1...Self.collapseLimit ~= id.utf8.count) { throw APNsRefusal(.badCollapseId) }
+        if let expiration = request.expiration, UInt64(expiration) == nil { throw APNsError(.badExpirationDate) }
+        if let id = request.collapseID, !(1...Self.collapseLimit ~= id.utf8.count) { throw APNsError(.badCollapseId) }
         return type
     }
 
-    private func check(_ body: ByteBuffer, of type: APNsPushType) throws(APNsRefusal) {
-        guard body.readableBytes > 0 else { throw APNsRefusal(.payloadEmpty) }
-        guard body.readableBytes <= type.payloadLimit else { throw APNsRefusal(.payloadTooLarge) }
-        guard let value = try? JSONText.parse(body.readableBytesView), case .object = value else {
-            throw APNsRefusal(.malformedPayload)
+    private func check(_ body: ByteBuffer, of type: APNsPushType) throws(APNsError) {
+        guard body.readableBytes > 0 else { throw APNsError(.payloadEmpty) }
+        guard body.readableBytes <= type.payloadLimit else { throw APNsError(.payloadTooLarge) }
+        guard let value = try? JSONParser.parse(body.readableBytesView), case .object = value else {
+            throw APNsError(.malformedPayload)
         }
     }
 
@@ -135,8 +135,8 @@ struct APNs: Sendable {
         id: String,
         environment: AppleEnvironment
     ) {
-        seen.accept(
-            NotificationArrival(
+        received.accept(
+            IncomingNotification(
                 service: .apns,
                 environment: environment,
                 device: device.lowercased(),
@@ -152,7 +152,7 @@ struct APNs: Sendable {
         case .silence: return .silence
         case .reset: return .reset
         case .goaway: return .goAway(reason: rule.reason ?? APNsReason.shutdown.rawValue)
-        case .answer, .html, .cut, .malformed, .large, .empty, .expire:
+        case .response, .html, .cut, .malformed, .large, .empty, .expire:
             if rule.isLenient { return .accepted }
             let status = rule.status ?? rule.reason.flatMap(APNsReason.init)?.status ?? 400
             let timestamp = status == 410 ? rule.timestamp ?? milliseconds : nil
@@ -168,8 +168,8 @@ struct APNs: Sendable {
     /// 8-4-4-4-12 hex digits.
     static func isUUID(_ text: String) -> Bool {
         guard text.utf8.count == 36 else { return false }
-        return text.utf8.enumerated().allSatisfy { place, byte in
-            switch place {
+        return text.utf8.enumerated().allSatisfy { index, byte in
+            switch index {
             case 8, 13, 18, 23: byte == UInt8(ascii: "-")
             default: byte.isHexDigit
             }

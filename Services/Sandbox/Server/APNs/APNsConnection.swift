@@ -14,7 +14,7 @@ final class APNsConnection: ChannelInboundHandler {
     /// Bytes of all bodies that may be on their way.
     private static let window = 1_024 * 1_024
     /// How long a client may take to hang up when it was told to go.
-    private static let patience = TimeAmount.seconds(2)
+    private static let closeDelay = TimeAmount.seconds(2)
 
     private enum Stream {
         case reading(APNsRequest, body: ByteBuffer)
@@ -110,9 +110,9 @@ final class APNsConnection: ChannelInboundHandler {
     /// Decides on a request that is there.
     private func finish(_ id: HTTP2StreamID, in context: ChannelHandlerContext) {
         guard case .reading(let request, let body) = streams.removeValue(forKey: id), !isLeaving else { return }
-        let outcome = apns.judge(request, body: body, environment: environment, session: &session)
+        let outcome = apns.validate(request, body: body, environment: environment, session: &session)
         guard let delay = outcome.delay else {
-            act(on: outcome, for: id, in: context)
+            perform(on: outcome, for: id, in: context)
             return
         }
         streams[id] = .waiting
@@ -122,14 +122,14 @@ final class APNsConnection: ChannelInboundHandler {
             let (connection, context) = bound.value
             // The client may have given up meanwhile.
             guard connection.streams.removeValue(forKey: id) != nil else { return }
-            connection.act(on: later.value, for: id, in: context)
+            connection.perform(on: later.value, for: id, in: context)
             context.flush()
         }
     }
 
     // MARK: Answers
 
-    private func act(on outcome: APNs.Outcome, for id: HTTP2StreamID, in context: ChannelHandlerContext) {
+    private func perform(on outcome: APNs.Outcome, for id: HTTP2StreamID, in context: ChannelHandlerContext) {
         switch outcome.action {
         case .accepted:
             allow(Self.streamLimit, in: context)
@@ -147,32 +147,32 @@ final class APNsConnection: ChannelInboundHandler {
             headers.add(name: "apns-id", value: outcome.id, indexing: .nonIndexable)
             if let retryAfter { headers.add(name: "retry-after", value: String(retryAfter)) }
             let time = timestamp.map { #","timestamp":\#($0)"# } ?? ""
-            let body = ByteBuffer(string: #"{"reason":\#(JSONText.quoted(reason))\#(time)}"#)
+            let body = ByteBuffer(string: #"{"reason":\#(JSONParser.quoted(reason))\#(time)}"#)
             headers.add(name: "content-type", value: "application/json; charset=utf-8")
             headers.add(name: "content-length", value: String(body.readableBytes), indexing: .nonIndexable)
             write(id, .headers(.init(headers: headers, endStream: false)), in: context)
             write(id, .data(.init(data: .byteBuffer(body), endStream: true)), in: context)
         case .silence: break
         case .reset: write(id, .rstStream(.internalError), in: context)
-        case .goAway(let reason): leave(before: id, saying: reason, in: context)
+        case .goAway(let reason): leave(before: id, withReason: reason, in: context)
         }
     }
 
     /// Says that what came before this stream was looked at, and nothing since.
-    private func leave(before id: HTTP2StreamID, saying reason: String, in context: ChannelHandlerContext) {
+    private func leave(before id: HTTP2StreamID, withReason reason: String, in context: ChannelHandlerContext) {
         isLeaving = true
-        let text = #"{"reason":\#(JSONText.quoted(reason)),"timestamp":\#(apns.milliseconds)}"#
+        let text = #"{"reason":\#(JSONParser.quoted(reason)),"timestamp":\#(apns.milliseconds)}"#
         let last = Int(id) > 2 ? HTTP2StreamID(Int(id) - 2) : .rootStream
-        let farewell = HTTP2Frame.FramePayload.goAway(
+        let goAwayFrame = HTTP2Frame.FramePayload.goAway(
             lastStreamID: last,
             errorCode: .noError,
             opaqueData: ByteBuffer(string: text)
         )
-        write(.rootStream, farewell, in: context)
+        write(.rootStream, goAwayFrame, in: context)
         context.flush()
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         // Closed at once, what was just said could be lost with what the client has sent meanwhile.
-        context.eventLoop.scheduleTask(in: Self.patience) { bound.value.close(promise: nil) }
+        context.eventLoop.scheduleTask(in: Self.closeDelay) { bound.value.close(promise: nil) }
     }
 
     private func allow(_ streams: Int, in context: ChannelHandlerContext) {

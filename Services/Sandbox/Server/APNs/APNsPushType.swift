@@ -26,8 +26,8 @@ enum APNsPushType: String, CaseIterable {
     /// The app that a topic of this type belongs to; nil where the topic is one of another type.
     func app(ofTopic topic: String) -> Substring? {
         guard !topicSuffix.isEmpty else {
-            let isOthers = Self.allCases.contains { !$0.topicSuffix.isEmpty && topic.hasSuffix($0.topicSuffix) }
-            return isOthers ? nil : topic[...]
+            let isOtherType = Self.allCases.contains { !$0.topicSuffix.isEmpty && topic.hasSuffix($0.topicSuffix) }
+            return isOtherType ? nil : topic[...]
         }
         return topic.hasSuffix(topicSuffix) ? topic.dropLast(topicSuffix.count) : nil
     }

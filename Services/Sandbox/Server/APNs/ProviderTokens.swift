@@ -17,7 +17,7 @@ final class ProviderTokens: Sendable {
 
     /// How old a token may be, and how old at least when another replaces it.
     static let lifetime = 3_600
-    static let shortestUse = 1_200
+    static let minimumTokenAge = 1_200
     /// How far ahead the clock of a provider may be.
     private static let skew = 300
     private static let cacheLimit = 1_000
@@ -60,19 +60,19 @@ final class ProviderTokens: Sendable {
     }
 
     /// The token of a request on a connection.
-    func judge(_ authorization: String?, in session: inout Session) throws(APNsRefusal) -> Token {
-        guard let authorization else { throw APNsRefusal(.missingProviderToken) }
+    func validate(_ authorization: String?, in session: inout Session) throws(APNsError) -> Token {
+        guard let authorization else { throw APNsError(.missingProviderToken) }
         if let token = session.token, authorization == session.text {
             try checkAge(of: token)
             return token
         }
         let scheme = authorization.prefix(7)
-        guard scheme.lowercased() == "bearer " else { throw APNsRefusal(.missingProviderToken) }
+        guard scheme.lowercased() == "bearer " else { throw APNsError(.missingProviderToken) }
         let token = try verify(String(authorization.dropFirst(7)))
         try checkAge(of: token)
-        if let keyID = session.keyID, keyID != token.keyID { throw APNsRefusal(.unrelatedKeyIdInToken) }
-        if let former = session.token, abs(token.issuedAt - former.issuedAt) < Self.shortestUse {
-            throw APNsRefusal(.tooManyProviderTokenUpdates)
+        if let keyID = session.keyID, keyID != token.keyID { throw APNsError(.unrelatedKeyIdInToken) }
+        if let previous = session.token, abs(token.issuedAt - previous.issuedAt) < Self.minimumTokenAge {
+            throw APNsError(.tooManyProviderTokenUpdates)
         }
         session.keyID = token.keyID
         session.token = token
@@ -80,22 +80,22 @@ final class ProviderTokens: Sendable {
         return token
     }
 
-    private func checkAge(of token: Token) throws(APNsRefusal) {
+    private func checkAge(of token: Token) throws(APNsError) {
         let age = Int(now().timeIntervalSince1970) - token.issuedAt
-        if age > Self.lifetime { throw APNsRefusal(.expiredProviderToken) }
-        if age < -Self.skew { throw APNsRefusal(.invalidProviderToken) }
+        if age > Self.lifetime { throw APNsError(.expiredProviderToken) }
+        if age < -Self.skew { throw APNsError(.invalidProviderToken) }
     }
 
-    private func verify(_ text: String) throws(APNsRefusal) -> Token {
+    private func verify(_ text: String) throws(APNsError) -> Token {
         if let known = state.withLock({ $0.verified[text] }) { return known }
         guard let jws = CompactJWS(text, maximumLength: Self.maximumLength), jws.algorithm == "ES256",
             let keyID = jws.keyID, let account = accounts.account(keyID: keyID),
             Self.isSigned(jws, by: account.apnsKey.publicKey),
             // Silence: claims that cannot be read make no token.
             let claims = try? JSONDecoder().decode(Claims.self, from: jws.payload), claims.iss == account.teamID
-        else { throw APNsRefusal(.invalidProviderToken) }
+        else { throw APNsError(.invalidProviderToken) }
         let token = Token(account: account, keyID: keyID, issuedAt: claims.iat)
-        guard note(token, as: text) else { throw APNsRefusal(.tooManyProviderTokenUpdates) }
+        guard note(token, as: text) else { throw APNsError(.tooManyProviderTokenUpdates) }
         return token
     }
 
@@ -113,7 +113,7 @@ final class ProviderTokens: Sendable {
         let time = Int(now().timeIntervalSince1970)
         return state.withLock { state in
             var times = state.firstSeen[token.keyID, default: []]
-            times.removeAll { $0 <= time - Self.shortestUse }
+            times.removeAll { $0 <= time - Self.minimumTokenAge }
             guard times.count < tokensPerKey else { return false }
             state.firstSeen[token.keyID] = times + [time]
             if state.verified.count >= Self.cacheLimit { state.verified = [:] }
@@ -124,7 +124,7 @@ final class ProviderTokens: Sendable {
 }
 
 /// A request that APNs does not take.
-struct APNsRefusal: Error {
+struct APNsError: Error {
     let reason: APNsReason
 
     init(_ reason: APNsReason) {

@@ -42,7 +42,7 @@ struct DeveloperAccount: Sendable {
     }
 
     /// The account that is kept; nil where there is none of that name.
-    init?(_ name: String, keptIn folder: KeptFolder) throws {
+    init?(_ name: String, storedIn folder: PrivateFolder) throws {
         guard let apns = try folder.read("apns-key.pem"), let vapid = try folder.read("vapid-key.pem"),
             let service = try folder.read("service-account.json")
         else { return nil }
@@ -56,10 +56,12 @@ struct DeveloperAccount: Sendable {
     }
 
     /// Keeps the keys, in files that settings may name.
-    func keep(in folder: KeptFolder) throws {
+    func save(in folder: PrivateFolder) throws {
         try folder.write(apnsKey.pemRepresentation + "\n", to: "apns-key.pem")
         try folder.write(vapidKey.pemRepresentation + "\n", to: "vapid-key.pem")
-        let account = try WireJSON.encoder(sortedKeys: true).encode(serviceAccount(tokenURL: ServiceAccount.googlesURL))
+        let account = try WireJSON.encoder(sortedKeys: true).encode(
+            serviceAccount(tokenURL: ServiceAccount.googleTokenURL)
+        )
         try folder.write(String(decoding: account, as: UTF8.self) + "\n", to: "service-account.json")
     }
 
@@ -87,7 +89,7 @@ struct DeveloperAccount: Sendable {
 /// A service account's file, as Google's console has one downloaded.
 package struct ServiceAccount: Codable, Sendable {
     /// Where accounts of Google's own get their access tokens; `aud` of what they sign.
-    static let googlesURL = "https://oauth2.googleapis.com/token"
+    static let googleTokenURL = "https://oauth2.googleapis.com/token"
 
     package var type = "service_account"
     package var projectId: String

@@ -7,11 +7,11 @@ final class DeveloperAccounts: Sendable {
     /// A key of RSA takes a moment and some memory: who needs more is mistaken.
     private static let limit = 100
 
-    private let folder: KeptFolder?
+    private let folder: PrivateFolder?
     private let known = Lock<[String: DeveloperAccount]>([:])
 
     /// Blocks for as long as it takes to make the first account, or on the disk.
-    init(keptIn folder: KeptFolder?) throws {
+    init(storedIn folder: PrivateFolder?) throws {
         self.folder = try folder?.folder("accounts")
         _ = try account(DeveloperAccount.standard)
         // What an earlier run has made goes on being known by its keys.
@@ -35,11 +35,11 @@ final class DeveloperAccounts: Sendable {
             }
             let own = try folder?.folder(name)
             let account: DeveloperAccount
-            if let own, let kept = try DeveloperAccount(name, keptIn: own) {
-                account = kept
+            if let own, let saved = try DeveloperAccount(name, storedIn: own) {
+                account = saved
             } else {
                 account = try DeveloperAccount(making: name)
-                if let own { try account.keep(in: own) }
+                if let own { try account.save(in: own) }
             }
             known[name] = account
             return account

@@ -16,7 +16,7 @@ struct PrivateAuthority: Sendable {
     let pem: String
 
     /// Takes the authority that is kept, or makes one and keeps it.
-    init(keptIn folder: KeptFolder?, now: Date) throws {
+    init(storedIn folder: PrivateFolder?, now: Date) throws {
         if let folder, let keyPEM = try folder.read("authority-key.pem"), let pem = try folder.read("authority.pem") {
             key = try P256.Signing.PrivateKey(pemRepresentation: keyPEM)
             certificate = try Certificate(pemEncoded: pem)

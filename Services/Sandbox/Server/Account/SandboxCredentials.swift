@@ -64,7 +64,7 @@ package struct SandboxCredentials: Codable, Sendable {
             subject: "mailto:sandbox@example.org"
         )
         mail = Mail(
-            url: "smtp://\(account.name):\(MailLogins.password(of: account))@\(addresses.smtp)",
+            url: "smtp://\(account.name):\(SMTPLogins.password(of: account))@\(addresses.smtp)",
             from: "no-reply@example.org"
         )
         self.authority = authority

@@ -10,10 +10,10 @@ package final class SandboxKeys: Sendable {
     ///
     /// - Parameter folder: where keys are kept; nil for keys that last as long as the process.
     /// - Throws: `SettingError` where they cannot be kept there.
-    package init(keptIn folder: String? = nil) throws {
-        let folder = try folder.map { try KeptFolder($0) }
-        authority = try PrivateAuthority(keptIn: folder, now: Date())
-        accounts = try DeveloperAccounts(keptIn: folder)
-        subscriptions = try Subscriptions(keptIn: folder)
+    package init(storedIn folder: String? = nil) throws {
+        let folder = try folder.map { try PrivateFolder($0) }
+        authority = try PrivateAuthority(storedIn: folder, now: Date())
+        accounts = try DeveloperAccounts(storedIn: folder)
+        subscriptions = try Subscriptions(storedIn: folder)
     }
 }

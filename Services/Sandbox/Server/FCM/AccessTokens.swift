@@ -32,7 +32,7 @@ final class AccessTokens: Sendable {
         let expiry: Int
     }
 
-    private struct Given: Encodable {
+    private struct TokenResponse: Encodable {
         let accessToken: String
         let expiresIn = AccessTokens.lifetime - 1
         let tokenType = "Bearer"
@@ -45,7 +45,7 @@ final class AccessTokens: Sendable {
     }
 
     /// The error of OAuth (RFC 6749, section 5.2).
-    struct Refusal: Error, Encodable {
+    struct OAuthError: Error, Encodable {
         let error: String
         let errorDescription: String
 
@@ -62,14 +62,19 @@ final class AccessTokens: Sendable {
 
     private let accounts: DeveloperAccounts
     private let script: Script
-    private let seen: SeenNotifications
+    private let received: ReceivedNotifications
     private let now: @Sendable () -> Date
     private let grants = Lock<[String: Grant]>([:])
 
-    init(accounts: DeveloperAccounts, script: Script, seen: SeenNotifications, now: @escaping @Sendable () -> Date) {
+    init(
+        accounts: DeveloperAccounts,
+        script: Script,
+        received: ReceivedNotifications,
+        now: @escaping @Sendable () -> Date
+    ) {
         self.accounts = accounts
         self.script = script
-        self.seen = seen
+        self.received = received
         self.now = now
     }
 
@@ -79,76 +84,79 @@ final class AccessTokens: Sendable {
         return grant.account
     }
 
-    func reply(to request: WebRequest) throws -> WebReply {
-        do throws(Refusal) {
-            let account = try judge(request)
+    func reply(to request: WebRequest) throws -> ResponseAction {
+        do throws(OAuthError) {
+            let account = try validate(request)
             if let rule = script.follow(.fcmToken, token: account.clientEmail) {
-                return rule.isLenient ? rule.reply { give(to: account) } : rule.reply { refuse(rule) }
+                return rule.isLenient ? rule.reply { issueToken(to: account) } : rule.reply { reject(rule) }
             }
-            return .answer(give(to: account))
+            return .response(issueToken(to: account))
         } catch {
-            seen.refuse(.fcmToken, status: 400, reason: error.error)
-            return .answer(try .json(error, status: .badRequest))
+            received.reject(.fcmToken, status: 400, reason: error.error)
+            return .response(try .json(error, status: .badRequest))
         }
     }
 
-    private func refuse(_ rule: ScriptRule) -> WebAnswer {
+    private func reject(_ rule: ScriptRule) -> WebResponse {
         let status = rule.status ?? 400
         let reason = rule.reason ?? (status >= 500 ? "internal_failure" : "invalid_grant")
-        seen.refuse(.fcmToken, status: status, reason: reason)
+        received.reject(.fcmToken, status: status, reason: reason)
         // Two strings cannot fail to encode.
-        let answer = try? WebAnswer.json(Refusal(reason, "Scripted"), status: HTTPResponseStatus(statusCode: status))
-        return answer ?? WebAnswer(HTTPResponseStatus(statusCode: status))
+        let response = try? WebResponse.json(
+            OAuthError(reason, "Scripted"),
+            status: HTTPResponseStatus(statusCode: status)
+        )
+        return response ?? WebResponse(HTTPResponseStatus(statusCode: status))
     }
 
-    private func give(to account: DeveloperAccount) -> WebAnswer {
+    private func issueToken(to account: DeveloperAccount) -> WebResponse {
         let token = "ya29.\(Base64URL.random(bytes: 48))"
         grants.withLock { grants in
             if grants.count >= Self.limit { grants = [:] }
             grants[token] = Grant(account: account.name, expiry: seconds + Self.lifetime)
         }
         // As above.
-        return (try? .json(Given(accessToken: token))) ?? WebAnswer(.internalServerError)
+        return (try? .json(TokenResponse(accessToken: token))) ?? WebResponse(.internalServerError)
     }
 
     private var seconds: Int { Int(now().timeIntervalSince1970) }
 
     // MARK: The assertion
 
-    private func judge(_ request: WebRequest) throws(Refusal) -> DeveloperAccount {
-        guard request.method == .POST else { throw Refusal("invalid_request", "Method must be POST.") }
+    private func validate(_ request: WebRequest) throws(OAuthError) -> DeveloperAccount {
+        guard request.method == .POST else { throw OAuthError("invalid_request", "Method must be POST.") }
         let form = Self.form(request.body)
         guard form["grant_type"] == Self.grantType else {
-            throw Refusal("unsupported_grant_type", "Invalid grant_type: \(form["grant_type"] ?? "")")
+            throw OAuthError("unsupported_grant_type", "Invalid grant_type: \(form["grant_type"] ?? "")")
         }
         guard let assertion = form["assertion"], let jws = CompactJWS(assertion, maximumLength: 8_192),
             // Silence: claims that cannot be read make no assertion.
             jws.algorithm == "RS256", let claims = try? JSONDecoder().decode(Claims.self, from: jws.payload)
-        else { throw Refusal("invalid_grant", "Bad Request: the assertion is not a JWT signed with RS256.") }
+        else { throw OAuthError("invalid_grant", "Bad Request: the assertion is not a JWT signed with RS256.") }
         guard let account = accounts.account(clientEmail: claims.iss) else {
-            throw Refusal("invalid_grant", "Invalid grant: account not found")
+            throw OAuthError("invalid_grant", "Invalid grant: account not found")
         }
         let signature = _RSA.Signing.RSASignature(rawRepresentation: jws.signature)
         let key = account.serviceAccountKey.publicKey
         guard key.isValidSignature(signature, for: SHA256.hash(data: jws.signingInput), padding: .insecurePKCS1v1_5)
-        else { throw Refusal("invalid_grant", "Invalid JWT Signature.") }
+        else { throw OAuthError("invalid_grant", "Invalid JWT Signature.") }
         try check(claims, of: request)
         return account
     }
 
-    private func check(_ claims: Claims, of request: WebRequest) throws(Refusal) {
-        guard [ServiceAccount.googlesURL, "\(request.origin)/fcm/token"].contains(claims.aud) else {
-            throw Refusal("invalid_grant", "Invalid JWT: Failed audience check.")
+    private func check(_ claims: Claims, of request: WebRequest) throws(OAuthError) {
+        guard [ServiceAccount.googleTokenURL, "\(request.origin)/fcm/token"].contains(claims.aud) else {
+            throw OAuthError("invalid_grant", "Invalid JWT: Failed audience check.")
         }
         let scopes = claims.scope?.split(separator: " ").map(String.init) ?? []
         guard !scopes.isEmpty, Self.scopes.isSuperset(of: scopes) else {
-            throw Refusal("invalid_scope", "Invalid OAuth scope or ID token audience provided.")
+            throw OAuthError("invalid_scope", "Invalid OAuth scope or ID token audience provided.")
         }
-        let isTimely =
+        let isWithinLifetime =
             claims.exp > claims.iat && claims.exp - claims.iat <= Self.lifetime && claims.exp > seconds - Self.skew
             && claims.iat <= seconds + Self.skew
-        guard isTimely else {
-            throw Refusal(
+        guard isWithinLifetime else {
+            throw OAuthError(
                 "invalid_grant",
                 "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. "
                     + "Check your iat and exp values in the JWT claim."

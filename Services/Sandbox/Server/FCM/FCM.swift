@@ -7,26 +7,26 @@ import Wire
 struct FCM: Sendable {
     let tokens: AccessTokens
     let script: Script
-    let seen: SeenNotifications
+    let received: ReceivedNotifications
 
-    private struct Sent: Encodable {
+    private struct SendResponse: Encodable {
         let name: String
     }
 
-    func reply(to request: WebRequest, at path: [String]) throws -> WebReply {
+    func reply(to request: WebRequest, at path: [String]) throws -> ResponseAction {
         if path == ["token"] { return try tokens.reply(to: request) }
         guard path.count == 4, path[0] == "v1", path[1] == "projects", path[3] == "messages:send" else {
-            return .answer(FCMError.noProject.answer)
+            return .response(FCMError.noProject.response)
         }
         do throws(FCMError) {
             return try send(request, project: path[2])
         } catch {
-            seen.refuse(.fcm, status: error.httpStatus, reason: error.reason)
-            return .answer(error.answer)
+            received.reject(.fcm, status: error.httpStatus, reason: error.reason)
+            return .response(error.response)
         }
     }
 
-    private func send(_ request: WebRequest, project: String) throws(FCMError) -> WebReply {
+    private func send(_ request: WebRequest, project: String) throws(FCMError) -> ResponseAction {
         guard request.method == .POST else { throw .noProject }
         let authorization = request.headers.first(name: "authorization") ?? ""
         guard authorization.prefix(7).lowercased() == "bearer ",
@@ -38,28 +38,28 @@ struct FCM: Sendable {
         let sent = "projects/\(project)/messages/\(UUID().uuidString.lowercased())"
         guard let rule = script.follow(.fcm, token: message.target) else {
             accept(message, as: sent)
-            return .answer(answer(sent))
+            return .response(response(sent))
         }
         if rule.accepts ?? rule.isLenient { accept(message, as: sent) }
-        guard !rule.isLenient else { return rule.reply { answer(sent) } }
+        guard !rule.isLenient else { return rule.reply { response(sent) } }
         return rule.reply {
             let error = FCMError(rule)
-            seen.refuse(.fcm, status: error.httpStatus, reason: error.reason)
-            return error.answer
+            received.reject(.fcm, status: error.httpStatus, reason: error.reason)
+            return error.response
         }
     }
 
-    private func answer(_ name: String) -> WebAnswer {
+    private func response(_ name: String) -> WebResponse {
         // A string cannot fail to encode.
-        (try? .json(Sent(name: name))) ?? WebAnswer(.ok)
+        (try? .json(SendResponse(name: name))) ?? WebResponse(.ok)
     }
 
     private func accept(_ message: FCMMessage, as name: String) {
         guard !message.isOnlyValidated else { return }
         // What was read as JSON can be written as JSON.
         let payload = (try? message.content.compact()) ?? Data()
-        seen.accept(
-            NotificationArrival(
+        received.accept(
+            IncomingNotification(
                 service: .fcm,
                 device: message.target,
                 id: message.id ?? name,

@@ -147,7 +147,7 @@ extension FCMError {
         let error: Status
     }
 
-    var answer: WebAnswer {
+    var response: WebResponse {
         var details: [JSONValue] = []
         if let code {
             details.append(
@@ -165,7 +165,7 @@ extension FCMError {
         )
         let status = HTTPResponseStatus(statusCode: httpStatus)
         // Strings and numbers cannot fail to encode.
-        return (try? .json(body, status: status)) ?? WebAnswer(status)
+        return (try? .json(body, status: status)) ?? WebResponse(status)
     }
 
     private static func detail(_ type: String, _ fields: [String: JSONValue]) -> JSONValue {

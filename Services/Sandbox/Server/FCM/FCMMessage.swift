@@ -24,8 +24,8 @@ struct FCMMessage {
     /// - Throws: `FCMError`, as FCM says it.
     init(_ body: some Sequence<UInt8>) throws(FCMError) {
         let request: JSONValue
-        do throws(JSONText.Flaw) {
-            request = try JSONText.parse(body)
+        do throws(JSONParser.Flaw) {
+            request = try JSONParser.parse(body)
         } catch {
             throw .malformed("", "Parsing terminated before end of input.")
         }

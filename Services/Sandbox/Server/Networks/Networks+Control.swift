@@ -43,11 +43,11 @@ extension Networks {
         let now: Date
     }
 
-    private struct Described: Encodable {
+    private struct NetworkList: Encodable {
         let networks: [NetworkDescription]
     }
 
-    private struct Posted: Encodable {
+    private struct PostView: Encodable {
         let id: String
         let author: String
         let text: String
@@ -58,7 +58,7 @@ extension Networks {
     }
 
     private struct PostList: Encodable {
-        let posts: [Posted]
+        let posts: [PostView]
     }
 
     private struct BroadcastList: Encodable {
@@ -66,32 +66,32 @@ extension Networks {
         let polls: Int
     }
 
-    func control(_ request: WebRequest, at path: [String]) throws -> WebReply {
+    func control(_ request: WebRequest, at path: [String]) throws -> ResponseAction {
         switch path[0] {
         case "clock":
             if request.method == .POST { clock.move(by: try request.decode(ClockMove.self).advance) }
-            return .answer(try .json(ClockView(now: clock.now)))
-        case "broadcasts": return .answer(try broadcasts(request, path))
-        case "identities": return .answer(try identities(request, path))
+            return .response(try .json(ClockView(now: clock.now)))
+        case "broadcasts": return .response(try broadcasts(request, path))
+        case "identities": return .response(try identities(request, path))
         case "media":
-            guard let id = Int64(path[1]), let answer = media.answer(id) else { throw Self.nothing(request) }
-            return .answer(answer)
+            guard let id = Int64(path[1]), let response = media.response(id) else { throw Self.notFound(request) }
+            return .response(response)
         case "networks" where path.count == 1:
             try request.require(.GET)
-            let all = played.values.filter { !($0 is OpenIDIssuer) }
+            let all = networksByName.values.filter { !($0 is OpenIDIssuer) }
                 .sorted { $0.service.rawValue < $1.service.rawValue }
-            return .answer(try .json(Described(networks: all.map { describe($0, at: request.origin) })))
+            return .response(try .json(NetworkList(networks: all.map { describe($0, at: request.origin) })))
         default:
-            guard path.count >= 2, let network = played[path[1]] else { throw Self.nothing(request) }
-            return .answer(try control(network, request, Array(path.dropFirst(2))))
+            guard path.count >= 2, let network = networksByName[path[1]] else { throw Self.notFound(request) }
+            return .response(try control(network, request, Array(path.dropFirst(2))))
         }
     }
 
-    static func nothing(_ request: WebRequest) -> APIError {
+    static func notFound(_ request: WebRequest) -> APIError {
         APIError(.notFound, "no_route", "there is nothing at \(request.path)")
     }
 
-    private func describe(_ network: any PlayedNetwork, at origin: String) -> NetworkDescription {
+    private func describe(_ network: any FakeNetwork, at origin: String) -> NetworkDescription {
         NetworkDescription(
             network: network.service.rawValue,
             url: "\(origin)/\(network.service.rawValue)",
@@ -101,14 +101,14 @@ extension Networks {
         )
     }
 
-    private func control(_ network: any PlayedNetwork, _ request: WebRequest, _ path: [String]) throws -> WebAnswer {
+    private func control(_ network: any FakeNetwork, _ request: WebRequest, _ path: [String]) throws -> WebResponse {
         let community = network.community
         switch (request.method, path.first ?? "", path.count) {
         case (.GET, "", 0): return try .json(describe(network, at: request.origin))
         case (.POST, "accounts", 1):
             let draft = try request.decode(AccountDraft.self)
-            let follows = draft.follows.map { Set($0.map { community.join($0, follows: []).number }) }
-            let person = community.join(draft.name, follows: follows)
+            let follows = draft.follows.map { Set($0.map { community.findOrCreate($0, follows: []).number }) }
+            let person = community.findOrCreate(draft.name, follows: follows)
             if let follows { community.follow(follows, by: person.number) }
             return try .json(network.account(community.person(person.number) ?? person), status: .created)
         case (.GET, "posts", 1): return try posts(request, of: community)
@@ -116,17 +116,17 @@ extension Networks {
         case (.PUT, "posts", 2):
             let draft = try request.decode(PostDraft.self)
             guard let post = Int64(path[1]).flatMap({ community.edit($0, to: draft.text) }) else {
-                throw Self.nothing(request)
+                throw Self.notFound(request)
             }
             return try .json(view(post, community))
         case (.DELETE, "posts", 2):
             guard let id = Int64(path[1]), let post = community.post(id),
                 community.delete(id, by: post.author) != nil
-            else { throw Self.nothing(request) }
-            return WebAnswer(.noContent)
+            else { throw Self.notFound(request) }
+            return WebResponse(.noContent)
         case (.POST, "messages", 1):
             let draft = try request.decode(MessageDraft.self)
-            let (_, message) = community.say(
+            let (_, message) = community.sendMessage(
                 draft.text,
                 by: try person(draft.from, community),
                 to: [try person(draft.to, community)]
@@ -136,16 +136,16 @@ extension Networks {
             let draft = try request.decode(NoticeDraft.self)
             let (from, to) = (try person(draft.from, community), try person(draft.to, community))
             community.notify(draft.kind, to: to, by: from, about: draft.post.flatMap(Int64.init))
-            return WebAnswer(.noContent)
+            return WebResponse(.noContent)
         case (.POST, "limits", 1):
             let limits = try request.decode(Limits.self)
             windows.multiply(network.service, by: max(0, min(1_000_000, limits.factor)))
             return try .json(limits)
         case (.GET, "webhooks", 1), (.POST, "webhooks", 1):
-            guard let deliveries = network.deliveries else { throw Self.nothing(request) }
-            if request.method == .POST { try deliveries.change(request.decode(Webhooks.PlanChanges.self)) }
-            return try .json(deliveries.standing)
-        default: throw Self.nothing(request)
+            guard let deliveries = network.deliveries else { throw Self.notFound(request) }
+            if request.method == .POST { try deliveries.change(request.decode(WebhookSender.DeliveryPlanChanges.self)) }
+            return try .json(deliveries.queueStatus)
+        default: throw Self.notFound(request)
         }
     }
 
@@ -156,31 +156,31 @@ extension Networks {
         return person.number
     }
 
-    private func post(_ request: WebRequest, on community: Community) throws -> WebAnswer {
+    private func post(_ request: WebRequest, on community: Community) throws -> WebResponse {
         let draft = try request.decode(PostDraft.self)
-        var said = Community.Draft(text: draft.text)
-        if draft.photo == true { said.media = [Attachment(id: 500_001, kind: .photo, type: "image/png")] }
-        if draft.video == true { said.media = [Attachment(id: 700_001, kind: .video, type: "video/mp4")] }
-        said.parent = draft.inReplyTo.flatMap(Int64.init)
-        said.original = draft.boosts.flatMap(Int64.init)
+        var newPost = Community.Draft(text: draft.text)
+        if draft.photo == true { newPost.media = [Attachment(id: 500_001, kind: .photo, type: "image/png")] }
+        if draft.video == true { newPost.media = [Attachment(id: 700_001, kind: .video, type: "video/mp4")] }
+        newPost.parent = draft.inReplyTo.flatMap(Int64.init)
+        newPost.original = draft.boosts.flatMap(Int64.init)
         if community.posts(PostRange(limit: 1), where: { _ in true }).posts.first?.room != nil {
-            said.title = draft.text
-            said.room = "Music"
+            newPost.title = draft.text
+            newPost.room = "Music"
         }
-        let post = community.publish(said, by: try person(draft.author, community))
+        let post = community.publish(newPost, by: try person(draft.author, community))
         return try .json(view(post, community), status: .created)
     }
 
     /// The newest posts, as the network keeps them.
-    private func posts(_ request: WebRequest, of community: Community) throws -> WebAnswer {
+    private func posts(_ request: WebRequest, of community: Community) throws -> WebResponse {
         let author = try request.query["author"].map { try person($0, community) }
         let limit = try request.number("limit", default: 20, in: 1...10_000)
         let found = community.posts(PostRange(limit: limit)) { author == nil || $0.author == author }
         return try .json(PostList(posts: found.posts.map { view($0, community) }))
     }
 
-    private func view(_ post: Post, _ community: Community) -> Posted {
-        Posted(
+    private func view(_ post: Post, _ community: Community) -> PostView {
+        PostView(
             id: String(post.id),
             author: community.person(post.author)?.name ?? "",
             text: post.text,
@@ -191,15 +191,15 @@ extension Networks {
         )
     }
 
-    private func broadcasts(_ request: WebRequest, _ path: [String]) throws -> WebAnswer {
+    private func broadcasts(_ request: WebRequest, _ path: [String]) throws -> WebResponse {
         switch (request.method, path.count) {
         case (.GET, 1):
             return try .json(BroadcastList(broadcasts: broadcasts.live, polls: broadcasts.polls))
         case (.POST, 1):
             return try .json(broadcasts.begin(try request.decode(Broadcasts.Draft.self)), status: .created)
         case (.DELETE, 2) where broadcasts.end(path[1]), (.POST, 2) where broadcasts.publish(path[1]):
-            return WebAnswer(.noContent)
-        default: throw Self.nothing(request)
+            return WebResponse(.noContent)
+        default: throw Self.notFound(request)
         }
     }
 }
@@ -209,9 +209,9 @@ extension Networks {
 extension Networks {
     /// What an app must know to speak for somebody, who is made where there is nobody of that name.
     package func account(_ name: String, on service: SandboxService, follows: [String]? = nil) -> NetworkAccount? {
-        played[service.rawValue].map { network in
-            let followed = follows.map { Set($0.map { network.community.join($0, follows: []).number }) }
-            let person = network.community.join(name, follows: followed)
+        networksByName[service.rawValue].map { network in
+            let followed = follows.map { Set($0.map { network.community.findOrCreate($0, follows: []).number }) }
+            let person = network.community.findOrCreate(name, follows: followed)
             if let followed { network.community.follow(followed, by: person.number) }
             return network.account(network.community.person(person.number) ?? person)
         }
@@ -219,8 +219,8 @@ extension Networks {
 
     /// A token that somebody has given to another application than ours.
     package func token(of name: String, on service: SandboxService, givenTo app: String) -> String? {
-        played[service.rawValue].map { network in
-            let person = network.community.join(name)
+        networksByName[service.rawValue].map { network in
+            let person = network.community.findOrCreate(name)
             let token = network.newToken(person)
             network.grants.put(token, Grants.Grant(person: person.number, app: app, scopes: ["public_profile"]))
             return token

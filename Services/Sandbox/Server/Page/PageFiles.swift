@@ -9,7 +9,7 @@ struct PageFiles: Sendable {
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'
         """
 
-    private let pages: [String: WebAnswer]
+    private let pages: [String: WebResponse]
 
     init() {
         pages = [
@@ -22,13 +22,13 @@ struct PageFiles: Sendable {
         ]
     }
 
-    func page(at path: String) -> WebAnswer? { pages[path] }
+    func page(at path: String) -> WebResponse? { pages[path] }
 
-    private static func page(_ bytes: [UInt8], _ type: String) -> WebAnswer {
+    private static func page(_ bytes: [UInt8], _ type: String) -> WebResponse {
         let headers: HTTPHeaders = [
             "content-type": type, "content-security-policy": policy, "referrer-policy": "no-referrer",
             "cache-control": "no-cache",
         ]
-        return WebAnswer(.ok, headers: headers, body: ByteBuffer(bytes: bytes))
+        return WebResponse(.ok, headers: headers, body: ByteBuffer(bytes: bytes))
     }
 }

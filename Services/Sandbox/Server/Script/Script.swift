@@ -9,13 +9,13 @@ import Wire
 package final class Script: Sendable {
     private static let limit = 10_000
 
-    private struct Place: Hashable {
+    private struct RuleKey: Hashable {
         let service: SandboxService
         let token: String?
     }
 
     private struct State {
-        var rules: [Place: [ScriptRule]] = [:]
+        var rules: [RuleKey: [ScriptRule]] = [:]
         var count = 0
     }
 
@@ -34,7 +34,7 @@ package final class Script: Sendable {
             guard state.count < Self.limit else {
                 throw APIError(.conflict, "too_many_rules", "there are \(Self.limit) rules already")
             }
-            state.rules[Place(service: rule.service, token: rule.token), default: []].append(rule)
+            state.rules[RuleKey(service: rule.service, token: rule.token), default: []].append(rule)
             state.count += 1
             isEmpty.store(false, ordering: .releasing)
         }
@@ -56,9 +56,9 @@ package final class Script: Sendable {
     func follow(_ service: SandboxService, token: String, path: String = "") -> ScriptRule? {
         guard !isEmpty.load(ordering: .acquiring) else { return nil }
         return state.withLock { state in
-            let places = [Place(service: service, token: token), Place(service: service, token: nil)]
-            for place in places {
-                guard var rules = state.rules[place],
+            let keys = [RuleKey(service: service, token: token), RuleKey(service: service, token: nil)]
+            for key in keys {
+                guard var rules = state.rules[key],
                     let index = rules.firstIndex(where: { $0.path.map(path.contains) ?? true })
                 else { continue }
                 var rule = rules[index]
@@ -71,7 +71,7 @@ package final class Script: Sendable {
                         rules.remove(at: index)
                         state.count -= 1
                     }
-                    state.rules[place] = rules.isEmpty ? nil : rules
+                    state.rules[key] = rules.isEmpty ? nil : rules
                     if state.count == 0 { isEmpty.store(true, ordering: .releasing) }
                 }
                 return followed

@@ -4,7 +4,7 @@ import Wire
 package struct ScriptRule: Codable, Equatable, Sendable {
     package enum Behaviour: String, Codable, CaseIterable, Sendable {
         /// Answers, with `status` and `reason`.
-        case answer
+        case response
         /// Never answers.
         case silence
         /// Ends the stream (`RST_STREAM`), or with HTTP/1.1 the connection, without an answer.
@@ -50,7 +50,7 @@ package struct ScriptRule: Codable, Equatable, Sendable {
         service: SandboxService,
         token: String? = nil,
         path: String? = nil,
-        behaviour: Behaviour = .answer,
+        behaviour: Behaviour = .response,
         status: Int? = nil,
         reason: String? = nil,
         retryAfter: Int? = nil,
@@ -77,7 +77,7 @@ package struct ScriptRule: Codable, Equatable, Sendable {
         service = try fields.decode(SandboxService.self, forKey: .service)
         token = try fields.decodeIfPresent(String.self, forKey: .token)
         path = try fields.decodeIfPresent(String.self, forKey: .path)
-        behaviour = try fields.decodeIfPresent(Behaviour.self, forKey: .behaviour) ?? .answer
+        behaviour = try fields.decodeIfPresent(Behaviour.self, forKey: .behaviour) ?? .response
         status = try fields.decodeIfPresent(Int.self, forKey: .status)
         reason = try fields.decodeIfPresent(String.self, forKey: .reason)
         retryAfter = try fields.decodeIfPresent(Int.self, forKey: .retryAfter)
@@ -105,7 +105,7 @@ package struct ScriptRule: Codable, Equatable, Sendable {
 
     /// Whether it lets requests through, only later or noted otherwise.
     var isLenient: Bool {
-        behaviour == .answer && (status.map { 200...299 ~= $0 } ?? (reason == nil))
+        behaviour == .response && (status.map { 200...299 ~= $0 } ?? (reason == nil))
     }
 }
 
@@ -113,7 +113,7 @@ extension ScriptRule.Behaviour {
     var isOfNetworks: Bool {
         switch self {
         case .html, .cut, .malformed, .large, .empty, .expire: true
-        case .answer, .silence, .reset, .goaway: false
+        case .response, .silence, .reset, .goaway: false
         }
     }
 }

@@ -17,8 +17,8 @@ struct LiveSocket: Sendable {
             "upgrade": "websocket", "connection": "Upgrade",
             "sec-websocket-accept": Data(digest).base64EncodedString(),
         ]
-        let answer = HTTPResponseHead(version: .http1_1, status: .switchingProtocols, headers: headers)
-        context.write(WebHandler.wrapOutboundOut(.head(answer)), promise: nil)
+        let response = HTTPResponseHead(version: .http1_1, status: .switchingProtocols, headers: headers)
+        context.write(WebHandler.wrapOutboundOut(.head(response)), promise: nil)
         context.writeAndFlush(WebHandler.wrapOutboundOut(.end(nil))).assumeIsolated().whenSuccess {
             do {
                 try Self.removeHTTP(from: context.pipeline.syncOperations)

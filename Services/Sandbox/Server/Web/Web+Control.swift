@@ -5,11 +5,11 @@ import Wire
 
 /// `/sandbox/…`: what is said to the sandbox itself.
 extension Web {
-    private struct Rules: Encodable {
+    private struct RuleList: Encodable {
         let rules: [ScriptRule]
     }
 
-    private struct Pinned: Codable {
+    private struct PinnedDevice: Codable {
         var token: String
         var environment: AppleEnvironment?
         var topic: String?
@@ -20,27 +20,27 @@ extension Web {
         var origin: String?
     }
 
-    func control(_ request: WebRequest, at path: [String]) throws -> WebReply {
+    func control(_ request: WebRequest, at path: [String]) throws -> ResponseAction {
         switch (path.first ?? "", path.count) {
         case ("notifications", 1): return try notifications(request)
         case ("stream", 1):
             try request.require(.GET)
             // A browser says where it was when it comes back.
             let known = request.headers.first(name: "last-event-id").flatMap { Int($0) }
-            let after = try known ?? request.number("after", default: seen.last, in: 0...Int.max)
+            let after = try known ?? request.number("after", default: received.last, in: 0...Int.max)
             // Numbers begin anew when the sandbox does: who was further has seen none of these.
-            return .stream(after: after > seen.last ? 0 : after)
+            return .stream(after: after > received.last ? 0 : after)
         case ("counts", 1):
             try request.require(.GET)
-            return .answer(try .json(seen.counts))
+            return .response(try .json(received.counts))
         case ("credentials", 1):
             try request.require(.GET)
-            return .answer(try .json(credentials(request.query["account"], at: request.origin)))
-        case ("script", 1): return .answer(try script(request))
+            return .response(try .json(credentials(request.query["account"], at: request.origin)))
+        case ("script", 1): return .response(try script(request))
         case ("networks", _), ("identities", _), ("clock", 1), ("broadcasts", _), ("media", 2):
             return try networks.control(request, at: path)
         case ("mails", 1): return try mails(request)
-        case ("devices", 1): return .answer(try devices(request))
+        case ("devices", 1): return .response(try devices(request))
         case ("subscriptions", 1):
             try request.require(.POST)
             let draft = request.body.readableBytes > 0 ? try request.decode(SubscriptionDraft.self) : nil
@@ -48,11 +48,11 @@ extension Web {
                 at: draft?.origin ?? request.origin,
                 for: draft?.applicationServerKey
             )
-            return .answer(try .json(subscription, status: .created))
+            return .response(try .json(subscription, status: .created))
         case ("subscriptions", 2):
             try request.require(.DELETE)
             try webPush.subscriptions.end(path[1])
-            return .answer(WebAnswer(.noContent))
+            return .response(WebResponse(.noContent))
         default: throw APIError(.notFound, "no_route", "there is nothing at \(request.path)")
         }
     }
@@ -71,10 +71,10 @@ extension Web {
         return SandboxCredentials(account, at: addresses, authority: authorityPEM)
     }
 
-    private func notifications(_ request: WebRequest) throws -> WebReply {
+    private func notifications(_ request: WebRequest) throws -> ResponseAction {
         if request.method == .DELETE {
-            seen.clear()
-            return .answer(WebAnswer(.noContent))
+            received.clear()
+            return .response(WebResponse(.noContent))
         }
         try request.require(.GET)
         let after = try request.number("after", default: 0, in: 0...Int.max)
@@ -83,12 +83,12 @@ extension Web {
         return .notifications(after: after, limit: limit, wait: .seconds(Int64(wait)))
     }
 
-    private func script(_ request: WebRequest) throws -> WebAnswer {
+    private func script(_ request: WebRequest) throws -> WebResponse {
         switch request.method {
-        case .GET: return try .json(Rules(rules: script.rules))
+        case .GET: return try .json(RuleList(rules: script.rules))
         case .DELETE:
             script.clear()
-            return WebAnswer(.noContent)
+            return WebResponse(.noContent)
         default:
             try request.require(.POST)
             let rule = try request.decode(ScriptRule.self)
@@ -97,13 +97,13 @@ extension Web {
         }
     }
 
-    private func devices(_ request: WebRequest) throws -> WebAnswer {
+    private func devices(_ request: WebRequest) throws -> WebResponse {
         if request.method == .DELETE {
             devices.clear()
-            return WebAnswer(.noContent)
+            return WebResponse(.noContent)
         }
         try request.require(.POST)
-        let pinned = try request.decode(Pinned.self)
+        let pinned = try request.decode(PinnedDevice.self)
         try devices.pin(pinned.token, environment: pinned.environment, topic: pinned.topic)
         return try .json(pinned, status: .created)
     }

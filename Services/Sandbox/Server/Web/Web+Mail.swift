@@ -5,19 +5,19 @@ import Wire
 
 /// `/sandbox/mails`: what the mail server has taken.
 extension Web {
-    private struct Mails: Encodable {
-        let mails: [ReceivedMail]
+    private struct EmailList: Encodable {
+        let mails: [ReceivedEmail]
     }
 
-    func mails(_ request: WebRequest) throws -> WebReply {
+    func mails(_ request: WebRequest) throws -> ResponseAction {
         if request.method == .DELETE {
             mailbox.clear()
-            return .answer(WebAnswer(.noContent))
+            return .response(WebResponse(.noContent))
         }
         try request.require(.GET)
         let after = try request.number("after", default: 0, in: 0...Int.max)
         let limit = try request.number("limit", default: 100, in: 1...1_000)
         let receiver = request.query["to"]
-        return .answer(try .json(Mails(mails: mailbox.mails(to: receiver, after: after, limit: limit))))
+        return .response(try .json(EmailList(mails: mailbox.mails(to: receiver, after: after, limit: limit))))
     }
 }

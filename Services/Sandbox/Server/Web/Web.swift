@@ -5,7 +5,7 @@ import Wire
 
 /// Everything that is served in HTTP/1.1, by its path.
 struct Web: Sendable {
-    let seen: SeenNotifications
+    let received: ReceivedNotifications
     let script: Script
     let devices: APNsDevices
     let accounts: DeveloperAccounts
@@ -18,42 +18,42 @@ struct Web: Sendable {
     /// Where APNs and the mail server are, to who knows the sandbox by a host's name.
     let ports: @Sendable () -> (production: Int, sandbox: Int, smtp: Int)
 
-    func reply(to request: WebRequest) -> WebReply {
+    func reply(to request: WebRequest) -> ResponseAction {
         do {
             return try route(request)
         } catch let error as APIError {
-            return .answer(.problem(error))
+            return .response(.problem(error))
         } catch {
-            return .answer(.problem(APIError(.internal, "internal", "\(error)")))
+            return .response(.problem(APIError(.internal, "internal", "\(error)")))
         }
     }
 
     /// A body that no service would read to its end.
-    func tooLarge(_ request: WebRequest) -> WebReply {
-        .answer(.problem(APIError(.tooLarge, "too_large", "the body is too large")))
+    func tooLarge(_ request: WebRequest) -> ResponseAction {
+        .response(.problem(APIError(.tooLarge, "too_large", "the body is too large")))
     }
 
-    var tooManyFollowers: WebAnswer {
+    var tooManySubscribers: WebResponse {
         .problem(.unavailable("another one who follows what comes"))
     }
 
-    private func route(_ request: WebRequest) throws -> WebReply {
+    private func route(_ request: WebRequest) throws -> ResponseAction {
         let parts = request.path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
         switch parts.first {
         case "fcm": return try fcm.reply(to: request, at: Array(parts.dropFirst()))
         case "webpush" where parts.count == 2: return try webPush.reply(to: request, subscription: parts[1])
         case "sandbox": return try control(request, at: Array(parts.dropFirst()))
         case "health" where parts.count == 1, "ready" where parts.count == 1:
-            return .answer(try .json(["status": parts[0] == "ready" ? "ready" : "up"]))
+            return .response(try .json(["status": parts[0] == "ready" ? "ready" : "up"]))
         case "ca.pem" where parts.count == 1:
-            return .answer(.text(authorityPEM, type: "application/x-pem-file"))
+            return .response(.text(authorityPEM, type: "application/x-pem-file"))
         default:
             if let reply = try networks.reply(to: request, at: parts) { return reply }
             guard let page = pages.page(at: request.path) else {
                 throw APIError(.notFound, "no_route", "there is nothing at \(request.path)")
             }
             try request.require(.GET, .HEAD)
-            return .answer(page)
+            return .response(page)
         }
     }
 }

@@ -17,8 +17,8 @@ final class WebHandler: ChannelInboundHandler {
     private var body = ByteBuffer()
     private var limit = 0
     private var isTooLarge = false
-    private var follower: Follower?
-    private var live: LiveFollower?
+    private var subscriber: NotificationSubscriber?
+    private var live: EventStreamWriter?
 
     init(web: Web, scheme: String) {
         self.web = web
@@ -39,33 +39,51 @@ final class WebHandler: ChannelInboundHandler {
             guard let head else { return }
             let request = WebRequest(head, scheme: scheme, body: body)
             body = ByteBuffer()
-            act(on: isTooLarge ? web.tooLarge(request) : web.reply(to: request), to: head, in: context)
+            perform(on: isTooLarge ? web.tooLarge(request) : web.reply(to: request), to: head, in: context)
         }
     }
 
-    private func act(on reply: WebReply, to head: HTTPRequestHead, in context: ChannelHandlerContext) {
+    private func perform(on reply: ResponseAction, to head: HTTPRequestHead, in context: ChannelHandlerContext) {
         switch reply {
-        case .answer(let answer, after: nil): send(answer, to: head, in: context)
-        case .answer(let answer, after: let delay?):
-            after(delay, in: context) { $0.send(answer, to: head, in: $1) }
+        case .response(let response, after: nil): send(response, to: head, in: context)
+        case .response(let response, after: let delay?):
+            after(delay, in: context) { $0.send(response, to: head, in: $1) }
         case .later(let make):
-            let promise = context.eventLoop.makePromise(of: WebAnswer.self)
+            let promise = context.eventLoop.makePromise(of: WebResponse.self)
             promise.completeWithTask { await make() }
-            promise.futureResult.assumeIsolated().whenSuccess { answer in
-                if context.channel.isActive { self.send(answer, to: head, in: context) }
+            promise.futureResult.assumeIsolated().whenSuccess { response in
+                if context.channel.isActive { self.send(response, to: head, in: context) }
             }
         case .live(let events):
-            live = LiveFollower(events, in: context)
+            live = EventStreamWriter(events, in: context)
         case .socket(let socket): socket.upgrade(context, from: head, handler: self)
-        case .cut(let answer, after: nil): cut(answer, in: context)
-        case .cut(let answer, after: let delay?): after(delay, in: context) { $0.cut(answer, in: $1) }
+        case .cut(let response, after: nil): cut(response, in: context)
+        case .cut(let response, after: let delay?): after(delay, in: context) { $0.cut(response, in: $1) }
         case .silence: break
         case .reset(after: nil): context.close(promise: nil)
         case .reset(after: let delay?): after(delay, in: context) { $1.close(promise: nil) }
         case .notifications(after: let number, limit: let limit, wait: let wait):
-            follow(Follower(after: number, limit: limit, wait: wait, seen: web.seen, answering: head), in: context)
+            follow(
+                NotificationSubscriber(
+                    after: number,
+                    limit: limit,
+                    wait: wait,
+                    received: web.received,
+                    respondingTo: head
+                ),
+                in: context
+            )
         case .stream(after: let number):
-            follow(Follower(after: number, limit: 100, wait: nil, seen: web.seen, answering: head), in: context)
+            follow(
+                NotificationSubscriber(
+                    after: number,
+                    limit: 100,
+                    wait: nil,
+                    received: web.received,
+                    respondingTo: head
+                ),
+                in: context
+            )
         }
     }
 
@@ -82,36 +100,36 @@ final class WebHandler: ChannelInboundHandler {
         }
     }
 
-    private func follow(_ follower: Follower, in context: ChannelHandlerContext) {
-        self.follower = follower
-        follower.start(in: context) { [web] answer, context in
-            self.follower = nil
+    private func follow(_ subscriber: NotificationSubscriber, in context: ChannelHandlerContext) {
+        self.subscriber = subscriber
+        subscriber.start(in: context) { [web] response, context in
+            self.subscriber = nil
             guard let head = self.head else { return }
-            self.send(answer ?? web.tooManyFollowers, to: head, in: context)
+            self.send(response ?? web.tooManySubscribers, to: head, in: context)
         }
     }
 
-    private func cut(_ answer: WebAnswer, in context: ChannelHandlerContext) {
-        var headers = answer.headers
-        headers.replaceOrAdd(name: "content-length", value: String(max(1, answer.body.readableBytes)))
-        let half = answer.body.getSlice(at: answer.body.readerIndex, length: answer.body.readableBytes / 2)
-        let head = HTTPResponseHead(version: .http1_1, status: answer.status, headers: headers)
+    private func cut(_ response: WebResponse, in context: ChannelHandlerContext) {
+        var headers = response.headers
+        headers.replaceOrAdd(name: "content-length", value: String(max(1, response.body.readableBytes)))
+        let half = response.body.getSlice(at: response.body.readerIndex, length: response.body.readableBytes / 2)
+        let head = HTTPResponseHead(version: .http1_1, status: response.status, headers: headers)
         context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.whenComplete { [channel = context.channel] _ in channel.close(promise: nil) }
         context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(half ?? ByteBuffer()))), promise: written)
     }
 
-    private func send(_ answer: WebAnswer, to head: HTTPRequestHead, in context: ChannelHandlerContext) {
-        var headers = answer.headers
-        headers.add(name: "content-length", value: String(answer.body.readableBytes))
+    private func send(_ response: WebResponse, to head: HTTPRequestHead, in context: ChannelHandlerContext) {
+        var headers = response.headers
+        headers.add(name: "content-length", value: String(response.body.readableBytes))
         if !headers.contains(name: "cache-control") { headers.add(name: "cache-control", value: "no-store") }
         headers.add(name: "x-content-type-options", value: "nosniff")
         if !head.isKeepAlive { headers.add(name: "connection", value: "close") }
-        let response = HTTPResponseHead(version: .http1_1, status: answer.status, headers: headers)
-        context.write(Self.wrapOutboundOut(.head(response)), promise: nil)
-        if answer.body.readableBytes > 0, head.method != .HEAD {
-            context.write(Self.wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
+        let responseHead = HTTPResponseHead(version: .http1_1, status: response.status, headers: headers)
+        context.write(Self.wrapOutboundOut(.head(responseHead)), promise: nil)
+        if response.body.readableBytes > 0, head.method != .HEAD {
+            context.write(Self.wrapOutboundOut(.body(.byteBuffer(response.body))), promise: nil)
         }
         guard !head.isKeepAlive else {
             context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
@@ -123,13 +141,13 @@ final class WebHandler: ChannelInboundHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable { follower?.pump(in: context) }
+        if context.channel.isWritable { subscriber?.sendPending(in: context) }
         context.fireChannelWritabilityChanged()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        follower?.stop()
-        follower = nil
+        subscriber?.stop()
+        subscriber = nil
         live?.stop()
         live = nil
         context.fireChannelInactive()

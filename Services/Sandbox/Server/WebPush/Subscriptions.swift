@@ -43,14 +43,14 @@ final class Subscriptions: Sendable {
     }
 
     private static let endedLimit = 100_000
-    private static let nobody = Data(count: 8)
+    private static let anySender = Data(count: 8)
 
     private let secret: SymmetricKey
     private let ended = Lock<Set<String>>([])
 
-    init(keptIn folder: KeptFolder?) throws {
-        let kept = try folder?.read("subscriptions.key")?.filter { !$0.isNewline }
-        if let kept, let bytes = Base64URL.decode(kept) {
+    init(storedIn folder: PrivateFolder?) throws {
+        let saved = try folder?.read("subscriptions.key")?.filter { !$0.isNewline }
+        if let saved, let bytes = Base64URL.decode(saved) {
             secret = SymmetricKey(data: bytes)
             return
         }
@@ -66,7 +66,7 @@ final class Subscriptions: Sendable {
     /// - Returns: what its browser would give the page that asked.
     /// - Throws: `APIError` for a key that is none.
     func make(at origin: String, for serverKey: String? = nil) throws -> WebSubscription {
-        var hash = Self.nobody
+        var hash = Self.anySender
         if let serverKey {
             // Silence: bytes that are no point are refused as such.
             guard let bytes = Base64URL.decode(serverKey),
@@ -126,7 +126,7 @@ final class Subscriptions: Sendable {
             // Fails for one number of 2^32: those that are no scalar of the curve.
             key: try P256.KeyAgreement.PrivateKey(rawRepresentation: key.withUnsafeBytes { Data($0) }),
             auth: auth.withUnsafeBytes { Data($0) },
-            serverKeyHash: hash == Self.nobody ? nil : hash
+            serverKeyHash: hash == Self.anySender ? nil : hash
         )
     }
 }

@@ -7,7 +7,7 @@ import Wire
 /// Judges the field by which an application server says who it is (RFC 8292).
 final class Vapid: Sendable {
     /// 401 for what says nothing, 403 for what is not true.
-    struct Refusal: Error {
+    struct RequestError: Error {
         let status: Int
         let reason: String
         let text: String
@@ -19,7 +19,7 @@ final class Vapid: Sendable {
         }
     }
 
-    private static let longest = 86_400
+    private static let maximumLifetime = 86_400
     private static let skew = 60
     private static let cacheLimit = 1_000
 
@@ -38,27 +38,27 @@ final class Vapid: Sendable {
     }
 
     /// The public key of who pushes to something under an origin.
-    func judge(_ field: String?, origin: String) throws(Refusal) -> Data {
-        guard let field else { throw Refusal(401, "MissingVapid", "an Authorization field is needed (RFC 8292)") }
+    func validate(_ field: String?, origin: String) throws(RequestError) -> Data {
+        guard let field else { throw RequestError(401, "MissingVapid", "an Authorization field is needed (RFC 8292)") }
         let (claims, key) = try verify(field)
         guard claims.aud == origin else {
-            throw Refusal(403, "BadAudience", "aud is \(claims.aud), and must be \(origin)")
+            throw RequestError(403, "BadAudience", "aud is \(claims.aud), and must be \(origin)")
         }
         let left = claims.exp - Int(now().timeIntervalSince1970)
-        guard left > 0 else { throw Refusal(403, "ExpiredVapid", "the token has expired") }
-        guard left <= Self.longest + Self.skew else {
-            throw Refusal(403, "VapidTooLong", "exp may be 24 hours ahead at most")
+        guard left > 0 else { throw RequestError(403, "ExpiredVapid", "the token has expired") }
+        guard left <= Self.maximumLifetime + Self.skew else {
+            throw RequestError(403, "VapidTooLong", "exp may be 24 hours ahead at most")
         }
         if let sub = claims.sub, !sub.hasPrefix("mailto:"), !sub.hasPrefix("https:") {
-            throw Refusal(403, "BadSubject", "sub must be a mailto: or https: address")
+            throw RequestError(403, "BadSubject", "sub must be a mailto: or https: address")
         }
         return key
     }
 
-    private func verify(_ field: String) throws(Refusal) -> (claims: Claims, key: Data) {
+    private func verify(_ field: String) throws(RequestError) -> (claims: Claims, key: Data) {
         if let known = verified.withLock({ $0[field] }) { return known }
         guard field.prefix(6).lowercased() == "vapid " else {
-            throw Refusal(401, "MissingVapid", "the Authorization field must be vapid t=…, k=…")
+            throw RequestError(401, "MissingVapid", "the Authorization field must be vapid t=…, k=…")
         }
         let parts = field.dropFirst(6).split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         func part(_ name: String) -> String? {
@@ -67,12 +67,12 @@ final class Vapid: Sendable {
         guard let token = part("t"), let text = part("k"), let bytes = Base64URL.decode(text),
             // Silence: what cannot be read is refused by its name.
             let key = try? P256.Signing.PublicKey(x963Representation: bytes)
-        else { throw Refusal(401, "MalformedVapid", "t must be a token, k a point of 65 bytes in base64url") }
+        else { throw RequestError(401, "MalformedVapid", "t must be a token, k a point of 65 bytes in base64url") }
         guard let jws = CompactJWS(token, maximumLength: 4_096), jws.algorithm == "ES256",
             let claims = try? JSONDecoder().decode(Claims.self, from: jws.payload),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: jws.signature),
             key.isValidSignature(signature, for: jws.signingInput)
-        else { throw Refusal(403, "BadVapidSignature", "the token is not signed by k with ES256") }
+        else { throw RequestError(403, "BadVapidSignature", "the token is not signed by k with ES256") }
         verified.withLock { verified in
             if verified.count >= Self.cacheLimit { verified = [:] }
             verified[field] = (claims, bytes)

@@ -34,22 +34,22 @@ extension ApplicationKey {
     }
 
     /// Where a connector asks: most networks have more than one host, and none is asked elsewhere.
-    func places(of network: Network) -> [String] {
+    func endpoints(of network: Network) -> [String] {
         let siblings: [String] =
             switch network {
             case .facebook:
-                [place("VIDEO_URL", where: FacebookConnector.standard, "https://graph-video.facebook.com")]
-            case .twitter: [place("UPLOAD_URL", where: TwitterConnector.standard, "https://upload.twitter.com")]
-            case .instagram: [place("TOKEN_URL", where: InstagramConnector.standard, "https://api.instagram.com")]
-            case .vine: [place("MEDIA_URL", where: VineConnector.standard, "https://media.vineapp.com")]
-            case .tumblr: [place("WWW_URL", where: TumblrConnector.standard, "https://www.tumblr.com")]
+                [endpoint("VIDEO_URL", where: FacebookConnector.defaultURL, "https://graph-video.facebook.com")]
+            case .twitter: [endpoint("UPLOAD_URL", where: TwitterConnector.defaultURL, "https://upload.twitter.com")]
+            case .instagram: [endpoint("TOKEN_URL", where: InstagramConnector.defaultURL, "https://api.instagram.com")]
+            case .vine: [endpoint("MEDIA_URL", where: VineConnector.defaultURL, "https://media.vineapp.com")]
+            case .tumblr: [endpoint("WWW_URL", where: TumblrConnector.defaultURL, "https://www.tumblr.com")]
             case .reddit:
                 [
-                    place("WWW_URL", where: RedditConnector.standard, "https://www.reddit.com"),
+                    endpoint("WWW_URL", where: RedditConnector.defaultURL, "https://www.reddit.com"),
                     // Where it lends a place for photos.
-                    place(
+                    endpoint(
                         "MEDIA_URL",
-                        where: RedditConnector.standard,
+                        where: RedditConnector.defaultURL,
                         "https://reddit-uploaded-media.s3-accelerate.amazonaws.com"
                     ),
                 ]

@@ -1,9 +1,9 @@
 import SocialAPI
 
 /// Why each network lacks a capability, by the version of its API. The texts beside the codes are in the connectors'
-/// `abilities`.
+/// `accountCapabilities`.
 extension Connector {
-    /// The reason why an account lacks a capability that `abilities(of:)` does not list.
+    /// The reason why an account lacks a capability that `accountCapabilities(of:)` does not list.
     func reason(why capability: Capability, of account: NetworkAccount) -> CapabilityReason {
         switch (network, capability) {
         case (.twitter, .like): return .useFavorite
@@ -18,13 +18,13 @@ extension Connector {
     private func versionReason(why capability: Capability, of account: NetworkAccount) -> CapabilityReason? {
         switch (self, capability) {
         case (let facebook as FacebookConnector, .notifications) where !facebook.isPersonal: .webhookOnly
-        case (let instagram as InstagramConnector, .notifications) where !instagram.isFirst: .webhookOnly
+        case (let instagram as InstagramConnector, .notifications) where !instagram.isV1: .webhookOnly
         // Of 2015: no messages, no posts. Today: no likes.
         case (let instagram as InstagramConnector, .messages), (let instagram as InstagramConnector, .reply),
             (let instagram as InstagramConnector, .photo), (let instagram as InstagramConnector, .video):
-            instagram.isFirst ? .notOfferedByVersion : nil
-        case (let instagram as InstagramConnector, .like): instagram.isFirst ? nil : .notOfferedByVersion
-        case (let twitter as TwitterConnector, .location) where twitter.isSecond(account): .notOfferedByVersion
+            instagram.isV1 ? .notOfferedByVersion : nil
+        case (let instagram as InstagramConnector, .like): instagram.isV1 ? nil : .notOfferedByVersion
+        case (let twitter as TwitterConnector, .location) where twitter.isV2(account): .notOfferedByVersion
         // Bluesky has all but these; anything else was not granted.
         case (is BlueskyConnector, .location): nil
         case (is BlueskyConnector, _): .notGranted

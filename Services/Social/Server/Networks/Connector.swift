@@ -14,12 +14,12 @@ protocol Connector: Sendable {
     var network: Network { get }
 
     /// What an account can do, what limits its posts have, and why it cannot do the rest; asks nobody.
-    func abilities(of account: NetworkAccount) -> Abilities
+    func accountCapabilities(of account: NetworkAccount) -> AccountCapabilities
 
     /// Asks the network whose tokens these are; the first call for an account that is being linked.
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity
     /// Whether calls work for an account as a client describes it in a request; otherwise `identify` is called first.
-    func takesAsGiven(_ account: NetworkAccount) -> Bool
+    func acceptsProvidedID(_ account: NetworkAccount) -> Bool
 
     // MARK: Reading, each list the newest first
 
@@ -35,23 +35,23 @@ protocol Connector: Sendable {
     /// Whether the network fetches a post's files from their addresses instead of taking their bytes.
     var fetchesMedia: Bool { get }
     /// Whether a publication or reply may be sent again with the same key, and is then surely done once.
-    var repeatsSafely: Bool { get }
+    var isIdempotent: Bool { get }
 
     /// Does all that a post needs and nobody sees: sends media, makes containers, waits for their processing.
     ///
     /// May be called again for the same post after a failure.
     func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost?
     /// The one step after which people see the post.
-    func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> Posted
+    func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost
     /// Looks for a post whose outcome is unknown; nil says that the network surely does not have it.
-    func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> Posted?
+    func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost?
 
-    func reply(_ reply: NetworkReply, as account: NetworkAccount) async throws -> Posted
+    func reply(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost
     /// Looks for a reply whose outcome is unknown; nil says that the network surely does not have it.
-    func find(_ reply: NetworkReply, as account: NetworkAccount) async throws -> Posted?
+    func find(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost?
 
     /// Likes an item, or has it as a favourite, by its native id; twice is as once, and no failure.
-    func like(_ id: String, as account: NetworkAccount) async throws -> Posted
+    func like(_ id: String, as account: NetworkAccount) async throws -> PublishedPost
 
     // MARK: Tokens
 
@@ -67,8 +67,8 @@ protocol Connector: Sendable {
 }
 
 /// What an account can do on its network.
-struct Abilities: Hashable, Sendable {
-    var able: Set<Capability>
+struct AccountCapabilities: Hashable, Sendable {
+    var supported: Set<Capability>
     var limits = PostLimits()
     /// Why it cannot do what is missing, for a person.
     var reasons: [Capability: String] = [:]
@@ -87,31 +87,32 @@ extension Connector {
         throw NetworkError.unsupported("\(network.rawValue) has no notifications")
     }
 
-    func takesAsGiven(_ account: NetworkAccount) -> Bool { account.id != nil }
+    func acceptsProvidedID(_ account: NetworkAccount) -> Bool { account.id != nil }
 
     var fetchesMedia: Bool { false }
 
-    var repeatsSafely: Bool { false }
+    var isIdempotent: Bool { false }
 
     func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost? { nil }
 
-    func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> Posted {
+    func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost
+    {
         throw NetworkError.unsupported("nothing can be posted to \(network.rawValue)")
     }
 
-    func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> Posted? {
+    func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost? {
         throw NetworkError.unsupported("posts of \(network.rawValue) cannot be looked up")
     }
 
-    func reply(_ reply: NetworkReply, as account: NetworkAccount) async throws -> Posted {
+    func reply(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost {
         throw NetworkError.unsupported("messages of \(network.rawValue) cannot be answered")
     }
 
-    func find(_ reply: NetworkReply, as account: NetworkAccount) async throws -> Posted? {
+    func find(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost? {
         throw NetworkError.unsupported("messages of \(network.rawValue) cannot be looked up")
     }
 
-    func like(_ id: String, as account: NetworkAccount) async throws -> Posted {
+    func like(_ id: String, as account: NetworkAccount) async throws -> PublishedPost {
         throw NetworkError.unsupported("nothing can be liked on \(network.rawValue)")
     }
 

@@ -57,9 +57,9 @@ struct NetworkIdentity: Hashable, Sendable {
     /// Whether an id or name that a client gives is one of this account's.
     ///
     /// Names are compared without regard to case, as all networks here do, and may begin with "@".
-    func isCalled(_ given: String) -> Bool {
-        guard given != id else { return true }
-        let name = given.drop { $0 == "@" }.lowercased()
+    func matches(_ provided: String) -> Bool {
+        guard provided != id else { return true }
+        let name = provided.drop { $0 == "@" }.lowercased()
         return !name.isEmpty && ([id, username].compactMap(\.self) + aliases).contains { $0.lowercased() == name }
     }
 }

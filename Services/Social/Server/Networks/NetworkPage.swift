@@ -57,7 +57,7 @@ struct NetworkCursor: Hashable, Sendable, Codable {
     let value: JSONValue
 
     init(_ position: some Encodable) throws {
-        value = try JSONText.parse(WireJSON.encoder().encode(position))
+        value = try JSONParser.parse(WireJSON.encoder().encode(position))
     }
 
     /// - Throws: `NetworkError` of class `invalid` for one that another version of the connector made.

@@ -47,7 +47,7 @@ struct NetworkReply: Hashable, Sendable {
 }
 
 /// What came of a write.
-struct Posted: Hashable, Sendable {
+struct PublishedPost: Hashable, Sendable {
     /// The native id, such that `ItemID(network, id)` is that of the item; nil where the network does not tell it.
     var id: String?
     var url: String?

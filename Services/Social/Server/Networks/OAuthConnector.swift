@@ -24,11 +24,11 @@ protocol OAuthConnector: Connector {
     ) async throws -> AuthorizedAccount
 
     /// What this deployment says of itself to networks that ask it; nil where none does.
-    func clientDocument(callback: String) throws -> JSONValue?
+    func clientMetadata(callback: String) throws -> JSONValue?
 }
 
 extension OAuthConnector {
-    func clientDocument(callback: String) throws -> JSONValue? { nil }
+    func clientMetadata(callback: String) throws -> JSONValue? { nil }
 }
 
 /// What somebody is sent to a network with.
@@ -50,7 +50,7 @@ struct Authorization: Codable, Hashable, Sendable {
     /// The page.
     var url: String
     /// Secrets until he is back, kept encrypted: the request token's, those of a client registered just now.
-    var kept: [String: String] = [:]
+    var payload: [String: String] = [:]
 }
 
 /// What an authorization came to.

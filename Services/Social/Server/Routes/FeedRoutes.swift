@@ -6,8 +6,8 @@ import Wire
 /// Serves the first pages of what is read of all networks, and what comes after them, to GET and POST alike.
 struct FeedRoutes {
     let reader: RequestReader
-    let reading: Reading
-    let writing: Writing
+    let reading: FeedReader
+    let postService: PostService
 
     func add(to routes: SuiteRoutes) {
         routes.user.get("feed", use: feed)
@@ -22,55 +22,55 @@ struct FeedRoutes {
         }
     }
 
-    func feed(request: Request, context: UserContext) async throws -> Reply<SocialAnswer> {
-        try await reader.reading(request, context) { asked in
-            Reply(try await reading.read(.feed, asked.reading, for: asked.asker))
+    func feed(request: Request, context: UserContext) async throws -> JSONResponse<SocialResponse> {
+        try await reader.reading(request, context) { parsed in
+            JSONResponse(try await reading.read(.feed, parsed.reading, for: parsed.caller))
         }
     }
 
     /// A post where there is `data`, else as GET.
     func feedOrPost(request: Request, context: UserContext) async throws -> Response {
-        try await reader.reading(request, context, takesFiles: true) { asked in
-            guard let data = asked.data else {
-                return try .json(await reading.read(.feed, asked.reading, for: asked.asker))
+        try await reader.reading(request, context, takesFiles: true) { parsed in
+            guard let data = parsed.data else {
+                return try .json(await reading.read(.feed, parsed.reading, for: parsed.caller))
             }
-            return try .json(await writing.write(data, asked.files, for: asked.asker, key: asked.key))
+            return try .json(await postService.create(data, parsed.files, for: parsed.caller, key: parsed.key))
         }
     }
 
     /// A reply where there is `data`, else as GET.
     func threadsOrReply(request: Request, context: UserContext) async throws -> Response {
-        try await reader.reading(request, context) { asked in
-            guard let data = asked.data else {
-                return try .json(await reading.read(.threads, asked.reading, for: asked.asker))
+        try await reader.reading(request, context) { parsed in
+            guard let data = parsed.data else {
+                return try .json(await reading.read(.threads, parsed.reading, for: parsed.caller))
             }
-            return try .json(await writing.reply(data, for: asked.asker, key: asked.key))
+            return try .json(await postService.reply(data, for: parsed.caller, key: parsed.key))
         }
     }
 
-    func threads(request: Request, context: UserContext) async throws -> Reply<SocialAnswer> {
-        try await reader.reading(request, context) { asked in
-            Reply(try await reading.read(.threads, asked.reading, for: asked.asker))
+    func threads(request: Request, context: UserContext) async throws -> JSONResponse<SocialResponse> {
+        try await reader.reading(request, context) { parsed in
+            JSONResponse(try await reading.read(.threads, parsed.reading, for: parsed.caller))
         }
     }
 
-    func notifications(request: Request, context: UserContext) async throws -> Reply<SocialAnswer> {
-        try await reader.reading(request, context) { asked in
-            guard asked.data == nil else {
+    func notifications(request: Request, context: UserContext) async throws -> JSONResponse<SocialResponse> {
+        try await reader.reading(request, context) { parsed in
+            guard parsed.data == nil else {
                 throw APIError(.methodNotAllowed, "read_only", "notifications can only be read")
             }
-            return Reply(try await reading.read(.notifications, asked.reading, for: asked.asker))
+            return JSONResponse(try await reading.read(.notifications, parsed.reading, for: parsed.caller))
         }
     }
 
     /// A thread's messages where one is named, else the next threads.
-    func messages(request: Request, context: UserContext) async throws -> Reply<SocialAnswer> {
-        try await reader.reading(request, context) { asked in
-            guard let thread = asked.thread else {
-                return Reply(try await reading.read(.threads, asked.reading, for: asked.asker))
+    func messages(request: Request, context: UserContext) async throws -> JSONResponse<SocialResponse> {
+        try await reader.reading(request, context) { parsed in
+            guard let thread = parsed.thread else {
+                return JSONResponse(try await reading.read(.threads, parsed.reading, for: parsed.caller))
             }
-            guard let network = asked.network else { throw APIError.missing("network") }
-            return Reply(try await reading.messages(of: thread, on: network, asked.reading, for: asked.asker))
+            guard let network = parsed.network else { throw APIError.missing("network") }
+            return JSONResponse(try await reading.messages(of: thread, on: network, parsed.reading, for: parsed.caller))
         }
     }
 }

@@ -17,7 +17,7 @@ struct NetworkRoutes {
         routes.user.put("networks/:network", use: link)
         routes.user.delete("networks/:network", use: unlink)
         routes.user.post("networks/:network/authorize", use: authorize)
-        routes.open.get("networks/:network/callback", use: comeBack)
+        routes.open.get("networks/:network/callback", use: callback)
         routes.open.get("networks/:network/client-metadata.json", use: document)
         routes.user.post("networks/:network/complete", use: complete)
     }
@@ -35,26 +35,26 @@ struct NetworkRoutes {
         )
     }
 
-    func link(request: Request, context: UserContext) async throws -> Reply<NetworkStatus> {
+    func link(request: Request, context: UserContext) async throws -> JSONResponse<NetworkStatus> {
         let network = try context.network()
         let draft = try await request.decode(as: LinkDraft.self, context: context)
-        return Reply(try await linking.link(draft, to: network, for: context.user))
+        return JSONResponse(try await linking.link(draft, to: network, for: context.user))
     }
 
-    func unlink(request: Request, context: UserContext) async throws -> Reply<NetworkStatus> {
-        Reply(try await linking.unlink(context.network(), of: context.user))
+    func unlink(request: Request, context: UserContext) async throws -> JSONResponse<NetworkStatus> {
+        JSONResponse(try await linking.unlink(context.network(), of: context.user))
     }
 
-    func authorize(request: Request, context: UserContext) async throws -> Reply<AuthorizationPage> {
+    func authorize(request: Request, context: UserContext) async throws -> JSONResponse<AuthorizationPage> {
         let network = try context.network()
         let draft = try await request.decode(as: AuthorizationDraft.self, context: context)
-        return Reply(try await authorizations.begin(draft, on: network, by: context.identity))
+        return JSONResponse(try await authorizations.begin(draft, on: network, by: context.identity))
     }
 
-    func comeBack(request: Request, context: SuiteContext) async throws -> Response {
+    func callback(request: Request, context: SuiteContext) async throws -> Response {
         let query = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
         let parameters = Dictionary(query) { first, _ in first }
-        let url = try await authorizations.back(from: context.network(), with: parameters)
+        let url = try await authorizations.handleCallback(from: context.network(), with: parameters)
         // The code is in it: it goes into no cache and to no other site.
         return Response(
             status: .found,
@@ -71,10 +71,10 @@ struct NetworkRoutes {
         )
     }
 
-    func complete(request: Request, context: UserContext) async throws -> Reply<NetworkStatus> {
+    func complete(request: Request, context: UserContext) async throws -> JSONResponse<NetworkStatus> {
         let network = try context.network()
         let code = try await request.decode(as: AuthorizationCode.self, context: context).code
-        return Reply(try await authorizations.complete(code, on: network, by: context.identity))
+        return JSONResponse(try await authorizations.complete(code, on: network, by: context.identity))
     }
 }
 

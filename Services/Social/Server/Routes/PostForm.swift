@@ -102,7 +102,7 @@ struct PostForm {
         after known: OutgoingMedia?
     ) throws -> OutgoingMedia {
         guard known == nil else { throw APIError.invalid(field, "a post has one \(field)", code: "too_many_files") }
-        let type = BroughtFiles.type(of: content)
+        let type = AttachedUploads.type(of: content)
         guard type.hasPrefix(prefix) else {
             throw APIError(.unsupportedMediaType, "unsupported_media_type", "the \(field) is none", field: field)
         }

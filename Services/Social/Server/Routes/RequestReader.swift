@@ -9,14 +9,14 @@ import Wire
 /// Reads what a request of a list says, in its query, its body or both.
 struct RequestReader: Sendable {
     /// A request as the rules want it.
-    struct Asked: Sendable {
-        var asker: Asker
-        var reading: Reading.Request
+    struct ParsedRequest: Sendable {
+        var caller: Caller
+        var reading: FeedReader.Request
         var network: Network?
         var thread: String?
         /// What is to be posted, where something is.
         var data: JSONValue?
-        var files = Writing.Files()
+        var files = PostService.Files()
         /// When, of a post for later.
         var at: Date?
         /// By which a post is known that comes again.
@@ -24,17 +24,17 @@ struct RequestReader: Sendable {
     }
 
     let rules: AccountRules
-    let slots: UploadSlots
+    let slots: UploadConcurrencyLimit
 
-    private func read(_ request: Request, _ context: UserContext, takesFiles: Bool) async throws -> Asked {
+    private func read(_ request: Request, _ context: UserContext, takesFiles: Bool) async throws -> ParsedRequest {
         let form = PostForm.isForm(request) ? try await PostForm(request, takesFiles: takesFiles) : nil
         let body = if let form { form.request } else { try await Self.body(of: request, context) }
         let network = try request.query("network") ?? body.network
-        if body.data == nil, form?.hasFile != true { IdempotentRequest.changesNothing() }
+        if body.data == nil, form?.hasFile != true { IdempotentRequest.markReadOnly() }
         let limit = try body.limit.map { try Self.checked($0) } ?? 20
-        return Asked(
-            asker: try asker(request, context, given: body.meta),
-            reading: Reading.Request(
+        return ParsedRequest(
+            caller: try caller(request, context, requestAccounts: body.meta),
+            reading: FeedReader.Request(
                 limit: try request.limit(default: limit),
                 cursor: try request.query("cursor") ?? body.cursor,
                 includesRaw: try request.flag("raw") ?? body.raw ?? false
@@ -43,23 +43,28 @@ struct RequestReader: Sendable {
             thread: try Self.thread(request.query("thread") ?? body.thread),
             // A file alone is a post too.
             data: body.data ?? (form?.hasFile == true ? .object([:]) : nil),
-            files: Writing.Files(photo: form?.photo, video: form?.video),
+            files: PostService.Files(photo: form?.photo, video: form?.video),
             at: body.at,
             key: request.headers[.idempotencyKey]
         )
     }
 
-    private func asker(
+    private func caller(
         _ request: Request,
         _ context: UserContext,
-        given: [Network: GivenAccount]
-    ) throws -> Asker {
-        var asker = Asker(user: context.user, credential: try Credential(request.headers)?.token ?? "")
-        for (network, account) in given {
+        requestAccounts: [Network: RequestAccount]
+    ) throws -> Caller {
+        var caller = Caller(user: context.user, credential: try Credential(request.headers)?.token ?? "")
+        for (network, account) in requestAccounts {
             let prefix = "meta.\(network.rawValue)."
-            asker.given[network] = try rules.account(LinkDraft(account), on: network, of: context.user, field: prefix)
+            caller.requestAccounts[network] = try rules.account(
+                LinkDraft(account),
+                on: network,
+                of: context.user,
+                field: prefix
+            )
         }
-        return asker
+        return caller
     }
 
     /// Reads a request and does what it asks for.
@@ -70,7 +75,7 @@ struct RequestReader: Sendable {
         _ request: Request,
         _ context: UserContext,
         takesFiles: Bool = false,
-        _ body: (Asked) async throws -> Value
+        _ body: (ParsedRequest) async throws -> Value
     ) async throws -> Value {
         guard PostForm.isForm(request) else { return try await body(read(request, context, takesFiles: false)) }
         let most = (takesFiles ? PostForm.maximumFile : 0) + PostForm.maximumFields
@@ -82,7 +87,7 @@ struct RequestReader: Sendable {
 
     /// A body that may be left out, also of a GET.
     private static func body(of request: Request, _ context: UserContext) async throws -> SocialRequest {
-        try await request.decodeIfThere(as: SocialRequest.self, limits: .large, context: context) ?? SocialRequest()
+        try await request.decodeOptional(as: SocialRequest.self, limits: .large, context: context) ?? SocialRequest()
     }
 
     private static func network(_ name: String) throws -> Network {

@@ -32,7 +32,7 @@ struct ExportStore<Executor: PostgresExecutor> {
                 'thread', thread, 'at', \(unsafe: ExportPages.time("due_at")), 'isScheduled', is_scheduled, 'isDone', is_done,
                 'results', (
                     SELECT json_object_agg(network, json_build_object('state', state, 'result', result))
-                    FROM deliveries WHERE deliveries.post_id = posts.post_id
+                    FROM publications WHERE publications.post_id = posts.post_id
                 )
             )::text AS row
             FROM posts
@@ -66,13 +66,13 @@ struct ExportStore<Executor: PostgresExecutor> {
     func changes(of user: User.ID, after place: [Int64]?) async throws -> ExportPages.Page {
         try await ExportPages.page(
             """
-            SELECT ARRAY[place] AS place, json_build_object(
+            SELECT ARRAY[number] AS place, json_build_object(
                 'kind', kind, 'list', list, 'id', item_id, 'item', item,
                 'at', \(unsafe: ExportPages.time("happened_at"))
             )::text AS row
             FROM changes
-            WHERE application_id = \(user.application) AND user_id = \(user.user) AND place > \(place?.first ?? 0)
-            ORDER BY place
+            WHERE application_id = \(user.application) AND user_id = \(user.user) AND number > \(place?.first ?? 0)
+            ORDER BY number
             LIMIT \(ExportPages.limit)
             """,
             of: db

@@ -15,8 +15,8 @@ struct ApplicationDeletions: Sendable {
     private static let tables = ["application_users", "spent_nonces", "push_credentials"]
 
     let database: PostgresPool
-    let ends: SessionEnds
-    let departures: Departures
+    let sessionRevocations: SessionRevocations
+    let deletionJobs: DeletionJobs
     let setAside: SetAside
     let logger: Logger
     let now: @Sendable () -> Date
@@ -29,15 +29,18 @@ struct ApplicationDeletions: Sendable {
             // A sign-in holds its key until it is committed, and later ones find the key revoked.
             for key in try await store.revokeAllKeys(of: application, at: now()) {
                 guard let known = ApplicationKey(application: application, id: key) else { continue }
-                ends.announce([try await RevocationStore(db: db).insert(known.session, at: now())], after: db)
+                sessionRevocations.announce(
+                    [try await RevocationStore(db: db).insert(known.session, at: now())],
+                    after: db
+                )
             }
-            try await departures.begin(application: application, in: db)
+            try await deletionJobs.begin(application: application, in: db)
             return true
         }
         guard isNew else { return }
         logger.notice("application deletion begun", metadata: ["application": "\(application)"])
         // The rest, if there are more sessions, ends within a second.
-        _ = try await ends.endSome(ofApplication: application)
+        _ = try await sessionRevocations.endBatch(ofApplication: application)
     }
 
     /// Continues all deletions once; one that fails delays no other.
@@ -50,15 +53,15 @@ struct ApplicationDeletions: Sendable {
     }
 
     private func clear(_ application: String) async throws {
-        while try await ends.endSome(ofApplication: application) {}
-        guard try await ApplicationRows(Self.tables, database: database).erase(application),
-            try await !DepartureStore(db: database).isPending(application)
+        while try await sessionRevocations.endBatch(ofApplication: application) {}
+        guard try await ApplicationRowDeletion(Self.tables, database: database).erase(application),
+            try await !DeletionJobStore(db: database).isPending(application)
         else { return }
         try await database.transaction { db in try await ApplicationStore(db: db).delete(application) }
         logger.notice("application deleted", metadata: ["application": "\(application)"])
     }
 
     var background: any Service {
-        Periodic("deletion of applications", every: .seconds(1), logger: logger, clear)
+        PeriodicTask("deletion of applications", every: .seconds(1), logger: logger, clear)
     }
 }

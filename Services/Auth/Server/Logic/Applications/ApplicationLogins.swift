@@ -15,7 +15,7 @@ struct ApplicationLogins: Sendable {
     }
 
     let database: PostgresPool
-    let ends: SessionEnds
+    let sessionRevocations: SessionRevocations
     let events: EventOutbox
     let nonces: Nonces
     let now: @Sendable () -> Date
@@ -29,8 +29,11 @@ struct ApplicationLogins: Sendable {
     ///
     /// The token must be RS256 by a key of this application, for this application, current, and with a nonce that was
     /// not used: whoever sees it go by can do nothing with it.
-    func login(_ draft: ApplicationLoginDraft, _ header: Header, from caller: Caller) async throws -> ApplicationSignIn
-    {
+    func login(
+        _ draft: ApplicationLoginDraft,
+        _ header: Header,
+        from caller: ClientInfo
+    ) async throws -> ApplicationSignIn {
         let application = try await application(header)
         let device = try LoginDevice(draft)
         do {
@@ -47,42 +50,42 @@ struct ApplicationLogins: Sendable {
         _ text: String,
         to application: String,
         on device: LoginDevice,
-        from caller: Caller
+        from caller: ClientInfo
     ) async throws -> ApplicationSignIn {
         let token = try AuthToken(text)
         guard let key = try await ApplicationStore(db: database.reads).key(token.keyID, of: application) else {
-            throw AuthToken.refusal("unknown_key", "the auth token's kid is no key of this application")
+            throw AuthToken.error("unknown_key", "the auth token's kid is no key of this application")
         }
         let claims = try token.claims(signedBy: key.publicKey, for: application, now: now())
         // Told only to who has signed with it.
         guard !key.isRevoked else { throw Self.revokedKey }
-        let nonce = try spendable(claims.nonce, of: application)
+        let nonce = try usableNonce(claims.nonce, of: application)
 
         let session = SessionToken.random()
         let record = record(of: claims, in: application, on: device, from: caller)
         try await database.transaction { db in
-            guard try await ApplicationStore(db: db).hold(key: token.keyID, of: application) else {
+            guard try await ApplicationStore(db: db).lockShared(key: token.keyID, of: application) else {
                 throw Self.revokedKey
             }
             guard try await SpentNonceStore(db: db).insert(nonce.hash, of: application, until: nonce.until) else {
-                throw AuthToken.refusal("nonce_used", "the auth token's nonce was used before")
+                throw AuthToken.error("nonce_used", "the auth token's nonce was used before")
             }
             let store = SessionStore(db: db)
-            try await ends.end(try await store.lock(of: record.user, on: device.id), in: db)
+            try await sessionRevocations.end(try await store.lock(of: record.user, on: device.id), in: db)
             var record = record
             record.token = .init(hash: SessionToken.hash(session), keyID: token.keyID)
             try await store.insert(record)
-            try await ApplicationUserStore(db: db).note(record.user, signedInAt: record.createdAt)
+            try await ApplicationUserStore(db: db).record(record.user, signedInAt: record.createdAt)
             if let registered = device.registered(in: record) { try await events.write(registered, in: db) }
         }
         return ApplicationSignIn(session: session, userId: claims.subject, deviceId: device.id.text)
     }
 
-    private func spendable(_ nonce: String, of application: String) throws -> (hash: Data, until: Date) {
-        switch nonces.judge(nonce, of: application) {
-        case .good(let hash, let until): return (hash, until)
-        case .expired: throw AuthToken.refusal("nonce_expired", "the auth token's nonce is older than ten minutes")
-        case .unknown: throw AuthToken.refusal("unknown_nonce", "the auth token's nonce was not given out here")
+    private func usableNonce(_ nonce: String, of application: String) throws -> (hash: Data, until: Date) {
+        switch nonces.validate(nonce, of: application) {
+        case .valid(let hash, let until): return (hash, until)
+        case .expired: throw AuthToken.error("nonce_expired", "the auth token's nonce is older than ten minutes")
+        case .unknown: throw AuthToken.error("unknown_nonce", "the auth token's nonce was not given out here")
         }
     }
 
@@ -90,7 +93,7 @@ struct ApplicationLogins: Sendable {
         of claims: AuthToken.Claims,
         in application: String,
         on device: LoginDevice,
-        from caller: Caller
+        from caller: ClientInfo
     ) -> SessionStore.Record {
         let now = now()
         return SessionStore.Record(
@@ -123,7 +126,7 @@ struct ApplicationLogins: Sendable {
         return id
     }
 
-    private static let revokedKey = AuthToken.refusal("revoked_key", "the key that signed the auth token was revoked")
+    private static let revokedKey = AuthToken.error("revoked_key", "the key that signed the auth token was revoked")
 
     private static func count(_ outcome: String) {
         Counter(label: "roost_auth_application_logins_total", dimensions: [("outcome", outcome)]).increment()

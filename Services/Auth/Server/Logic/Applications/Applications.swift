@@ -18,8 +18,8 @@ struct Applications: Sendable {
     private static let nameLength = 1...100
 
     let database: PostgresPool
-    let ends: SessionEnds
-    let departures: Departures
+    let sessionRevocations: SessionRevocations
+    let deletionJobs: DeletionJobs
     let cursors: CursorSigner
     /// A key takes a core for a tenth of a second to make.
     let threads: HashingThreads
@@ -35,7 +35,7 @@ struct Applications: Sendable {
     func create(_ draft: ApplicationDraft, by identity: Identity) async throws -> NewApplication {
         let owner = try owner(identity)
         // Before a key is made, which takes long; and once more under the account's lock.
-        if let owner { try await requireRoom(for: owner, on: database.reads) }
+        if let owner { try await requireCapacity(for: owner, on: database.reads) }
         let name = try Self.name(draft.name)
         let application = Self.id(bytes: 12)
         let applicationKey = Self.id(bytes: 16)
@@ -43,8 +43,8 @@ struct Applications: Sendable {
         try await database.transaction { db in
             let store = ApplicationStore(db: db)
             if let owner {
-                guard try await AccountStore(db: db).lock(owner) else { throw Accounts.noAccount }
-                try await requireRoom(for: owner, on: db)
+                guard try await AccountStore(db: db).lock(owner) else { throw Accounts.accountNotFound }
+                try await requireCapacity(for: owner, on: db)
             }
             try await store.insert(id: application, name: name, key: applicationKey, owner: owner, at: now())
             _ = try await store.insert(key: key.encryptionKeyId, publicKey, to: application, limit: 1, at: now())
@@ -59,11 +59,11 @@ struct Applications: Sendable {
         guard isOpen else {
             throw APIError(.forbidden, "admin_required", "Only administrators create applications on this server.")
         }
-        return try identity.user.ownAccount()
+        return try identity.user.requireAccountID()
     }
 
-    private func requireRoom(for owner: UUID, on db: any PostgresExecutor) async throws {
-        guard let account = try await AccountStore(db: db).find(owner) else { throw Accounts.noAccount }
+    private func requireCapacity(for owner: UUID, on db: any PostgresExecutor) async throws {
+        guard let account = try await AccountStore(db: db).find(owner) else { throw Accounts.accountNotFound }
         guard !account.isAnonymous, account.username != nil || account.emailVerified else {
             throw APIError(
                 .forbidden,
@@ -82,13 +82,13 @@ struct Applications: Sendable {
 
     /// Lets the owner of an application and administrators pass.
     ///
-    /// An application that is being deleted counts where `evenDeleted` says so.
+    /// An application that is being deleted counts where `includingDeleted` says so.
     ///
     /// - Throws: `application_not_found` for all others, who do not learn whether there is such an application.
-    func authorize(_ application: String, for identity: Identity, evenDeleted: Bool = false) async throws {
-        guard let standing = try await ApplicationStore(db: database.reads).standing(of: application),
-            evenDeleted || !standing.isDeleted,
-            identity.isAdmin || (standing.owner != nil && standing.owner == identity.user.accountID)
+    func authorize(_ application: String, for identity: Identity, includingDeleted: Bool = false) async throws {
+        guard let ownership = try await ApplicationStore(db: database.reads).ownership(of: application),
+            includingDeleted || !ownership.isDeleted,
+            identity.isAdmin || (ownership.owner != nil && ownership.owner == identity.user.accountID)
         else { throw Self.notFound }
     }
 
@@ -199,10 +199,10 @@ struct Applications: Sendable {
             guard try await ApplicationStore(db: db).revoke(key: key, of: application, at: now()) else {
                 throw noSuchKey
             }
-            ends.announce([try await RevocationStore(db: db).insert(known.session, at: now())], after: db)
+            sessionRevocations.announce([try await RevocationStore(db: db).insert(known.session, at: now())], after: db)
         }
         // A login that holds the key is over by now, and later ones find it revoked.
-        try await ends.endAll(openedBy: key, of: application)
+        try await sessionRevocations.endAll(openedBy: key, of: application)
         logger.notice("application key revoked", metadata: ["application": "\(application)", "key": "\(key)"])
     }
 
@@ -215,9 +215,9 @@ struct Applications: Sendable {
             throw APIError(.notFound, "user_not_found", "nobody has so long a name")
         }
         try await database.transaction { db in
-            try await ends.endAll(of: user, in: db)
+            try await sessionRevocations.endAll(of: user, in: db)
             try await ApplicationUserStore(db: db).delete(user)
-            try await departures.begin(user, in: db)
+            try await deletionJobs.begin(user, in: db)
         }
     }
 

@@ -30,17 +30,17 @@ struct AuthToken: Sendable {
     init(_ text: String) throws {
         guard let jws = CompactJWS(text, maximumLength: Self.maximumLength) else {
             let message = "the auth token is no compact JWS, or has header fields that it may not have"
-            throw Self.refusal("malformed_auth_token", message)
+            throw Self.error("malformed_auth_token", message)
         }
         guard jws.algorithm == "RS256" else {
-            throw Self.refusal("unsupported_algorithm", "the auth token must be signed by RS256")
+            throw Self.error("unsupported_algorithm", "the auth token must be signed by RS256")
         }
         guard jws.type.map({ $0.uppercased() == "JWT" }) ?? true, jws.contentType == "diuit-auth;v=1" else {
             let message = "the auth token's header must have cty diuit-auth;v=1, and no typ but JWT"
-            throw Self.refusal("wrong_content_type", message)
+            throw Self.error("wrong_content_type", message)
         }
         guard let keyID = jws.keyID, (1...128).contains(keyID.utf8.count) else {
-            throw Self.refusal("unknown_key", "the auth token's header must name its key in kid")
+            throw Self.error("unknown_key", "the auth token's header must name its key in kid")
         }
         self.keyID = keyID
         self.jws = jws
@@ -53,13 +53,13 @@ struct AuthToken: Sendable {
         let digest = SHA256.hash(data: jws.signingInput)
         guard jws.signature.count == 256,
             key.isValidSignature(signature, for: digest, padding: .insecurePKCS1v1_5)
-        else { throw Self.refusal("wrong_signature", "the auth token was not signed by the key it names") }
+        else { throw Self.error("wrong_signature", "the auth token was not signed by the key it names") }
         guard case .object(let fields) = try? WireJSON.decoder().decode(JSONValue.self, from: jws.payload) else {
             // Signed, yet no object.
-            throw Self.refusal("malformed_claims", "the auth token's claims are no JSON object")
+            throw Self.error("malformed_claims", "the auth token's claims are no JSON object")
         }
         guard case .string(application) = fields["iss"] else {
-            throw Self.refusal("wrong_issuer", "the auth token's iss must be the application")
+            throw Self.error("wrong_issuer", "the auth token's iss must be the application")
         }
         guard case .string(let subject) = fields["sub"], (1...255).contains(subject.unicodeScalars.count) else {
             throw Self.malformed("sub", "a string of 1 to 255 characters")
@@ -72,10 +72,10 @@ struct AuthToken: Sendable {
         let issuedAt = try Self.time("iat", in: fields)
         let begins = try fields["nbf"].map { _ in try Self.time("nbf", in: fields) }
         guard expiresAt > now, expiresAt > issuedAt else {
-            throw Self.refusal("auth_token_expired", "the auth token has expired")
+            throw Self.error("auth_token_expired", "the auth token has expired")
         }
         guard max(issuedAt, begins ?? issuedAt) <= now.addingTimeInterval(Self.leeway) else {
-            throw Self.refusal("auth_token_not_yet_valid", "the auth token does not count yet; is a clock wrong?")
+            throw Self.error("auth_token_not_yet_valid", "the auth token does not count yet; is a clock wrong?")
         }
         return Claims(subject: subject, expiresAt: expiresAt, nonce: nonce)
     }
@@ -88,10 +88,10 @@ struct AuthToken: Sendable {
     }
 
     private static func malformed(_ claim: String, _ kind: String) -> APIError {
-        refusal("malformed_claims", "the auth token's \(claim) must be \(kind)")
+        error("malformed_claims", "the auth token's \(claim) must be \(kind)")
     }
 
-    static func refusal(_ code: String, _ message: String) -> APIError {
+    static func error(_ code: String, _ message: String) -> APIError {
         APIError(.unauthenticated, code, message)
     }
 }

@@ -14,9 +14,9 @@ struct Nonces: Sendable {
     private static let codeSize = 16
     private static let size = 8 + randomSize + codeSize
 
-    enum Verdict: Hashable, Sendable {
+    enum Validity: Hashable, Sendable {
         /// Given out to this application, and not too long ago; whether it was spent is known by `hash`.
-        case good(hash: Data, until: Date)
+        case valid(hash: Data, until: Date)
         case expired
         case unknown
     }
@@ -24,8 +24,8 @@ struct Nonces: Sendable {
     private let keys: [SymmetricKey]
     private let now: @Sendable () -> Date
 
-    init(_ sealer: Sealer, now: @escaping @Sendable () -> Date) {
-        keys = sealer.derivedKeys(for: "login nonce")
+    init(_ encryptor: TokenEncryptor, now: @escaping @Sendable () -> Date) {
+        keys = encryptor.derivedKeys(for: "login nonce")
         self.now = now
     }
 
@@ -37,7 +37,7 @@ struct Nonces: Sendable {
         return Base64URL.encode(body + Self.code(of: body, for: application, by: keys[0]))
     }
 
-    func judge(_ nonce: String, of application: String) -> Verdict {
+    func validate(_ nonce: String, of application: String) -> Validity {
         guard nonce.utf8.count <= 2 * Self.size, let bytes = Base64URL.decode(nonce), bytes.count == Self.size else {
             return .unknown
         }
@@ -50,7 +50,7 @@ struct Nonces: Sendable {
         let milliseconds = body.prefix(8).reduce(Int64(0)) { $0 << 8 | Int64($1) }
         let until = Date(timeIntervalSince1970: Double(milliseconds) / 1_000 + Self.lifetime)
         guard until > now() else { return .expired }
-        return .good(hash: Data(SHA256.hash(data: bytes)), until: until)
+        return .valid(hash: Data(SHA256.hash(data: bytes)), until: until)
     }
 
     private static func code(of body: Data, for application: String, by key: SymmetricKey) -> Data {

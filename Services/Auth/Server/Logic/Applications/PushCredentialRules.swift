@@ -126,7 +126,7 @@ enum PushCredentialRules {
         case .object(let fields): return fields
         case .string(let text):
             // Whatever is wrong with it, it is no key file.
-            guard (try? JSONGuard.check(Data(text.utf8))) != nil,
+            guard (try? JSONValidator.check(Data(text.utf8))) != nil,
                 case .object(let fields) = try? WireJSON.decoder().decode(JSONValue.self, from: Data(text.utf8))
             else { throw APIError.invalid(field, "\"\(field)\" must be a JSON object, or its text") }
             return fields

@@ -18,7 +18,7 @@ struct PushSetups: Sendable {
     private typealias Provider = PushCredentialStore.Provider
 
     let database: PostgresPool
-    let sealer: Sealer
+    let encryptor: TokenEncryptor
     let logger: Logger
     let now: @Sendable () -> Date
 
@@ -42,7 +42,7 @@ struct PushSetups: Sendable {
             try await set(vapid, .vapid, of: application, in: store)
             return try credentials(try await store.list(of: application))
         }
-        let named = [apns.isNamed ? "apns" : nil, fcm.isNamed ? "fcm" : nil, vapid.isNamed ? "vapid" : nil]
+        let named = [apns.isGiven ? "apns" : nil, fcm.isGiven ? "fcm" : nil, vapid.isGiven ? "vapid" : nil]
         logger.notice(
             "push credentials changed",
             metadata: ["application": "\(application)", "providers": "\(named.compactMap { $0 })"]
@@ -57,8 +57,8 @@ struct PushSetups: Sendable {
 
     static let encrypted = Reencryption.Column(
         "push_credentials",
-        value: "sealed",
-        keyID: "sealing_key",
+        value: "ciphertext",
+        keyID: "encryption_key_id",
         columns: ["provider", "application_id"]
     ) { columns in
         Provider(rawValue: columns[0]).map { owner($0, of: columns[1]) }
@@ -75,15 +75,15 @@ struct PushSetups: Sendable {
         case .cleared: try await store.delete(provider, of: application)
         case .set(let value):
             let text = try WireJSON.encoder(sortedKeys: true).encode(value)
-            let sealed = try sealer.seal(text, for: Self.owner(provider, of: application))
-            try await store.set(.init(application: application, provider: provider, sealed: sealed), at: now())
+            let ciphertext = try encryptor.seal(text, for: Self.owner(provider, of: application))
+            try await store.set(.init(application: application, provider: provider, ciphertext: ciphertext), at: now())
         }
     }
 
     private func credentials(_ records: [PushCredentialStore.Record]) throws -> PushCredentials {
         var credentials = PushCredentials()
         for record in records {
-            let text = try sealer.open(record.sealed, for: Self.owner(record.provider, of: record.application))
+            let text = try encryptor.open(record.ciphertext, for: Self.owner(record.provider, of: record.application))
             let decoder = WireJSON.decoder()
             switch record.provider {
             case .apns: credentials.apns = try decoder.decode(PushCredentials.APNs.self, from: text)

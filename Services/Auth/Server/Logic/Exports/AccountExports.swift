@@ -22,17 +22,17 @@ struct AccountExports: Sendable {
     let own: Exports
     let sources: [Source]
     let audit: Audit
-    let slots: ExportSlots
+    let exportLimit: ExportLimit
     let now: @Sendable () -> Date
 
     /// Notes that somebody takes everything with him.
     ///
     /// - Throws: a 403 for a customer's person, a 429 where he is having one made, a 503 where too many are made at once.
-    func begin(_ user: User.ID, from caller: Caller) async throws -> ExportSlots.Slot {
-        guard user.isRoosts else { throw Accounts.notOurs }
-        guard let account = user.accountID else { throw Accounts.noAccount }
-        let slot = try slots.take(user)
-        try await audit.note(.exported, of: account, by: caller, in: database)
+    func begin(_ user: User.ID, from caller: ClientInfo) async throws -> ExportLimit.Slot {
+        guard user.isRoostUser else { throw Accounts.externalAccount }
+        guard let account = user.accountID else { throw Accounts.accountNotFound }
+        let slot = try exportLimit.take(user)
+        try await audit.record(.exported, of: account, by: caller, in: database)
         return slot
     }
 

@@ -22,7 +22,7 @@ final class ExportArchive {
         case .begin(let name, let isPacked):
             try await endFile()
             isInFile = true
-            let packing: ZipArchive.Packing = isPacked ? .asItIs : .deflated
+            let packing: ZipArchive.Compression = isPacked ? .stored : .deflated
             try await put(archive.begin("\(folder)/\(name)", modified: time, packing: packing))
         case .bytes(let bytes):
             try await put(archive.write(bytes.readableBytesView))

@@ -6,7 +6,7 @@ import ServiceHost
 import Wire
 
 /// What a provider's page sends somebody back with, by a link or by a form (OAuth 2.0 Form Post Response Mode).
-struct ConsentAnswer: FormDecodable, Sendable {
+struct ConsentResponse: FormDecodable, Sendable {
     var state: String?
     /// None of who has not agreed.
     var code: String?
@@ -22,10 +22,10 @@ struct ConsentAnswer: FormDecodable, Sendable {
 /// and agrees, signs neither of the two in as the other.
 struct Consents: Sendable {
     /// How long one may be away, in seconds.
-    static let patience: TimeInterval = 600
+    static let lifetime: TimeInterval = 600
 
     /// What is remembered of somebody who is away, and then of what he came back with.
-    private struct Kept: Codable {
+    private struct PendingConsent: Codable {
         var verifier: String
         var nonce: String
         var code: String?
@@ -33,7 +33,7 @@ struct Consents: Sendable {
     }
 
     let database: PostgresPool
-    let sealer: Sealer
+    let encryptor: TokenEncryptor
     let providers: [String: any IdentityProvider]
     let redirectURLs: Set<String>
     let publicURL: String
@@ -47,12 +47,12 @@ struct Consents: Sendable {
             throw APIError.invalid("codeChallenge", "a challenge is a SHA-256 in base64url (S256)")
         }
         let state = ProofNonce.random()
-        let kept = Kept(verifier: ProofNonce.random(), nonce: ProofNonce.random())
+        let pending = PendingConsent(verifier: ProofNonce.random(), nonce: ProofNonce.random())
         let request = ConsentRequest(
             callback: callback(of: name),
             state: state,
-            nonce: kept.nonce,
-            codeChallenge: ProofNonce.challenge(of: kept.verifier)
+            nonce: pending.nonce,
+            codeChallenge: ProofNonce.challenge(of: pending.verifier)
         )
         let page = try await provider.page(for: request)
         let hash = Self.hash(state)
@@ -62,8 +62,8 @@ struct Consents: Sendable {
                 provider: name,
                 redirectURL: redirectURL,
                 codeChallenge: draft.codeChallenge,
-                sealed: try seal(kept, of: hash),
-                endsAt: now().addingTimeInterval(Self.patience)
+                ciphertext: try seal(pending, of: hash),
+                endsAt: now().addingTimeInterval(Self.lifetime)
             )
         )
         return ConsentPage(url: page)
@@ -72,22 +72,22 @@ struct Consents: Sendable {
     /// Somebody is back: where he goes on, with what completes it or with what went wrong.
     ///
     /// - Throws: a 400 for a state that is not awaited from this provider, a 401 for an answer of another's.
-    func back(from name: String, with answer: ConsentAnswer) async throws -> String {
+    func handleCallback(from name: String, with response: ConsentResponse) async throws -> String {
         let provider = try provider(name)
         let store = ConsentStore(db: database)
-        guard let state = answer.state, case let hash = Self.hash(state),
-            let record = try await store.waiting(hash, at: name, now: now())
+        guard let state = response.state, case let hash = Self.hash(state),
+            let record = try await store.findPending(hash, at: name, now: now())
         else { throw Self.unknownState }
-        try await provider.check(issuer: answer.iss)
-        guard let code = answer.code, (1...4_096).contains(code.utf8.count) else {
-            try await store.forget(hash)
+        try await provider.check(issuer: response.iss)
+        guard let code = response.code, (1...4_096).contains(code.utf8.count) else {
+            try await store.delete(hash)
             return FormCoding.url(record.redirectURL, adding: ["error": "access_denied", "provider": name])
         }
-        var kept = try open(record)
-        kept.code = code
-        kept.fullName = answer.user.flatMap(Self.name)
+        var pending = try open(record)
+        pending.code = code
+        pending.fullName = response.user.flatMap(Self.name)
         let authorization = ProofNonce.random()
-        guard try await store.keep(try seal(kept, of: hash), codeHash: Self.hash(authorization), of: hash) else {
+        guard try await store.complete(try seal(pending, of: hash), codeHash: Self.hash(authorization), of: hash) else {
             throw Self.unknownState
         }
         return FormCoding.url(record.redirectURL, adding: ["authorization": authorization, "provider": name])
@@ -96,27 +96,27 @@ struct Consents: Sendable {
     /// What somebody came back with, once, for the client that began; with a name where only the page was told one.
     ///
     /// - Throws: a 401 for whoever else, and for what was used.
-    func take(
+    func consume(
         _ authorization: String,
         verifier: String,
         at name: String
     ) async throws -> (code: AuthorizationCode, fullName: String?) {
-        let record = try await ConsentStore(db: database).take(
+        let record = try await ConsentStore(db: database).consume(
             codeHash: Self.hash(authorization),
             at: name,
             codeChallenge: ProofNonce.challenge(of: verifier),
             now: now()
         )
         guard let record else { throw Self.refused }
-        let kept = try open(record)
-        guard let code = kept.code else { throw Self.refused }
+        let pending = try open(record)
+        guard let code = pending.code else { throw Self.refused }
         let proof = AuthorizationCode(
             text: code,
-            verifier: kept.verifier,
+            verifier: pending.verifier,
             callback: callback(of: name),
-            nonce: kept.nonce
+            nonce: pending.nonce
         )
-        return (proof, kept.fullName)
+        return (proof, pending.fullName)
     }
 
     /// An address of its own for each provider, so that an answer says by where it comes whose it is (RFC 9700, 4.4.2).
@@ -130,19 +130,22 @@ struct Consents: Sendable {
     /// A name as Apple's page tells it, the first time alone.
     private static func name(_ user: String) -> String? {
         // Silence: anybody may have written it, and without a name one does.
-        guard user.utf8.count <= 4_096, let json = try? JSONText.parse(user.utf8), let name = json["name"] else {
+        guard user.utf8.count <= 4_096, let json = try? JSONParser.parse(user.utf8), let name = json["name"] else {
             return nil
         }
         let parts = [name["firstName"]?.text, name["lastName"]?.text].compactMap(\.self).filter { !$0.isEmpty }
         return parts.isEmpty ? nil : parts.joined(separator: " ")
     }
 
-    private func seal(_ kept: Kept, of stateHash: Data) throws -> Sealer.Sealed {
-        try sealer.seal(WireJSON.encoder().encode(kept), for: Self.owner(stateHash))
+    private func seal(_ pending: PendingConsent, of stateHash: Data) throws -> TokenEncryptor.EncryptedValue {
+        try encryptor.seal(WireJSON.encoder().encode(pending), for: Self.owner(stateHash))
     }
 
-    private func open(_ record: ConsentStore.Record) throws -> Kept {
-        try WireJSON.decoder().decode(Kept.self, from: sealer.open(record.sealed, for: Self.owner(record.stateHash)))
+    private func open(_ record: ConsentStore.Record) throws -> PendingConsent {
+        try WireJSON.decoder().decode(
+            PendingConsent.self,
+            from: encryptor.open(record.ciphertext, for: Self.owner(record.stateHash))
+        )
     }
 
     private static func owner(_ stateHash: Data) -> String { "consent\n\(Base64URL.encode(stateHash))" }

@@ -9,7 +9,7 @@ import Wire
 /// The rules of signing in by accounts elsewhere: who comes in by one, and to which account it belongs.
 struct Identities: Sendable {
     let database: PostgresPool
-    let sealer: Sealer
+    let encryptor: TokenEncryptor
     let providers: [String: any IdentityProvider]
     let redirectURLs: Set<String>
     let consents: Consents
@@ -24,18 +24,20 @@ struct Identities: Sendable {
     func signIn(
         _ draft: IdentityDraft,
         at name: String,
-        by asking: Identity?,
-        from caller: Caller
+        by requester: Identity?,
+        from caller: ClientInfo
     ) async throws -> SignInStep<IdentitySignIn> {
         guard let provider = providers[name] else { throw Self.unknownProvider }
-        _ = try asking?.user.ownAccount()
+        _ = try requester?.user.requireAccountID()
         let device = try draft.deviceId.map { try DeviceID($0) }
         let suggested = try draft.fullName.map { try FullName($0) }
-        let shown = try draft.shown(redirectURLs: redirectURLs)
+        let submittedProof = try draft.submittedProof(redirectURLs: redirectURLs)
         do {
-            var vouched = try await answered(to: caller) { try await identify(shown, draft.iss, by: provider) }
-            vouched.fullName = vouched.fullName ?? suggested?.text
-            let step = try await finish(vouched, at: provider.name, by: asking, on: device, from: caller)
+            var profile = try await throttled(to: caller) {
+                try await identify(submittedProof, draft.iss, by: provider)
+            }
+            profile.fullName = profile.fullName ?? suggested?.text
+            let step = try await finish(profile, at: provider.name, by: requester, on: device, from: caller)
             if case .done = step {
                 Self.count(provider.name, "signed_in")
             } else {
@@ -50,24 +52,27 @@ struct Identities: Sendable {
 
     /// Who somebody is; asked of the provider before any transaction begins.
     private func identify(
-        _ shown: IdentityDraft.Shown,
+        _ submittedProof: IdentityDraft.SubmittedProof,
         _ iss: String?,
         by provider: any IdentityProvider
-    ) async throws -> Vouched {
-        switch shown {
+    ) async throws -> ProviderProfile {
+        switch submittedProof {
         case .proof(let proof):
             if case .code = proof { try await provider.check(issuer: iss) }
             return try await provider.identify(proof)
         case .authorization(let text, let verifier):
-            let (code, fullName) = try await consents.take(text, verifier: verifier, at: provider.name)
-            var vouched = try await provider.identify(.code(code))
-            vouched.fullName = vouched.fullName ?? fullName
-            return vouched
+            let (code, fullName) = try await consents.consume(text, verifier: verifier, at: provider.name)
+            var profile = try await provider.identify(.code(code))
+            profile.fullName = profile.fullName ?? fullName
+            return profile
         }
     }
 
     /// Counts refusals towards the address that they go to: each try costs us more than who makes it.
-    private func answered(to caller: Caller, _ body: () async throws -> Vouched) async throws -> Vouched {
+    private func throttled(
+        to caller: ClientInfo,
+        _ body: () async throws -> ProviderProfile
+    ) async throws -> ProviderProfile {
         guard let buckets = throttle.buckets(address: caller.address) else { return try await body() }
         try await throttle.check(buckets, at: now(), in: database.reads)
         do {
@@ -79,29 +84,31 @@ struct Identities: Sendable {
     }
 
     private func finish(
-        _ vouched: Vouched,
+        _ profile: ProviderProfile,
         at provider: String,
-        by asking: Identity?,
+        by requester: Identity?,
         on device: DeviceID?,
-        from caller: Caller
+        from caller: ClientInfo
     ) async throws -> SignInStep<IdentitySignIn> {
-        guard (1...255).contains(vouched.subject.unicodeScalars.count), !vouched.subject.contains("\0") else {
-            throw ProofRefusal.claims
+        guard (1...255).contains(profile.subject.unicodeScalars.count), !profile.subject.contains("\0") else {
+            throw ProofError.claims
         }
-        let key = IdentityStore.Key(provider: provider, subject: vouched.subject)
-        let token = try vouched.refreshToken.map { try sealer.seal(Data($0.utf8), for: IdentityRevocations.owner(key)) }
+        let key = IdentityStore.Key(provider: provider, subject: profile.subject)
+        let token = try profile.refreshToken.map {
+            try encryptor.seal(Data($0.utf8), for: IdentityRevocations.owner(key))
+        }
         return try await database.transaction { db in
             let (account, isNew) = try await linking.account(
                 of: key,
-                vouched,
+                profile,
                 token: token,
-                by: asking,
+                by: requester,
                 from: caller,
                 in: db
             )
             // An account elsewhere is a first factor like a password.
             let step: SignInStep =
-                if let asking, try await hasShownAll(asking, of: account, in: db) {
+                if let requester, try await isRecentlyAuthenticated(requester, of: account, in: db) {
                     .done(try await signIns.signIn(account, on: device, from: caller, in: db))
                 } else {
                     try await signIns.step(account, on: device, from: caller, in: db)
@@ -111,35 +118,41 @@ struct Identities: Sendable {
     }
 
     /// Whether it is the account's own session that asks, and so young that no code is asked for a second time.
-    private func hasShownAll(_ asking: Identity, of account: UUID, in db: any PostgresExecutor) async throws -> Bool {
-        guard asking.user.accountID == account else { return false }
-        return try await linking.reauthentication.isRecent(asking, in: db)
+    private func isRecentlyAuthenticated(
+        _ requester: Identity,
+        of account: UUID,
+        in db: any PostgresExecutor
+    ) async throws -> Bool {
+        guard requester.user.accountID == account else { return false }
+        return try await linking.reauthentication.isRecent(requester, in: db)
     }
 
     func list(of user: User.ID) async throws -> Page<LinkedIdentity> {
-        Page(try await IdentityStore(db: database.reads).list(of: user.ownAccount()))
+        Page(try await IdentityStore(db: database.reads).list(of: user.requireAccountID()))
     }
 
     /// Forgets how somebody signs in by a provider, unless there is no other way in.
-    func unlink(_ provider: String, by identity: Identity, from caller: Caller) async throws {
-        let account = try identity.user.ownAccount()
+    func unlink(_ provider: String, by identity: Identity, from caller: ClientInfo) async throws {
+        let account = try identity.user.requireAccountID()
         try await database.transaction { db in
             guard try await AccountStore(db: db).lock(account) else { throw Self.notLinked }
             guard try await IdentityStore(db: db).delete(of: account, at: provider, now: now()) == 1 else {
                 throw Self.notLinked
             }
-            guard try await VouchedAccountStore(db: db).ways(into: account).areAny else { throw Self.lastWayIn }
+            guard try await FederatedAccountStore(db: db).signInMethods(of: account).hasAny else {
+                throw Self.lastSignInMethod
+            }
             let audit = linking.audit
-            try await audit.note(.identityUnlinked, by: identity, from: caller, detail: provider, in: db)
+            try await audit.record(.identityUnlinked, by: identity, from: caller, detail: provider, in: db)
         }
     }
 
     /// Has every provider forget somebody who leaves; the rows go with this, and nothing of it is lost.
-    func forgetAll(of account: UUID, in db: any PostgresExecutor) async throws {
+    func unlinkAll(of account: UUID, in db: any PostgresExecutor) async throws {
         _ = try await IdentityStore(db: db).delete(of: account, at: nil, now: now())
     }
 
-    static let lastWayIn =
+    static let lastSignInMethod =
         APIError(.conflict, "last_sign_in_method", "there would be no way left to sign in to this account")
     private static let notLinked = APIError(.notFound, "identity_not_found", "nobody of this provider is linked")
 

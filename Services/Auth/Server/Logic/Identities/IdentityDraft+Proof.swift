@@ -4,7 +4,7 @@ import Wire
 /// What a draft shows, held to its form before anybody is asked about it.
 extension IdentityDraft {
     /// What there is to show; one of them, but that Apple gives apps a code besides the token.
-    enum Shown: Sendable {
+    enum SubmittedProof: Sendable {
         case proof(IdentityProof)
         /// What the client was sent on with, and the verifier of its challenge.
         case authorization(String, verifier: String)
@@ -13,7 +13,7 @@ extension IdentityDraft {
     /// What is shown, if codes were sent to nowhere but one of these addresses.
     ///
     /// - Throws: a 400 that names the field at fault.
-    func shown(redirectURLs: Set<String>) throws -> Shown {
+    func submittedProof(redirectURLs: Set<String>) throws -> SubmittedProof {
         // Apple's code comes with the token.
         let code = idToken == nil ? code : nil
         let fields = [

@@ -14,19 +14,19 @@ import Wire
 struct IdentityLinking: Sendable {
     let events: EventOutbox
     let reauthentication: Reauthentication
-    let earlier: EarlierCredentials
+    let earlierCredentials: EarlierCredentials
     let audit: Audit
     let now: @Sendable () -> Date
 
     /// How an account comes to an identity that has not been seen before.
-    private enum Holder {
+    private enum LinkTarget {
         case new(UUID)
         /// An anonymous account becomes this person's.
-        case named(UUID)
+        case upgraded(UUID)
         /// The user of the account links it.
-        case asking(UUID)
+        case requester(UUID)
         /// An account has the address that the provider vouches for.
-        case sharingAddress(UUID)
+        case sameAddress(UUID)
     }
 
     private static let taken = APIError(.conflict, "identity_taken", "this is linked to another account here")
@@ -41,35 +41,35 @@ struct IdentityLinking: Sendable {
     /// - Throws: a 403 or 409 where it cannot be linked to the account of who asks.
     func account(
         of key: IdentityStore.Key,
-        _ vouched: Vouched,
-        token: Sealer.Sealed?,
-        by asking: Identity?,
-        from caller: Caller,
+        _ profile: ProviderProfile,
+        token: TokenEncryptor.EncryptedValue?,
+        by requester: Identity?,
+        from caller: ClientInfo,
         in db: PostgresTransaction
     ) async throws -> (id: UUID, isNew: Bool) {
         let store = IdentityStore(db: db)
         // Two first sign-ins at once would make two accounts.
         try await store.lock(key)
-        let asker = try await asker(asking, in: db)
-        let email = Self.email(of: vouched)
+        let requesterAccount = try await requesterAccount(requester, in: db)
+        let email = Self.email(of: profile)
         if let known = try await store.account(of: key) {
             // Who is nobody in particular yet becomes who he is.
-            guard asker.map({ $0.isAnonymous || $0.userId == known.wire }) ?? true else { throw Self.taken }
+            guard requesterAccount.map({ $0.isAnonymous || $0.userId == known.wire }) ?? true else { throw Self.taken }
             // It may have been unlinked since it was read: then it is a new one.
-            if try await store.note(key, email: email?.text, token: token, at: now()) { return (known, false) }
+            if try await store.record(key, email: email?.text, token: token, at: now()) { return (known, false) }
         }
-        let (account, isNew, tellsOwner) =
-            switch try await holder(of: vouched, email, asker, asking, from: caller, in: db) {
+        let (account, isNew, notifiesOwner) =
+            switch try await matchingAccount(of: profile, email, requesterAccount, requester, from: caller, in: db) {
             case .new(let id): (id, true, false)
-            case .named(let id): (id, false, false)
-            case .asking(let id): (id, false, true)
-            case .sharingAddress(let id): (id, false, true)
+            case .upgraded(let id): (id, false, false)
+            case .requester(let id): (id, false, true)
+            case .sameAddress(let id): (id, false, true)
             }
         guard try await store.insert(key, of: account, email: email?.text, token: token, at: now()) else {
             throw Self.another
         }
-        let session = asking.flatMap { $0.user.accountID == account ? UUID(uuidString: $0.session) : nil }
-        try await audit.note(
+        let session = requester.flatMap { $0.user.accountID == account ? UUID(uuidString: $0.session) : nil }
+        try await audit.record(
             .identityLinked,
             of: account,
             by: caller,
@@ -77,44 +77,44 @@ struct IdentityLinking: Sendable {
             detail: key.provider,
             in: db
         )
-        if tellsOwner { try await audit.mails.tell(.identityLinked, ownerOf: account, in: db) }
+        if notifiesOwner { try await audit.emailOutbox.sendNotice(.identityLinked, toOwnerOf: account, in: db) }
         return (account, isNew)
     }
 
-    private func asker(_ asking: Identity?, in db: PostgresTransaction) async throws -> Account? {
-        guard let id = asking?.user.accountID else { return nil }
+    private func requesterAccount(_ requester: Identity?, in db: PostgresTransaction) async throws -> Account? {
+        guard let id = requester?.user.accountID else { return nil }
         guard let account = try await AccountStore(db: db).find(id) else { throw APIError.sessionEnded }
         return account
     }
 
     /// The account that an identity nobody has seen before is linked to.
-    private func holder(
-        of vouched: Vouched,
+    private func matchingAccount(
+        of profile: ProviderProfile,
         _ email: EmailAddress?,
-        _ asker: Account?,
-        _ asking: Identity?,
-        from caller: Caller,
+        _ requesterAccount: Account?,
+        _ requester: Identity?,
+        from caller: ClientInfo,
         in db: PostgresTransaction
-    ) async throws -> Holder {
-        let accounts = VouchedAccountStore(db: db)
-        let verified = vouched.isEmailVerified ? email : nil
-        if let asker, let asking, !asker.isAnonymous, let id = asking.user.accountID {
+    ) async throws -> LinkTarget {
+        let accounts = FederatedAccountStore(db: db)
+        let verified = profile.isEmailVerified ? email : nil
+        if let requesterAccount, let requester, !requesterAccount.isAnonymous, let id = requester.user.accountID {
             guard let account = try await AccountSecretStore(db: db).lock(id) else { throw APIError.sessionEnded }
-            try await reauthentication.requireLive(asking, in: db)
+            try await reauthentication.requireLive(requester, in: db)
             if account.emailVerified, let address = account.email, NameFolding.fold(address) == verified?.folded {
                 // The holder of the account and the owner of the address are one person.
                 try await AccountSecretStore(db: db).proveEmail(of: id)
-            } else if try await !reauthentication.isRecent(asking, in: db) {
+            } else if try await !reauthentication.isRecent(requester, in: db) {
                 throw Reauthentication.needed
             }
-            return .asking(id)
+            return .requester(id)
         }
-        if let verified, let sharer = try await accounts.holder(of: verified) {
-            try await earlier.end(of: sharer, by: caller, in: db)
-            return .sharingAddress(sharer)
+        if let verified, let existing = try await accounts.matchingAccount(of: verified) {
+            try await earlierCredentials.end(of: existing, by: caller, in: db)
+            return .sameAddress(existing)
         }
-        let fullName = Self.fullName(of: vouched)
-        if asker != nil, let id = asking?.user.accountID {
+        let fullName = Self.fullName(of: profile)
+        if requesterAccount != nil, let id = requester?.user.accountID {
             guard
                 try await accounts.name(
                     id,
@@ -123,8 +123,8 @@ struct IdentityLinking: Sendable {
                     language: caller.language
                 )
             else { throw Self.taken }
-            try await settle(id, vouched, verified, in: db)
-            return .named(id)
+            try await finishRegistration(id, profile, verified, in: db)
+            return .upgraded(id)
         }
         let id = UUID()
         try await accounts.insert(
@@ -134,14 +134,14 @@ struct IdentityLinking: Sendable {
             language: caller.language,
             at: now()
         )
-        try await settle(id, vouched, verified, in: db)
+        try await finishRegistration(id, profile, verified, in: db)
         return .new(id)
     }
 
     /// Has a new account be found by its verified address, and others hear of who it is.
-    private func settle(
+    private func finishRegistration(
         _ id: UUID,
-        _ vouched: Vouched,
+        _ profile: ProviderProfile,
         _ verified: EmailAddress?,
         in db: PostgresTransaction
     ) async throws {
@@ -150,25 +150,25 @@ struct IdentityLinking: Sendable {
             _ = try await AccountSecretStore(db: db).verify(verified, of: id, isProven: true)
         }
         guard let account = try await AccountStore(db: db).find(id) else { return }
-        try await events.write(UserChanged(account, pictureUrl: Self.picture(of: vouched)), in: db)
+        try await events.write(UserChanged(account, pictureUrl: Self.picture(of: profile)), in: db)
     }
 
     /// Nil for what is no address here, whatever it is there.
-    private static func email(of vouched: Vouched) -> EmailAddress? {
+    private static func email(of profile: ProviderProfile) -> EmailAddress? {
         // Silence: without an address one signs in all the same.
-        vouched.email.flatMap { try? EmailAddress($0) }
+        profile.email.flatMap { try? EmailAddress($0) }
     }
 
     /// A name of at most as many characters as names have here; nil for what is no name here.
-    private static func fullName(of vouched: Vouched) -> FullName? {
-        guard let name = vouched.fullName else { return nil }
+    private static func fullName(of profile: ProviderProfile) -> FullName? {
+        guard let name = profile.fullName else { return nil }
         let cut = String(String.UnicodeScalarView(name.unicodeScalars.prefix(FullName.length.upperBound)))
         // Silence: as above.
         return try? FullName(cut)
     }
 
-    private static func picture(of vouched: Vouched) -> String? {
-        guard let picture = vouched.picture, picture.utf8.count <= 2_048, let parts = URLComponents(string: picture),
+    private static func picture(of profile: ProviderProfile) -> String? {
+        guard let picture = profile.picture, picture.utf8.count <= 2_048, let parts = URLComponents(string: picture),
             ["https", "http"].contains(parts.scheme), parts.host?.isEmpty == false
         else { return nil }
         return picture

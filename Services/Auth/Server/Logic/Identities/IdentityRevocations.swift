@@ -11,7 +11,7 @@ struct IdentityRevocations: Sendable {
     private static let maximumAttempts = 30
 
     let database: PostgresPool
-    let sealer: Sealer
+    let encryptor: TokenEncryptor
     let providers: [String: any IdentityProvider]
     let logger: Logger
     let now: @Sendable () -> Date
@@ -20,27 +20,27 @@ struct IdentityRevocations: Sendable {
     static func owner(_ key: IdentityStore.Key) -> String { "identity\n\(key.provider)\n\(key.subject)" }
 
     /// Tells what is due, on any instance and on several at once.
-    func tell() async throws {
+    func deliver() async throws {
         let store = IdentityRevocationStore(db: database)
-        let due = try await store.take(dueAt: now(), againAt: now().addingTimeInterval(60), limit: Self.batch)
-        for record in due { try await tell(record, store) }
+        let due = try await store.claim(dueAt: now(), retryAt: now().addingTimeInterval(60), limit: Self.batch)
+        for record in due { try await deliver(record, store) }
     }
 
     /// The tokens that are kept for revocation: of linked identities, and of those that are to be revoked.
     static let encrypted = ["identities", "identity_revocations"].map { table in
         Reencryption.Column(
             table,
-            value: "sealed_token",
-            keyID: "sealing_key",
+            value: "encrypted_token",
+            keyID: "encryption_key_id",
             columns: table == "identities" ? ["provider", "subject"] : ["provider", "subject", "revocation_id"]
         ) { owner(IdentityStore.Key(provider: $0[0], subject: $0[1])) }
     }
 
-    private func tell(_ record: IdentityRevocationStore.Record, _ store: IdentityRevocationStore) async throws {
+    private func deliver(_ record: IdentityRevocationStore.Record, _ store: IdentityRevocationStore) async throws {
         do {
             // Of a provider that is set no more nobody can ask anything.
             if let provider = providers[record.identity.provider] {
-                let token = try sealer.open(record.token, for: Self.owner(record.identity))
+                let token = try encryptor.open(record.token, for: Self.owner(record.identity))
                 try await provider.revoke(String(decoding: token, as: UTF8.self))
             }
             try await store.delete(record.id)

@@ -40,7 +40,7 @@ struct IDToken: Sendable {
             ["RS256", "ES256", "EdDSA"].contains(jws.algorithm),
             // An access token of the same provider's (RFC 9068) is signed by the same keys.
             jws.type.map({ $0.uppercased() == "JWT" }) ?? true
-        else { throw ProofRefusal.malformed }
+        else { throw ProofError.malformed }
         self.jws = jws
     }
 
@@ -48,14 +48,14 @@ struct IDToken: Sendable {
     ///
     /// - Throws: a 401 that says what is wrong.
     func claims(signedBy key: ProviderKey, by rules: Rules, now: Date) throws -> Claims {
-        guard key.verifies(jws) else { throw ProofRefusal.signature }
+        guard key.verifies(jws) else { throw ProofError.signature }
         // Silence: signed, yet no JSON; that there are no claims is said below.
-        guard let claims = try? JSONText.parse(jws.payload), case .object = claims else { throw ProofRefusal.claims }
-        guard let issuer = claims["iss"]?.text, rules.issuers.contains(issuer) else { throw ProofRefusal.issuer }
+        guard let claims = try? JSONParser.parse(jws.payload), case .object = claims else { throw ProofError.claims }
+        guard let issuer = claims["iss"]?.text, rules.issuers.contains(issuer) else { throw ProofError.issuer }
         let client = try Self.client(of: claims, among: rules.clients)
         try Self.checkTimes(claims, now.timeIntervalSince1970)
         guard let subject = claims["sub"]?.text, (1...255).contains(subject.unicodeScalars.count) else {
-            throw ProofRefusal.claims
+            throw ProofError.claims
         }
         return Claims(
             subject: subject,
@@ -76,26 +76,26 @@ struct IDToken: Sendable {
         switch claims["aud"] {
         case .string(let one): audience = [one]
         case .array(let all): audience = all.compactMap(\.text)
-        default: throw ProofRefusal.audience
+        default: throw ProofError.audience
         }
-        guard let ours = audience.first(where: clients.contains) else { throw ProofRefusal.audience }
+        guard let ours = audience.first(where: clients.contains) else { throw ProofError.audience }
         guard let party = claims["azp"] else {
-            guard audience.count == 1 else { throw ProofRefusal.audience }
+            guard audience.count == 1 else { throw ProofError.audience }
             return ours
         }
-        guard let party = party.text, clients.contains(party) else { throw ProofRefusal.audience }
+        guard let party = party.text, clients.contains(party) else { throw ProofError.audience }
         return ours
     }
 
     private static func checkTimes(_ claims: JSONValue, _ now: Double) throws {
-        guard let expires = time(claims["exp"]), let issued = time(claims["iat"]) else { throw ProofRefusal.claims }
-        guard expires > now else { throw ProofRefusal.expired }
+        guard let expires = time(claims["exp"]), let issued = time(claims["iat"]) else { throw ProofError.claims }
+        guard expires > now else { throw ProofError.expired }
         var begins = issued
         if let notBefore = claims["nbf"] {
-            guard let time = time(notBefore) else { throw ProofRefusal.claims }
+            guard let time = time(notBefore) else { throw ProofError.claims }
             begins = max(begins, time)
         }
-        guard begins <= now + leeway else { throw ProofRefusal.early }
+        guard begins <= now + leeway else { throw ProofError.early }
     }
 
     /// Seconds since 1970, up to the year 9999; text is no time.

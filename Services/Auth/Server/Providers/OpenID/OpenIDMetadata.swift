@@ -8,9 +8,9 @@ struct OpenIDMetadata: Sendable {
     let keyDocument: String
     let revocationEndpoint: String?
     /// Whether its answers always name their issuer (RFC 9207).
-    let namesItself: Bool
+    let sendsIssuer: Bool
     /// Whether it takes a client's secret in the form; else it is sent as `Basic`, which all must take.
-    let takesSecretInForm: Bool
+    let supportsSecretInForm: Bool
 
     /// Where the document of an issuer is.
     static func address(of issuer: String) -> String {
@@ -19,10 +19,10 @@ struct OpenIDMetadata: Sendable {
 
     /// Reads the document.
     ///
-    /// - Throws: `ProviderFlaw` for one of another issuer, which may stand where anybody can put it, and for one that
+    /// - Throws: `ProviderError` for one of another issuer, which may stand where anybody can put it, and for one that
     ///   lacks what is needed or sends secrets over cleartext.
     init(_ json: JSONValue, of issuer: String) throws {
-        guard json["issuer"]?.text == issuer else { throw ProviderFlaw("its document is another issuer's") }
+        guard json["issuer"]?.text == issuer else { throw ProviderError("its document is another issuer's") }
         // What the operator has set may be in cleartext, as on a machine of his own; nothing else may.
         let mayBePlain = issuer.hasPrefix("http://")
         func url(_ name: String) throws -> String? {
@@ -30,22 +30,22 @@ struct OpenIDMetadata: Sendable {
             let parts = URLComponents(string: text)
             guard let parts, parts.host?.isEmpty == false, parts.fragment == nil,
                 parts.scheme == "https" || (mayBePlain && parts.scheme == "http")
-            else { throw ProviderFlaw("the \(name) of its document is no address over https") }
+            else { throw ProviderError("the \(name) of its document is no address over https") }
             return text
         }
         func needed(_ name: String) throws -> String {
-            guard let url = try url(name) else { throw ProviderFlaw("its document has no \(name)") }
+            guard let url = try url(name) else { throw ProviderError("its document has no \(name)") }
             return url
         }
         authorizationEndpoint = try needed("authorization_endpoint")
         tokenEndpoint = try needed("token_endpoint")
         keyDocument = try needed("jwks_uri")
         revocationEndpoint = try url("revocation_endpoint")
-        namesItself = json["authorization_response_iss_parameter_supported"] == .bool(true)
+        sendsIssuer = json["authorization_response_iss_parameter_supported"] == .bool(true)
         if case .array(let methods) = json["token_endpoint_auth_methods_supported"] {
-            takesSecretInForm = methods.contains(.string("client_secret_post"))
+            supportsSecretInForm = methods.contains(.string("client_secret_post"))
         } else {
-            takesSecretInForm = false
+            supportsSecretInForm = false
         }
     }
 }

@@ -18,8 +18,8 @@ struct OpenIDProvider: IdentityProvider {
         calls = ProviderCalls(name: settings.name, http: http, logger: logger)
         self.now = now
         let metadata = ProviderDocument(of: settings.name, logger: logger, now: now) {
-            let answer = try await http.get(OpenIDMetadata.address(of: settings.issuer))
-            return try OpenIDMetadata(answer.object(), of: settings.issuer)
+            let response = try await http.get(OpenIDMetadata.address(of: settings.issuer))
+            return try OpenIDMetadata(response.object(), of: settings.issuer)
         }
         self.metadata = metadata
         keys = ProviderDocument(of: settings.name, logger: logger, now: now) {
@@ -28,7 +28,7 @@ struct OpenIDProvider: IdentityProvider {
     }
 
     var name: String { settings.name }
-    var answersByForm: Bool { settings.answersByForm }
+    var usesFormPost: Bool { settings.usesFormPost }
 
     func page(for request: ConsentRequest) async throws -> String {
         request.url(
@@ -36,27 +36,27 @@ struct OpenIDProvider: IdentityProvider {
             client: settings.clients[0],
             scope: settings.scope,
             nonce: ProofNonce.claim(of: request.nonce),
-            mode: answersByForm ? "form_post" : nil
+            mode: usesFormPost ? "form_post" : nil
         )
     }
 
     func check(issuer: String?) async throws {
         guard let issuer else {
-            guard try await !metadata.value().namesItself else { throw ProofRefusal.issuer }
+            guard try await !metadata.value().sendsIssuer else { throw ProofError.issuer }
             return
         }
-        guard issuer == settings.issuer else { throw ProofRefusal.issuer }
+        guard issuer == settings.issuer else { throw ProofError.issuer }
     }
 
-    func identify(_ proof: IdentityProof) async throws -> Vouched {
+    func identify(_ proof: IdentityProof) async throws -> ProviderProfile {
         switch proof {
         case .idToken(let text, let nonce, let code):
             let claims = try await claims(of: text)
-            guard claims.nonce == ProofNonce.claim(of: nonce) else { throw ProofRefusal.nonce }
-            guard let code else { return vouched(claims) }
+            guard claims.nonce == ProofNonce.claim(of: nonce) else { throw ProofError.nonce }
+            guard let code else { return profile(claims) }
             let granted = try await exchange(code, for: claims.client)
-            guard try await self.claims(of: granted.idToken).subject == claims.subject else { throw ProofRefusal.code }
-            return vouched(claims, granted.refreshToken)
+            guard try await self.claims(of: granted.idToken).subject == claims.subject else { throw ProofError.code }
+            return profile(claims, granted.refreshToken)
         case .code(let code):
             let granted = try await exchange(
                 code.text,
@@ -66,8 +66,8 @@ struct OpenIDProvider: IdentityProvider {
             )
             let claims = try await claims(of: granted.idToken)
             // What was asked for with a nonce comes with it; what was asked for without is held by PKCE alone.
-            guard claims.nonce == code.nonce.map(ProofNonce.claim) else { throw ProofRefusal.nonce }
-            return vouched(claims, granted.refreshToken)
+            guard claims.nonce == code.nonce.map(ProofNonce.claim) else { throw ProofError.nonce }
+            return profile(claims, granted.refreshToken)
         case .accessToken:
             throw APIError.invalid(
                 "accessToken",
@@ -82,7 +82,7 @@ struct OpenIDProvider: IdentityProvider {
         guard let endpoint = metadata.revocationEndpoint else { return }
         let granted = GrantedToken(token, unlessNamed: settings.clients[0])
         let client = try authentication(of: granted.client, metadata)
-        let answer = try await calls.post(
+        let response = try await calls.post(
             endpoint,
             [
                 "token": granted.token, "token_type_hint": "refresh_token", "client_id": client.name,
@@ -91,8 +91,8 @@ struct OpenIDProvider: IdentityProvider {
             basic: client.basic
         )
         // A token that is not known has been forgotten already (RFC 7009, section 2.2).
-        guard answer.isSuccess || answer.json["error"]?.text == "invalid_token" else {
-            throw calls.unavailable("it answered \(answer.status) to a revocation")
+        guard response.isSuccess || response.json["error"]?.text == "invalid_token" else {
+            throw calls.unavailable("it answered \(response.status) to a revocation")
         }
     }
 
@@ -113,7 +113,7 @@ struct OpenIDProvider: IdentityProvider {
     ) async throws -> Granted {
         let metadata = try await metadata.value()
         let authentication = try authentication(of: client, metadata)
-        let answer = try await calls.post(
+        let response = try await calls.post(
             metadata.tokenEndpoint,
             [
                 "grant_type": "authorization_code", "code": code, "redirect_uri": callback, "code_verifier": verifier,
@@ -121,24 +121,24 @@ struct OpenIDProvider: IdentityProvider {
             ],
             basic: authentication.basic
         )
-        guard answer.isSuccess else { throw refusal(answer) }
-        guard let idToken = answer.json["id_token"]?.text else {
+        guard response.isSuccess else { throw failure(response) }
+        guard let idToken = response.json["id_token"]?.text else {
             throw calls.unavailable("it gave no ID token for a code")
         }
-        let token = answer.json["refresh_token"]?.text
+        let token = response.json["refresh_token"]?.text
         return Granted(idToken: idToken, refreshToken: token.map { GrantedToken(client: client, token: $0).text })
     }
 
     /// What a refusal of the token endpoint is (RFC 6749, section 5.2): the code's fault, or the operator's.
-    private func refusal(_ answer: ProviderAnswer) -> APIError {
-        let error = answer.json["error"]?.text
-        guard answer.status < 500, error == "invalid_grant" || error == "invalid_request" else {
+    private func failure(_ response: ProviderResponse) -> APIError {
+        let error = response.json["error"]?.text
+        guard response.status < 500, error == "invalid_grant" || error == "invalid_request" else {
             // The codes of the standard; nothing else of the answer goes to the log.
             let known = ["invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope"]
             let reason = error.flatMap { known.contains($0) ? $0 : nil } ?? "no known error"
-            return calls.unavailable("it answered \(answer.status) to a code, \(reason)")
+            return calls.unavailable("it answered \(response.status) to a code, \(reason)")
         }
-        return ProofRefusal.code
+        return ProofError.code
     }
 
     /// By what a client is known to the provider (RFC 6749, section 2.3.1): fields of a form, or `Basic`.
@@ -151,7 +151,7 @@ struct OpenIDProvider: IdentityProvider {
     /// In the form where the provider takes a secret there or there is none; else as `Basic`, which all take.
     private func authentication(of client: String, _ metadata: OpenIDMetadata) throws -> Authentication {
         let secret = try secret(for: client)
-        guard let password = secret, !metadata.takesSecretInForm else {
+        guard let password = secret, !metadata.supportsSecretInForm else {
             return Authentication(name: client, secret: secret)
         }
         return Authentication(basic: (name: client, password: password))
@@ -180,22 +180,22 @@ struct OpenIDProvider: IdentityProvider {
         if let key = try await keys.value().key(for: token.jws) { return key }
         if let key = try await keys.valueAfterMiss()?.key(for: token.jws) { return key }
         // They may have been read for somebody else in between.
-        guard let key = try await keys.value().key(for: token.jws) else { throw ProofRefusal.unknownKey }
+        guard let key = try await keys.value().key(for: token.jws) else { throw ProofError.unknownKey }
         return key
     }
 
-    private func vouched(_ claims: IDToken.Claims, _ refreshToken: String? = nil) -> Vouched {
-        Vouched(
+    private func profile(_ claims: IDToken.Claims, _ refreshToken: String? = nil) -> ProviderProfile {
+        ProviderProfile(
             subject: claims.subject,
             email: claims.email,
-            isEmailVerified: claims.isEmailVerified && isBelieved(claims),
+            isEmailVerified: claims.isEmailVerified && isEmailTrusted(claims),
             fullName: claims.name,
             picture: claims.picture,
             refreshToken: refreshToken
         )
     }
 
-    private func isBelieved(_ claims: IDToken.Claims) -> Bool {
+    private func isEmailTrusted(_ claims: IDToken.Claims) -> Bool {
         switch settings.emailTrust {
         case .always: return true
         case .never: return false

@@ -14,7 +14,7 @@ enum OpenIDProviderList {
     /// - Throws: `SettingError` that names the provider at fault.
     static func read(_ text: String, namesTaken: Set<String>) throws -> [OpenIDSettings] {
         // Silence: that it cannot be read is what is said.
-        guard case .object(let entries) = try? JSONText.parse(text.utf8) else {
+        guard case .object(let entries) = try? JSONParser.parse(text.utf8) else {
             throw SettingError(setting, "is no JSON object of providers by their names")
         }
         return try entries.sorted { $0.key < $1.key }.map { name, json in

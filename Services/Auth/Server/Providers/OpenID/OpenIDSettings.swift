@@ -27,7 +27,7 @@ struct OpenIDSettings: Sendable {
     var secret: Secret?
     var scope = "openid email profile"
     var emailTrust: EmailTrust = .never
-    var answersByForm = false
+    var usesFormPost = false
 }
 
 extension OpenIDSettings: CustomStringConvertible, CustomReflectable {

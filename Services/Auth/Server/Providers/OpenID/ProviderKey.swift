@@ -93,11 +93,11 @@ struct ProviderKeySet: Sendable {
 
     private let keys: [ProviderKey]
 
-    /// - Throws: `ProviderFlaw` for what is no document of keys, or has none that is of use here.
+    /// - Throws: `ProviderError` for what is no document of keys, or has none that is of use here.
     init(_ json: JSONValue) throws {
-        guard case .array(let all) = json["keys"] else { throw ProviderFlaw("its document of keys has no keys") }
+        guard case .array(let all) = json["keys"] else { throw ProviderError("its document of keys has no keys") }
         keys = all.prefix(Self.maximum).compactMap(ProviderKey.init)
-        guard !keys.isEmpty else { throw ProviderFlaw("none of its keys is for RS256, ES256 or EdDSA") }
+        guard !keys.isEmpty else { throw ProviderError("none of its keys is for RS256, ES256 or EdDSA") }
     }
 
     /// The key that a token names; where it names none, the only one of its algorithm (OpenID Connect Core, 10.1).

@@ -85,9 +85,9 @@ CREATE TABLE signing_keys (
     -- X9.63: 04, x, y.
     public_key bytea NOT NULL,
     -- AES-256-GCM under TOKEN_ENCRYPTION_KEY; the kid is its associated data.
-    sealed_private_key bytea NOT NULL,
+    encrypted_private_key bytea NOT NULL,
     -- Which TOKEN_ENCRYPTION_KEY.
-    sealing_key text NOT NULL,
+    encryption_key_id text NOT NULL,
     created_at timestamptz NOT NULL,
     retired_at timestamptz,
     CONSTRAINT signing_keys_pkey PRIMARY KEY (kid),

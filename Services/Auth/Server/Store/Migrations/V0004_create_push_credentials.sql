@@ -3,9 +3,9 @@ CREATE TABLE push_credentials (
     application_id text COLLATE "C" NOT NULL,
     provider text COLLATE "C" NOT NULL,
     -- AES-256-GCM under TOKEN_ENCRYPTION_KEY; the application and the provider are its associated data.
-    sealed bytea NOT NULL,
+    ciphertext bytea NOT NULL,
     -- Which TOKEN_ENCRYPTION_KEY.
-    sealing_key text NOT NULL,
+    encryption_key_id text NOT NULL,
     changed_at timestamptz NOT NULL,
     CONSTRAINT push_credentials_pkey PRIMARY KEY (application_id, provider),
     CONSTRAINT push_credentials_provider CHECK (provider IN ('apns', 'fcm', 'vapid')),

@@ -11,9 +11,9 @@ CREATE TABLE consents (
     code_hash bytea,
     -- What must not be read here: the provider's code, and what goes with it. AES-256-GCM under TOKEN_ENCRYPTION_KEY,
     -- with the state's hash as associated data.
-    sealed bytea NOT NULL,
+    ciphertext bytea NOT NULL,
     -- Which TOKEN_ENCRYPTION_KEY.
-    sealing_key text NOT NULL,
+    encryption_key_id text NOT NULL,
     ends_at timestamptz NOT NULL,
     CONSTRAINT consents_pkey PRIMARY KEY (state_hash),
     CONSTRAINT consents_state_hash_size CHECK (octet_length(state_hash) = 32),

@@ -2,9 +2,9 @@
 CREATE TABLE totp_factors (
     user_id uuid NOT NULL,
     -- AES-256-GCM under TOKEN_ENCRYPTION_KEY; the account's id is its associated data.
-    sealed_secret bytea NOT NULL,
+    encrypted_secret bytea NOT NULL,
     -- Which TOKEN_ENCRYPTION_KEY.
-    sealing_key text NOT NULL,
+    encryption_key_id text NOT NULL,
     created_at timestamptz NOT NULL,
     -- When the app showed that it has the secret; until then nothing is asked of anybody.
     confirmed_at timestamptz,
@@ -14,7 +14,7 @@ CREATE TABLE totp_factors (
     CONSTRAINT totp_factors_user_id_fkey FOREIGN KEY (user_id) REFERENCES accounts (user_id) ON DELETE CASCADE
 );
 
-CREATE INDEX totp_factors_sealing_key_idx ON totp_factors (sealing_key);
+CREATE INDEX totp_factors_encryption_key_id_idx ON totp_factors (encryption_key_id);
 
 -- What gets in without the app, each once.
 CREATE TABLE recovery_codes (

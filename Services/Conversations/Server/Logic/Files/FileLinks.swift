@@ -6,9 +6,9 @@ import Wire
 /// The links by which files are read: each opens one file, for a day, for whoever has it.
 struct FileLinks: Sendable {
     /// How long a link lasts at least, in seconds.
-    static let life = 86_400
+    static let lifetime = 86_400
     /// Links made within so many seconds are the same, so that what a device has fetched it need not fetch again.
-    private static let grain = 300
+    private static let expiryStep = 300
 
     private let signer: LinkSigner
     private let base: String
@@ -25,7 +25,7 @@ struct FileLinks: Sendable {
     }
 
     func link(to key: FileKey) -> String {
-        let expires = (seconds / Self.grain + 1) * Self.grain + Self.life
+        let expires = (seconds / Self.expiryStep + 1) * Self.expiryStep + Self.lifetime
         let signature = signer.signature(of: Self.parts(key, expires))
         return "\(base)/\(key)?expires=\(expires)&signature=\(signature)"
     }
@@ -33,7 +33,7 @@ struct FileLinks: Sendable {
     /// The file that a link opens, and for how many seconds it will.
     ///
     /// - Throws: `forbidden` for one that was not made here, was changed, or is too old.
-    func opened(_ key: String, expires: String?, signature: String?) throws -> (key: FileKey, life: Int) {
+    func verify(_ key: String, expires: String?, signature: String?) throws -> (key: FileKey, lifetime: Int) {
         // Only the one spelling of a number was signed.
         guard let key = FileKey(key), let expires, let signature, let time = Int(expires), "\(time)" == expires,
             signer.isSignature(signature, of: Self.parts(key, time))

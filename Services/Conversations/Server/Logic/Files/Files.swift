@@ -17,16 +17,16 @@ struct Files: Sendable {
     /// What JSON without a file in it may have, in bytes.
     private static let smallJSON = 1_048_576
     /// How long a file may be on its way, in seconds.
-    private static let patience: TimeInterval = 86_400
+    private static let uploadLifetime: TimeInterval = 86_400
     private static let sweepBatch = 20
 
     let database: PostgresPool
     let blobs: any BlobStore
     let messages: Messages
     let links: FileLinks
-    let slots: UploadSlots
+    let slots: UploadConcurrencyLimit
     /// For bodies of JSON with a file in them, which are in memory as a whole: some 40 MB each.
-    let textSlots = UploadSlots(capacity: 4, ofUser: 2)
+    let textSlots = UploadConcurrencyLimit(capacity: 4, ofUser: 2)
     /// In bytes.
     let limit: Int64
     let quota: StorageQuota
@@ -40,17 +40,23 @@ struct Files: Sendable {
         to token: ConversationToken,
         by sender: User.ID,
         through connection: Connection? = nil,
-        _ receive: (FileIntake) async throws -> ReceivedFile
+        _ receive: (FileReceiver) async throws -> ReceivedFile
     ) async throws -> Message {
         try await quota.require(FileStore(db: database).storedBytes(of: sender), room: 1)
         return try await slots.use(sender) {
             let key = FileKey(blob: .random(), conversation: token.id)
-            guard try await FileStore(db: database).note(key.blob, in: token, by: sender, patience: Self.patience)
+            guard
+                try await FileStore(db: database).insertPending(
+                    key.blob,
+                    in: token,
+                    by: sender,
+                    uploadLifetime: Self.uploadLifetime
+                )
             else {
                 throw Conversations.notFound
             }
             do {
-                let file = try await receive(FileIntake(key: key.blob, blobs: blobs, limit: limit))
+                let file = try await receive(FileReceiver(key: key.blob, blobs: blobs, limit: limit))
                 guard file.stored.size > 0 else { throw APIError.missing("file") }
                 guard
                     try await FileStore(db: database).count(key, size: file.stored.size, quota: quota.maximum)
@@ -67,22 +73,22 @@ struct Files: Sendable {
                     by: sender,
                     through: connection
                 )
-                await withdraw(key)
+                await discard(key)
                 return message
             } catch {
-                await withdraw(key)
+                await discard(key)
                 throw error
             }
         }
     }
 
     /// Runs `body`, which reads JSON of so many bytes, in one of the few places for large ones if need be.
-    func reading<Value>(_ bytes: Int, of user: User.ID, _ body: () async throws -> Value) async throws -> Value {
+    func withTextSlot<Value>(_ bytes: Int, of user: User.ID, _ body: () async throws -> Value) async throws -> Value {
         bytes > Self.smallJSON ? try await textSlots.use(user, body) : try await body()
     }
 
     /// Says what a draft has in its data: a text, or a file as base64, as diuit's clients send theirs.
-    func say(
+    func send(
         _ draft: MessageDraft,
         to token: ConversationToken,
         by sender: User.ID,
@@ -108,8 +114,8 @@ struct Files: Sendable {
             throw APIError.invalid("data", "\"data\" must be base64", code: "malformed_field")
         }
         guard bytes.count <= maximum else { throw Self.tooLarge(maximum, field: "data") }
-        return try await send(to: token, by: sender, through: connection) { intake in
-            let stored = try await intake.keep { sink in try await sink.write(ByteBuffer(bytes: bytes)) }
+        return try await send(to: token, by: sender, through: connection) { receiver in
+            let stored = try await receiver.store { sink in try await sink.write(ByteBuffer(bytes: bytes)) }
             return ReceivedFile(draft: draft, name: nil, stored: stored)
         }
     }
@@ -129,7 +135,7 @@ struct Files: Sendable {
     ///
     /// Not while a backup is taken: what its database knows of, it must find.
     func sweep() async throws {
-        try await sweepDue {
+        try await deleteExpired {
             try await FileStore(db: database.reads).due(limit: $0)
         } _: { failed in
             try await database.transaction { db in
@@ -145,7 +151,7 @@ struct Files: Sendable {
                     }
                 }
                 // Last, since it locks rows of users, which nobody holds while files are removed.
-                try await store.forget(gone)
+                try await store.deleteRows(gone)
                 return failures
             }
         }
@@ -158,14 +164,14 @@ struct Files: Sendable {
     }
 
     /// Removes a file unless a message has it; what fails is left to the sweep.
-    private func withdraw(_ key: FileKey) async {
+    private func discard(_ key: FileKey) async {
         // A task of its own: that the sender has gone is no reason to leave anything.
         await Task {
             do {
                 let store = FileStore(db: database)
-                guard try await store.withdraw(key) else { return }
+                guard try await store.discard(key) else { return }
                 try await blobs.delete(key.blob)
-                try await store.forget([key])
+                try await store.deleteRows([key])
             } catch {
                 logger.warning("a file is left to the sweep", metadata: ["error": "\(error)"])
             }
@@ -178,13 +184,13 @@ struct Files: Sendable {
 }
 
 /// Where the bytes of one file go.
-struct FileIntake: Sendable {
+struct FileReceiver: Sendable {
     fileprivate let key: BlobKey
     fileprivate let blobs: any BlobStore
     fileprivate let limit: Int64
 
     /// Once for each intake.
-    func keep(_ fill: (any BlobSink) async throws -> Void) async throws -> StoredBlob {
+    func store(_ fill: (any BlobSink) async throws -> Void) async throws -> StoredBlob {
         try await blobs.put(key, limit: limit, fill)
     }
 }

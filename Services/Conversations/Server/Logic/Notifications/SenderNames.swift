@@ -21,7 +21,7 @@ final class SenderNames: Sendable {
         var silence: ContinuousClock.Instant?
     }
 
-    private static let memory = Duration.seconds(300)
+    private static let cacheLifetime = Duration.seconds(300)
     private static let silence = Duration.seconds(5)
     private static let capacity = 20_000
     private static let maximumLength = 100
@@ -36,7 +36,7 @@ final class SenderNames: Sendable {
     }
 
     /// Finds out what those are called whom only auth can name.
-    func learn(_ senders: [(application: String, message: NotableMessage)]) async {
+    func load(_ senders: [(application: String, message: NotableMessage)]) async {
         let now = ContinuousClock.now
         let missing = state.withLock { state -> Set<String> in
             guard state.silence.map({ $0 <= now }) ?? true else { return [] }
@@ -53,7 +53,9 @@ final class SenderNames: Sendable {
             let names = Dictionary(found.map { ($0.userId, $0.fullName ?? $0.username) }) { first, _ in first }
             state.withLock { state in
                 if state.known.count + missing.count > Self.capacity { state.known = [:] }
-                for user in missing { state.known[user] = Known(name: names[user] ?? nil, until: now + Self.memory) }
+                for user in missing {
+                    state.known[user] = Known(name: names[user] ?? nil, until: now + Self.cacheLifetime)
+                }
             }
         } catch {
             state.withLock { $0.silence = .now + Self.silence }

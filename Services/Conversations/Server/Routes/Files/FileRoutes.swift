@@ -11,11 +11,11 @@ struct FileRoutes {
     }
 
     func show(request: Request, context: SuiteContext) async throws -> Response {
-        let (key, life) = try files.links.opened(
+        let (key, lifetime) = try files.links.verify(
             context.path("key"),
             expires: request.query("expires"),
             signature: request.query("signature")
         )
-        return try await FileReply(file: files.open(key), life: life).response(to: request, context: context)
+        return try await FileResponse(file: files.open(key), lifetime: lifetime).response(to: request, context: context)
     }
 }

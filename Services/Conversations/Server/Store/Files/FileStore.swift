@@ -10,18 +10,18 @@ struct FileStore<Executor: PostgresExecutor> {
 
     /// Notes a file that a member is about to send; false where the sender sees no such conversation.
     ///
-    /// Unless a message takes it within `patience` seconds, it is due.
-    func note(
+    /// Unless a message takes it within `uploadLifetime` seconds, it is due.
+    func insertPending(
         _ key: BlobKey,
         in token: ConversationToken,
         by sender: User.ID,
-        patience: TimeInterval
+        uploadLifetime: TimeInterval
     ) async throws -> Bool {
         try await db.run(
             """
             INSERT INTO files (conversation_id, key, due_at, owner_number)
             SELECT conversations.conversation_id, \(key.description),
-                   clock_timestamp() + \(patience)::float8 * interval '1 second', members.user_number
+                   clock_timestamp() + \(uploadLifetime)::float8 * interval '1 second', members.user_number
             FROM conversations
             JOIN members ON members.conversation_id = conversations.conversation_id
                 AND members.user_id = \(sender.user) AND members.application_id = \(sender.application)
@@ -59,7 +59,7 @@ struct FileStore<Executor: PostgresExecutor> {
     }
 
     /// Makes a file that no message has due at once; false where a message has it.
-    func withdraw(_ key: FileKey) async throws -> Bool {
+    func discard(_ key: FileKey) async throws -> Bool {
         let isDue =
             try await db.run(
                 """
@@ -99,7 +99,7 @@ struct FileStore<Executor: PostgresExecutor> {
     }
 
     /// Strikes off files whose blobs are gone; they count for their owners no more.
-    func forget(_ keys: [FileKey]) async throws {
+    func deleteRows(_ keys: [FileKey]) async throws {
         guard !keys.isEmpty else { return }
         try await db.run(
             """

@@ -29,20 +29,20 @@ CREATE TABLE heads (
     conversation_id bigint PRIMARY KEY REFERENCES conversations ON DELETE CASCADE,
     last_seq bigint NOT NULL,
     last_change bigint NOT NULL,
-    last_spoken bigint NOT NULL,
+    last_user_seq bigint NOT NULL,
     last_at timestamptz NOT NULL
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
--- A mark is the highest seq read. `place` is the order in which members came.
+-- A mark is the highest seq read. `joined_seq` is the order in which members came.
 CREATE TABLE members (
     conversation_id bigint NOT NULL REFERENCES conversations ON DELETE CASCADE,
     application_id text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,
     user_number bigint NOT NULL,
-    place bigint NOT NULL,
+    joined_seq bigint NOT NULL,
     is_admin boolean NOT NULL,
     read_seq bigint NOT NULL DEFAULT 0,
-    read_spoken bigint NOT NULL DEFAULT 0,
+    read_user_seq bigint NOT NULL DEFAULT 0,
     read_change bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (conversation_id, user_id),
     FOREIGN KEY (application_id, user_id) REFERENCES users
@@ -58,14 +58,14 @@ CREATE TABLE kicks (
     PRIMARY KEY (conversation_id, user_id)
 );
 
--- The application of a sender is its conversation's. A system message has no sender. `spoken` counts the messages that
+-- The application of a sender is its conversation's. A system message has no sender. `user_seq` counts the messages that
 -- people sent up to this one, so that unread messages are a difference of two numbers. No foreign key: the head's lock
 -- holds what one would check again for every row.
 CREATE TABLE messages (
     conversation_id bigint NOT NULL,
     seq bigint NOT NULL,
     change bigint NOT NULL,
-    spoken bigint NOT NULL,
+    user_seq bigint NOT NULL,
     sender_id text COLLATE "C",
     sender_number bigint,
     client_message_id text COLLATE "C",

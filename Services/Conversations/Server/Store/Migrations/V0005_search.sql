@@ -8,15 +8,15 @@ CREATE TABLE search_marks (
 ) WITH (fillfactor = 70);
 
 -- 4,096 places of a conversation in a row, and from when to when their messages are.
-CREATE TABLE search_stretches (
+CREATE TABLE search_ranges (
     conversation_id bigint NOT NULL REFERENCES conversations ON DELETE CASCADE,
-    stretch bigint NOT NULL,
+    range_number bigint NOT NULL,
     first_at timestamptz NOT NULL,
     last_at timestamptz NOT NULL,
-    PRIMARY KEY (conversation_id, stretch)
+    PRIMARY KEY (conversation_id, range_number)
 ) WITH (fillfactor = 70);
 
--- Each word is headed by its conversation and its stretch: `2s.0.walk`. So the list that the index keeps of a word is
+-- Each word is headed by its conversation and its range_number: `2s.0.walk`. So the list that the index keeps of a word is
 -- as long as the word is common in 4,096 messages, not in all; and it is one conversation's alone. The service finds
 -- the words, in any script, and so this does not depend on the locale of the database.
 CREATE TABLE search_entries (

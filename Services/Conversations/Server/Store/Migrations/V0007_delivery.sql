@@ -7,15 +7,15 @@ INSERT INTO bus (name) VALUES ('roost_' || replace(gen_random_uuid()::text, '-',
 
 -- Who came into which conversation a short while ago, for instances that did not hear of it in time. `users` is null
 -- where they are too many to be named.
-CREATE TABLE arrivals (
-    arrival_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+CREATE TABLE member_joins (
+    join_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     conversation_id bigint NOT NULL,
     application_id text COLLATE "C" NOT NULL,
     users text[] COLLATE "C",
-    arrived_at timestamptz NOT NULL
+    joined_at timestamptz NOT NULL
 );
 
-CREATE INDEX arrivals_by_time ON arrivals (arrived_at);
+CREATE INDEX member_joins_by_time ON member_joins (joined_at);
 
 -- The instances that run: each says again and again until when its word about who is connected holds.
 CREATE TABLE instances (

@@ -8,4 +8,4 @@ ALTER TABLE devices
 CREATE INDEX conversations_of_application ON conversations (application_id, conversation_id);
 
 -- Null in rows of an older release.
-ALTER TABLE deletions ADD COLUMN application_id text COLLATE "C";
+ALTER TABLE conversation_deletions ADD COLUMN application_id text COLLATE "C";

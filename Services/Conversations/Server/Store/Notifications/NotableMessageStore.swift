@@ -9,12 +9,12 @@ struct NotableMessageStore: Sendable {
     /// So much of a text is read: more than any screen or push service takes.
     private static let characters = 1_000
 
-    private let lane: PostgresLane
+    private let dedicatedConnection: DedicatedConnection
 
     init(database: PostgresPool) {
-        lane = database.lane(
+        dedicatedConnection = database.dedicatedConnection(
             statementTimeout: .seconds(10),
-            settings: SendSegment.settings.merging(["default_transaction_read_only": "on"]) { $1 }
+            settings: BatchWriter.settings.merging(["default_transaction_read_only": "on"]) { $1 }
         )
     }
 
@@ -25,7 +25,7 @@ struct NotableMessageStore: Sendable {
     func messages(
         of claimed: [ClaimedConversation]
     ) async throws -> (found: [Conversation.ID: NotableConversation], unreadable: [FailedRow]) {
-        let rows = try await lane.segment([
+        let rows = try await dedicatedConnection.segment([
             """
             SELECT asked.conversation_id, conversations.application_id, conversations.secret, conversations.type,
                    conversations.label, conversations.member_count,
@@ -65,7 +65,7 @@ struct NotableMessageStore: Sendable {
         of conversations: [(id: Conversation.ID, after: String)],
         limit: Int
     ) async throws -> [Conversation.ID: [NotableMember]] {
-        let rows = try await lane.segment([
+        let rows = try await dedicatedConnection.segment([
             """
             SELECT asked.conversation_id, page.user_id, page.user_number, page.push_enabled, page.devices
             FROM unnest(\(conversations.map(\.id.rawValue)), \(conversations.map(\.after)))
@@ -99,8 +99,8 @@ struct NotableMessageStore: Sendable {
     }
 
     /// Those members from `first` to `last` whom one of the senders has blocked, or who have blocked him.
-    func keptApart(_ asked: [KeptApartQuestion]) async throws -> [Conversation.ID: [KeptApartMember]] {
-        let rows = try await lane.segment([
+    func blockedPeers(_ asked: [BlockedPairQuery]) async throws -> [Conversation.ID: [BlockedMemberPair]] {
+        let rows = try await dedicatedConnection.segment([
             """
             SELECT asked.conversation_id, asked.sender_id, members.user_id
             FROM unnest(
@@ -120,9 +120,9 @@ struct NotableMessageStore: Sendable {
             )
             """
         ])[0]
-        var found: [Conversation.ID: [KeptApartMember]] = [:]
+        var found: [Conversation.ID: [BlockedMemberPair]] = [:]
         for row in rows {
-            let pair = KeptApartMember(sender: try row.string("sender_id"), user: try row.string("user_id"))
+            let pair = BlockedMemberPair(sender: try row.string("sender_id"), user: try row.string("user_id"))
             found[try row.decode("conversation_id"), default: []].append(pair)
         }
         return found
@@ -184,7 +184,7 @@ struct NotableMember: Sendable {
 }
 
 /// A question: who of the members from one name to another is kept apart from a sender.
-struct KeptApartQuestion: Sendable {
+struct BlockedPairQuery: Sendable {
     let conversation: Conversation.ID
     let sender: String
     let first: String
@@ -192,7 +192,7 @@ struct KeptApartQuestion: Sendable {
 }
 
 /// Two who are kept apart by a block, whoever of them made it.
-struct KeptApartMember: Sendable {
+struct BlockedMemberPair: Sendable {
     let sender: String
     let user: String
 }

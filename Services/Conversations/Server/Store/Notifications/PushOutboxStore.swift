@@ -14,7 +14,7 @@ struct PushOutboxStore: Sendable {
     /// More messages than any write puts into one row.
     private static let longest = 1_000_000
 
-    private let lane: PostgresLane
+    private let dedicatedConnection: DedicatedConnection
     private let recalledBy: [String]
 
     /// - Parameters:
@@ -22,7 +22,10 @@ struct PushOutboxStore: Sendable {
     ///   - recalledBy: the subscribers of ``NotificationRecalled``.
     init(database: PostgresPool, recalledBy: [String] = []) {
         self.recalledBy = recalledBy
-        lane = database.lane(statementTimeout: .seconds(5), settings: SendSegment.settings)
+        dedicatedConnection = database.dedicatedConnection(
+            statementTimeout: .seconds(5),
+            settings: BatchWriter.settings
+        )
     }
 
     /// Claims conversations for so many seconds; what this claimant still had counts as nobody's.
@@ -34,7 +37,7 @@ struct PushOutboxStore: Sendable {
         limit: Int,
         seconds: Double
     ) async throws -> (values: [ClaimedConversation], unreadable: [FailedRow]) {
-        let rows = try await lane.segment([
+        let rows = try await dedicatedConnection.segment([
             """
             WITH oldest AS MATERIALIZED (
                 SELECT outbox_id, conversation_id, from_seq, to_seq,
@@ -49,7 +52,7 @@ struct PushOutboxStore: Sendable {
                                 AND claimed_by IS DISTINCT FROM ''
                         ))
                     ORDER BY outbox_id LIMIT \(Self.window)
-                ) AS looked_at
+                ) AS scanned
             ), free AS MATERIALIZED (
                 SELECT outbox_id FROM outbox
                 WHERE outbox_id = ANY (ARRAY(SELECT outbox_id FROM oldest WHERE n = 1))
@@ -81,12 +84,12 @@ struct PushOutboxStore: Sendable {
                 unreadable[conversation, default: []].append(failed)
                 continue
             }
-            let stretch = ClaimedConversation.Stretch(row: id, seqs: first...last)
+            let outboxRow = ClaimedConversation.OutboxRow(row: id, seqs: first...last)
             if let place = places[conversation] {
-                claimed[place].add(stretch)
+                claimed[place].add(outboxRow)
             } else {
                 places[conversation] = claimed.count
-                claimed.append(ClaimedConversation(id: conversation, first: stretch))
+                claimed.append(ClaimedConversation(id: conversation, first: outboxRow))
             }
         }
         return (claimed.filter { unreadable[$0.id] == nil }, unreadable.values.flatMap(\.self))
@@ -94,7 +97,7 @@ struct PushOutboxStore: Sendable {
 
     /// Holds on to what was claimed; answers how many of these are still this claimant's.
     func renew(_ claimed: [ClaimedConversation], by claimant: String, seconds: Double) async throws -> Int {
-        try await lane.segment([
+        try await dedicatedConnection.segment([
             """
             UPDATE outbox SET claimed_until = clock_timestamp() + make_interval(secs => \(seconds))
             WHERE outbox_id = ANY (\(claimed.map(\.claim))) AND claimed_by = \(claimant)
@@ -103,28 +106,29 @@ struct PushOutboxStore: Sendable {
         ])[0].count
     }
 
-    /// These were handed on; `told` has the conversations and messages as they were read.
+    /// These were handed on; `delivered` has the conversations and messages as they were read.
     ///
     /// Messages that were deleted or edited while that happened are recalled once more, since push may have received the
     /// recall first. A conversation that is gone is recalled as a whole.
-    func delete(_ claimed: [ClaimedConversation], told: [Conversation.ID: NotableConversation] = [:]) async throws {
-        let recall = recalledBy.isEmpty ? [] : [recall(claimed, told)]
-        _ = try await lane.segment(
+    func delete(_ claimed: [ClaimedConversation], delivered: [Conversation.ID: NotableConversation] = [:]) async throws
+    {
+        let recall = recalledBy.isEmpty ? [] : [recall(claimed, delivered)]
+        _ = try await dedicatedConnection.segment(
             recall + ["DELETE FROM outbox WHERE outbox_id = ANY (\(claimed.flatMap(\.rows)))"]
         )
     }
 
     private func recall(
         _ claimed: [ClaimedConversation],
-        _ told: [Conversation.ID: NotableConversation]
+        _ delivered: [Conversation.ID: NotableConversation]
     ) -> PostgresQuery {
         """
         WITH told AS MATERIALIZED (
             SELECT conversation_id, from_seq, to_seq, application_id, change
             FROM unnest(
                 \(claimed.map(\.id.rawValue)), \(claimed.map(\.seqs.lowerBound)), \(claimed.map(\.seqs.upperBound)),
-                \(claimed.map { told[$0.id]?.application }),
-                \(claimed.map { told[$0.id]?.messages.map(\.change).max() ?? .max })
+                \(claimed.map { delivered[$0.id]?.application }),
+                \(claimed.map { delivered[$0.id]?.messages.map(\.change).max() ?? .max })
             ) AS told (conversation_id, from_seq, to_seq, application_id, change)
         ), changed AS MATERIALIZED (
             SELECT conversations.application_id, told.conversation_id, messages.seq,
@@ -147,7 +151,7 @@ struct PushOutboxStore: Sendable {
 
     /// Lets others have them, or this claimant again, after so many seconds.
     func release(_ claimed: [ClaimedConversation], by claimant: String, after seconds: Double = 0) async throws {
-        _ = try await lane.segment([
+        _ = try await dedicatedConnection.segment([
             """
             UPDATE outbox
             SET claimed_by = NULL, claimed_until = clock_timestamp() + make_interval(secs => \(seconds))
@@ -158,7 +162,7 @@ struct PushOutboxStore: Sendable {
 
     /// How many rows wait, and for how many seconds the oldest has.
     func lag() async throws -> (waiting: Int, oldest: Double) {
-        let rows = try await lane.segment([
+        let rows = try await dedicatedConnection.segment([
             """
             SELECT count(*) AS waiting,
                    coalesce(extract(epoch FROM clock_timestamp() - min(written_at)), 0)::float8 AS oldest
@@ -186,7 +190,7 @@ extension SetAsideKind {
 /// A conversation that nobody else hands on at the moment, and the messages of it that are to be.
 struct ClaimedConversation: Sendable {
     /// A row of the outbox: the messages from one `seq` to another.
-    struct Stretch: Sendable {
+    struct OutboxRow: Sendable {
         let row: Int64
         let seqs: ClosedRange<Int64>
     }
@@ -201,7 +205,7 @@ struct ClaimedConversation: Sendable {
     private(set) var seqs: ClosedRange<Int64>
     private var isFull = false
 
-    init(id: Conversation.ID, first: Stretch) {
+    init(id: Conversation.ID, first: OutboxRow) {
         self.id = id
         claim = first.row
         rows = [first.row]
@@ -209,12 +213,12 @@ struct ClaimedConversation: Sendable {
     }
 
     /// Takes what follows, as long as there is room: behind what was left out, nothing is taken.
-    fileprivate mutating func add(_ stretch: Stretch) {
-        guard !isFull, seqs.count + stretch.seqs.count <= Self.maximum else {
+    fileprivate mutating func add(_ outboxRow: OutboxRow) {
+        guard !isFull, seqs.count + outboxRow.seqs.count <= Self.maximum else {
             isFull = true
             return
         }
-        rows.append(stretch.row)
-        seqs = seqs.lowerBound...max(seqs.upperBound, stretch.seqs.upperBound)
+        rows.append(outboxRow.row)
+        seqs = seqs.lowerBound...max(seqs.upperBound, outboxRow.seqs.upperBound)
     }
 }

@@ -29,7 +29,7 @@ struct SearchIndexStore<Executor: PostgresExecutor> {
     let db: Executor
 
     /// A crash may lose these writes: the mark is lost with them, so they are made again.
-    func relax() async throws {
+    func commitAsynchronously() async throws {
         try await db.run("SET LOCAL synchronous_commit TO off")
     }
 
@@ -125,41 +125,41 @@ struct SearchIndexStore<Executor: PostgresExecutor> {
 
     /// Writes the words of messages, each headed; those without any are not there.
     func write(_ messages: [(message: ChangedMessage, words: String)]) async throws {
-        let (spoken, silent) = (messages.filter { !$0.words.isEmpty }, messages.filter { $0.words.isEmpty })
-        if !silent.isEmpty {
+        let (filled, blank) = (messages.filter { !$0.words.isEmpty }, messages.filter { $0.words.isEmpty })
+        if !blank.isEmpty {
             try await db.run(
                 """
                 DELETE FROM search_entries
-                USING unnest(\(silent.map(\.message.conversation.rawValue)), \(silent.map(\.message.seq)))
-                    AS silent (conversation_id, seq)
-                WHERE search_entries.conversation_id = silent.conversation_id AND search_entries.seq = silent.seq
+                USING unnest(\(blank.map(\.message.conversation.rawValue)), \(blank.map(\.message.seq)))
+                    AS blank (conversation_id, seq)
+                WHERE search_entries.conversation_id = blank.conversation_id AND search_entries.seq = blank.seq
                 """
             )
         }
-        guard !spoken.isEmpty else { return }
+        guard !filled.isEmpty else { return }
         try await db.run(
             """
             INSERT INTO search_entries (conversation_id, seq, created_at, words)
             SELECT conversation_id, seq, created_at, array_to_tsvector(string_to_array(words, ' '))
             FROM unnest(
-                \(spoken.map(\.message.conversation.rawValue)), \(spoken.map(\.message.seq)),
-                \(spoken.map(\.message.createdAt)), \(spoken.map(\.words))
-            ) AS spoken (conversation_id, seq, created_at, words)
+                \(filled.map(\.message.conversation.rawValue)), \(filled.map(\.message.seq)),
+                \(filled.map(\.message.createdAt)), \(filled.map(\.words))
+            ) AS filled (conversation_id, seq, created_at, words)
             ON CONFLICT (conversation_id, seq) DO UPDATE SET words = EXCLUDED.words
             """
         )
         try await db.run(
             """
-            INSERT INTO search_stretches (conversation_id, stretch, first_at, last_at)
-            SELECT conversation_id, stretch, min(created_at), max(created_at)
+            INSERT INTO search_ranges (conversation_id, range_number, first_at, last_at)
+            SELECT conversation_id, range_number, min(created_at), max(created_at)
             FROM unnest(
-                \(spoken.map(\.message.conversation.rawValue)),
-                \(spoken.map { SearchStretch.number(of: $0.message.seq) }), \(spoken.map(\.message.createdAt))
-            ) AS spoken (conversation_id, stretch, created_at)
-            GROUP BY conversation_id, stretch
-            ON CONFLICT (conversation_id, stretch) DO UPDATE
-            SET first_at = least(search_stretches.first_at, EXCLUDED.first_at),
-                last_at = greatest(search_stretches.last_at, EXCLUDED.last_at)
+                \(filled.map(\.message.conversation.rawValue)),
+                \(filled.map { SearchRange.number(of: $0.message.seq) }), \(filled.map(\.message.createdAt))
+            ) AS filled (conversation_id, range_number, created_at)
+            GROUP BY conversation_id, range_number
+            ON CONFLICT (conversation_id, range_number) DO UPDATE
+            SET first_at = least(search_ranges.first_at, EXCLUDED.first_at),
+                last_at = greatest(search_ranges.last_at, EXCLUDED.last_at)
             """
         )
     }
@@ -265,7 +265,7 @@ extension SearchIndexStore {
 
     /// Indexes a message behind its conversation's mark, unless it has changed meanwhile.
     func retry(_ message: ChangedMessage, _ written: [(message: ChangedMessage, words: String)]) async throws {
-        try await relax()
+        try await commitAsynchronously()
         let isSame = try await db.first(
             """
             SELECT messages.change = \(message.change) AS is_same

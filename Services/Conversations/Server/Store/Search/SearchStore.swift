@@ -26,11 +26,11 @@ struct SearchStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The texts that changed since then and stand before `place`, newest first.
+    /// The texts that changed since then and stand before `hit`, newest first.
     func texts(
         since marks: [(conversation: Conversation.ID, change: Int64)],
-        before place: SearchPlace?
-    ) async throws -> [(place: SearchPlace, text: String)] {
+        before hit: SearchHit?
+    ) async throws -> [(hit: SearchHit, text: String)] {
         try await db.all(
             """
             SELECT conversation_id, seq, created_at, data FROM (
@@ -43,8 +43,8 @@ struct SearchStore<Executor: PostgresExecutor> {
                     JOIN messages ON messages.conversation_id = marks.conversation_id
                         AND messages.change > marks.change
                     WHERE \(unsafe: Self.isText) AND (
-                        \(place == nil) OR (messages.created_at, messages.conversation_id, messages.seq)
-                            < (\(place?.at), \(place?.conversation), \(place?.seq))
+                        \(hit == nil) OR (messages.created_at, messages.conversation_id, messages.seq)
+                            < (\(hit?.at), \(hit?.conversation), \(hit?.seq))
                     )
                     ORDER BY messages.created_at DESC, messages.conversation_id DESC, messages.seq DESC
                     LIMIT \(Self.maximumUnindexed)
@@ -53,25 +53,25 @@ struct SearchStore<Executor: PostgresExecutor> {
             WHERE total <= \(Self.maximumUnindexedBytes)
             ORDER BY created_at DESC, conversation_id DESC, seq DESC
             """,
-            as: { (try SearchPlace(row: $0), try $0.string("data")) }
+            as: { (try SearchHit(row: $0), try $0.string("data")) }
         )
     }
 
-    /// The stretches of the user's conversations that have something before `moment`, the latest first.
-    func stretches(of user: User.ID, before moment: Date?) async throws -> [SearchStretch] {
+    /// The ranges of the user's conversations that have something before `moment`, the latest first.
+    func ranges(of user: User.ID, before moment: Date?) async throws -> [SearchRange] {
         try await db.all(
             """
-            SELECT stretches.conversation_id, stretches.stretch, stretches.first_at, stretches.last_at
+            SELECT ranges.conversation_id, ranges.range_number, ranges.first_at, ranges.last_at
             FROM members
-            JOIN search_stretches AS stretches ON stretches.conversation_id = members.conversation_id
+            JOIN search_ranges AS ranges ON ranges.conversation_id = members.conversation_id
             WHERE members.application_id = \(user.application) AND members.user_id = \(user.user)
-                AND (\(moment == nil) OR stretches.first_at <= \(moment))
-            ORDER BY stretches.last_at DESC
+                AND (\(moment == nil) OR ranges.first_at <= \(moment))
+            ORDER BY ranges.last_at DESC
             """,
             as: { row in
-                SearchStretch(
+                SearchRange(
                     conversation: try row.decode("conversation_id"),
-                    number: try row.int64("stretch"),
+                    number: try row.int64("range_number"),
                     firstAt: try row.date("first_at"),
                     lastAt: try row.date("last_at")
                 )
@@ -80,28 +80,28 @@ struct SearchStore<Executor: PostgresExecutor> {
     }
 
     /// Those of the index that have all terms, newest first; some may have changed since.
-    func places(
+    func hits(
         of terms: [SearchWords.Term],
-        in stretches: some Collection<SearchStretch>,
-        before place: SearchPlace?,
+        in ranges: some Collection<SearchRange>,
+        before hit: SearchHit?,
         limit: Int
-    ) async throws -> [SearchPlace] {
+    ) async throws -> [SearchHit] {
         try await db.all(
             """
             SELECT conversation_id, seq, created_at
-            FROM unnest(\(SearchStretch.queries(terms, in: stretches))) AS queries (query)
+            FROM unnest(\(SearchRange.queries(terms, in: ranges))) AS queries (query)
             JOIN search_entries ON words @@ query::tsquery
-            WHERE (\(place == nil) OR (created_at, conversation_id, seq)
-                    < (\(place?.at), \(place?.conversation), \(place?.seq)))
+            WHERE (\(hit == nil) OR (created_at, conversation_id, seq)
+                    < (\(hit?.at), \(hit?.conversation), \(hit?.seq)))
             ORDER BY created_at DESC, conversation_id DESC, seq DESC
             LIMIT \(limit)
             """,
-            as: SearchPlace.init(row:)
+            as: SearchHit.init(row:)
         )
     }
 
     /// The messages at these places that the user sees and that are there still, in this order.
-    func messages(at places: [SearchPlace], for user: User.ID) async throws -> [FoundMessage] {
+    func messages(at hits: [SearchHit], for user: User.ID) async throws -> [FoundMessage] {
         let limit = ConversationStore<Executor>.readsLimit
         let rows = try await db.execute(
             """
@@ -110,9 +110,9 @@ struct SearchStore<Executor: PostgresExecutor> {
                    CASE WHEN conversations.member_count <= \(limit) THEN ARRAY(
                        SELECT people.user_id FROM members AS people
                        WHERE people.conversation_id = messages.conversation_id AND people.read_seq >= messages.seq
-                       ORDER BY people.place
+                       ORDER BY people.joined_seq
                    ) END AS readers
-            FROM unnest(\(places.map(\.conversation.rawValue)), \(places.map(\.seq)))
+            FROM unnest(\(hits.map(\.conversation.rawValue)), \(hits.map(\.seq)))
                 WITH ORDINALITY AS places (conversation_id, seq, n)
             JOIN messages ON messages.conversation_id = places.conversation_id AND messages.seq = places.seq
             JOIN conversations ON conversations.conversation_id = places.conversation_id
@@ -131,7 +131,7 @@ struct SearchStore<Executor: PostgresExecutor> {
     }
 }
 
-extension SearchPlace {
+extension SearchHit {
     fileprivate init(row: PostgresRow) throws {
         self.init(
             at: try row.date("created_at"),
@@ -148,7 +148,7 @@ extension FoundMessage {
         guard let message = try MessageRow(row)?.message(in: id, readers: { _ in readers }) else { return nil }
         self.init(
             message,
-            in: Place(
+            in: ConversationSummary(
                 token: ConversationToken(id: id, secret: try row.string("secret")).description,
                 label: try row.string("label"),
                 type: Conversation.Kind(rawValue: try row.string("type")) ?? .group

@@ -12,10 +12,10 @@ struct Follows: Sendable {
     /// How many one may follow.
     let maximum: Int
     /// How many follow somebody whose posts are not copied.
-    let popular: Int
+    let mergeThreshold: Int
 
     /// How many such people somebody follows at most; the others' posts are copied all the same.
-    static let mergedAtMost = 100
+    static let maximumMergedAuthors = 100
 
     func follow(_ name: String, by user: User.ID) async throws -> Profile {
         let follower = try await people.person(for: user)
@@ -26,14 +26,19 @@ struct Follows: Sendable {
         try await database.transaction { db in
             let store = FollowStore(db: db)
             guard try await store.lock(follower.id, followee.id),
-                try await store.insert(follower.id, followee.id, popular: popular, mergedAtMost: Self.mergedAtMost)
+                try await store.insert(
+                    follower.id,
+                    followee.id,
+                    mergeThreshold: mergeThreshold,
+                    maximumMergedAuthors: Self.maximumMergedAuthors
+                )
             else { return }
             guard try await store.following(of: follower.id) < maximum else {
                 throw APIError(.unprocessable, "too_many_follows", "one may follow \(maximum) people")
             }
             try await store.count(1, follower.id, followee.id)
-            try await PhotoNews.follow(follower.id, followee.id, in: db)
-            try await PhotoChange.noteHome(of: follower.id, in: db)
+            try await PhotoActivity.follow(follower.id, followee.id, in: db)
+            try await PhotoChange.recordHomeChange(of: follower.id, in: db)
         }
         // Where a block keeps the two apart nothing began, and nobody is there to be shown.
         return try await profile(of: followee, for: follower)
@@ -56,7 +61,7 @@ struct Follows: Sendable {
         // A statement of its own: it has to see what a reader copied while the one before waited for him.
         try await FeedStore(db: db).delete(by: followee, of: follower)
         try await store.count(-1, follower, followee)
-        try await PhotoChange.noteHome(of: follower, in: db)
+        try await PhotoChange.recordHomeChange(of: follower, in: db)
     }
 
     func followers(of name: String, for user: User.ID, limit: Int, cursor: String?) async throws -> Page<Profile> {

@@ -18,7 +18,7 @@ struct People: Sendable {
     /// - Throws: `unavailable` for somebody new, while auth is away and he may have a name there.
     func person(for user: User.ID) async throws -> Person {
         if let known = try await PeopleStore(db: database.reads).find(user) { return known }
-        return try await make(user, named: user.isRoosts ? try await accountName(of: user) ?? "" : user.user)
+        return try await create(user, named: user.isRoostUser ? try await accountName(of: user) ?? "" : user.user)
     }
 
     /// Whom somebody names by his userId who may see him.
@@ -33,10 +33,10 @@ struct People: Sendable {
             person = known
         } else {
             guard let name = try await accountName(of: user) else { throw Self.notFound }
-            person = try await make(user, named: user.isRoosts ? name : user.user)
+            person = try await create(user, named: user.isRoostUser ? name : user.user)
         }
         // A block may be older than the row.
-        guard try await !BlockStore(db: database.reads).keepsApart(person.id, viewer.id) else { throw Self.notFound }
+        guard try await !BlockStore(db: database.reads).existsBetween(person.id, viewer.id) else { throw Self.notFound }
         return person
     }
 
@@ -47,7 +47,7 @@ struct People: Sendable {
     /// Takes over what somebody is called now, if he has been here.
     func rename(_ user: User.ID, to name: String, in db: PostgresTransaction) async throws {
         guard let known = try await PeopleStore(db: db).find(user) else { return }
-        try await rename(known.id, to: Self.cut(name), in: db)
+        try await rename(known.id, to: Self.truncate(name), in: db)
     }
 
     /// Changes a name and what its owner is found by.
@@ -57,20 +57,20 @@ struct People: Sendable {
         try await store.set(name: name, bio: nil, of: person)
         guard known.isSearchable else { return }
         try await names.delete(of: person)
-        try await names.insert(FoundNames.names(of: known.person.user, named: name), of: known.person)
+        try await names.insert(SearchNames.names(of: known.person.user, named: name), of: known.person)
     }
 
-    private func make(_ user: User.ID, named name: String) async throws -> Person {
-        let name = Self.cut(name)
+    private func create(_ user: User.ID, named name: String) async throws -> Person {
+        let name = Self.truncate(name)
         return try await database.transaction { db in
             let store = PeopleStore(db: db)
-            if let made = try await store.insert(user, named: name) {
-                let names = FoundNames.names(of: user, named: name)
-                if try await store.isSearchable(made.id) == true {
-                    try await PersonNameStore(db: db).insert(names, of: made)
+            if let created = try await store.insert(user, named: name) {
+                let names = SearchNames.names(of: user, named: name)
+                if try await store.isSearchable(created.id) == true {
+                    try await PersonNameStore(db: db).insert(names, of: created)
                 }
-                try await PictureWishStore(db: db).wake(made.id)
-                return made
+                try await AvatarImportStore(db: db).makeDue(created.id)
+                return created
             }
             guard let known = try await store.find(user) else { throw APIError.unavailable("the list of people") }
             return known
@@ -82,7 +82,7 @@ struct People: Sendable {
         guard !users.isEmpty else { return [:] }
         let found = try await auth.users(users.map(\.user), of: application).map { user in
             let name = user.fullName ?? user.username ?? ""
-            return (User.ID(application: application, user: user.userId), Self.cut(name))
+            return (User.ID(application: application, user: user.userId), Self.truncate(name))
         }
         return Dictionary(found) { first, _ in first }
     }
@@ -98,5 +98,5 @@ struct People: Sendable {
         return UUID(uuidString: name).map { User.ID(application: application, user: $0.uuidString.lowercased()) }
     }
 
-    private static func cut(_ name: String) -> String { String(name.unicodeScalars.prefix(maximumName)) }
+    private static func truncate(_ name: String) -> String { String(name.unicodeScalars.prefix(maximumName)) }
 }

@@ -20,7 +20,7 @@ struct PeopleSearch: Sendable {
         let words = try Self.words(of: query)
         let viewer = try await people.person(for: user)
         let store = ProfileStore(db: database.reads, links: links)
-        return Page(try await store.found(by: words, for: viewer, limit: Self.limit, names: FoundNames.maximumNames))
+        return Page(try await store.found(by: words, for: viewer, limit: Self.limit, names: SearchNames.maximumNames))
     }
 
     private static func words(of query: String?) throws -> [String] {
@@ -28,7 +28,7 @@ struct PeopleSearch: Sendable {
         guard query.unicodeScalars.count <= maximumQuery else {
             throw APIError.invalid("query", "\"query\" may have \(maximumQuery) characters", code: "too_long")
         }
-        let words = FoundNames.query(query)
+        let words = SearchNames.query(query)
         guard words.reduce(0, { $0 + $1.unicodeScalars.count }) >= minimumLetters else {
             throw APIError.invalid("query", "\"query\" must have \(minimumLetters) letters", code: "too_short")
         }

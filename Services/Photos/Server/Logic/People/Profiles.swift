@@ -23,7 +23,7 @@ struct Profiles: Sendable {
     func show(_ name: String, to user: User.ID) async throws -> Profile {
         let viewer = try await people.person(for: user)
         // A user of a customer's application gets a row by coming here; reading a profile creates none.
-        guard viewer.user.isRoosts else {
+        guard viewer.user.isRoostUser else {
             guard let profile = try await profiles(of: [name], for: viewer).first else { throw People.notFound }
             return profile
         }
@@ -50,10 +50,10 @@ struct Profiles: Sendable {
         let asked = names.compactMap { People.user($0, in: application) }.filter { listed.insert($0).inserted }
         let known = try await ProfileStore(db: database.reads, links: links).profiles(of: asked, for: viewer)
         // A block hides a user who has never been here as well.
-        let unseen = asked.filter { user in known[user].map { !$0.isSeen && $0.isVisible } ?? true }
+        let unseen = asked.filter { user in known[user].map { !$0.hasVisited && $0.isVisible } ?? true }
         let accounts = try await people.accountNames(of: unseen, in: application)
         return asked.compactMap { user in
-            if let known = known[user], known.isSeen || !known.isVisible {
+            if let known = known[user], known.hasVisited || !known.isVisible {
                 return known.isVisible ? known.profile : nil
             }
             return accounts[user].map { Profile(userId: user.user, fullName: $0) }
@@ -61,9 +61,9 @@ struct Profiles: Sendable {
     }
 
     /// Changes what is named, all of it or nothing.
-    func change(_ changes: ProfileChanges, of user: User.ID) async throws -> Profile {
+    func update(_ changes: ProfileChanges, of user: User.ID) async throws -> Profile {
         let name = try changes.fullName.map(ProfileRules.fullName)
-        let bio = try changes.bio.isNamed ? ProfileRules.bio(changes.bio.value ?? "") : nil
+        let bio = try changes.bio.isGiven ? ProfileRules.bio(changes.bio.value ?? "") : nil
         if case .set("") = changes.profilePicture { throw APIError.missing("profilePicture") }
         let person = try await people.person(for: user)
         try await database.transaction { db in
@@ -73,13 +73,13 @@ struct Profiles: Sendable {
             if let name { try await people.rename(person.id, to: name, in: db) }
             if let bio { try await store.set(name: nil, bio: bio, of: person.id) }
             try await set(changes.profilePicture, of: person.id, in: db)
-            if name != nil || changes.profilePicture.isNamed { try await publish(person.id, in: db) }
+            if name != nil || changes.profilePicture.isGiven { try await publish(person.id, in: db) }
         }
         return try await profile(of: person.id, for: person.id)
     }
 
     /// Gives an upload of his as a picture to somebody who has none; false for who has one, or is gone.
-    func give(_ upload: String, to person: Person.ID) async throws -> Bool {
+    func setPictureIfNone(_ upload: String, to person: Person.ID) async throws -> Bool {
         try await database.transaction { db in
             guard let known = try await PeopleStore(db: db).lock(person), known.person.picture == nil else {
                 return false
@@ -109,9 +109,9 @@ struct Profiles: Sendable {
         switch picture {
         case .unchanged: break
         case .cleared:
-            try await uploads.dropPicture(of: person)
+            try await uploads.deletePicture(of: person)
             try await store.set(picture: nil, of: person)
-        case .set(let upload): try await store.set(picture: uploads.picture(upload, of: person), of: person)
+        case .set(let upload): try await store.set(picture: uploads.claimPicture(upload, of: person), of: person)
         }
     }
 
@@ -121,7 +121,7 @@ struct Profiles: Sendable {
     }
 
     /// Who does not want to be found keeps no name to be found by.
-    func change(_ privacy: Privacy, of user: User.ID) async throws -> Privacy {
+    func update(_ privacy: Privacy, of user: User.ID) async throws -> Privacy {
         let person = try await people.person(for: user)
         try await database.transaction { db in
             let (store, names) = (PeopleStore(db: db), PersonNameStore(db: db))
@@ -129,7 +129,7 @@ struct Profiles: Sendable {
             try await store.set(searchable: privacy.searchable, person.id)
             try await names.delete(of: person.id)
             guard privacy.searchable else { return }
-            try await names.insert(FoundNames.names(of: user, named: known.person.fullName), of: known.person)
+            try await names.insert(SearchNames.names(of: user, named: known.person.fullName), of: known.person)
         }
         return privacy
     }

@@ -11,7 +11,7 @@ enum HashtagText {
     /// In characters, folded; a longer one is none.
     static let maximumLength = 100
 
-    private static let starts: Set<Unicode.Scalar> = ["#", "\u{FE5F}", "\u{FF03}"]
+    private static let hashSigns: Set<Unicode.Scalar> = ["#", "\u{FE5F}", "\u{FF03}"]
 
     /// Folded, in their order, each once.
     static func all(in text: String) -> [String] {
@@ -21,11 +21,11 @@ enum HashtagText {
         while index < scalars.endIndex, found.count < maximum {
             let scalar = scalars[index]
             index = scalars.index(after: index)
-            guard starts.contains(scalar), previous.map({ !mayEndWord($0) }) ?? true else {
+            guard hashSigns.contains(scalar), previous.map({ !endsWord($0) }) ?? true else {
                 previous = scalar
                 continue
             }
-            let word = scalars[index...].prefix(while: goesOn)
+            let word = scalars[index...].prefix(while: isTagCharacter)
             index = word.endIndex
             previous = word.last ?? scalar
             guard let tag = fold(String(word)), seen.insert(tag).inserted else { continue }
@@ -37,12 +37,12 @@ enum HashtagText {
     /// A hashtag as it is kept, with or without its `#`; nil for what can be none.
     static func fold(_ word: String) -> String? {
         var scalars = Substring(word).unicodeScalars
-        if let first = scalars.first, starts.contains(first) { scalars.removeFirst() }
+        if let first = scalars.first, hashSigns.contains(first) { scalars.removeFirst() }
         // "#left-" is one on the way to something else.
         while scalars.last == "-" { scalars.removeLast() }
-        guard !scalars.isEmpty, scalars.allSatisfy(goesOn) else { return nil }
+        guard !scalars.isEmpty, scalars.allSatisfy(isTagCharacter) else { return nil }
         let tag = NameFolding.fold(String(Substring(scalars)))
-        guard (1...maximumLength).contains(tag.unicodeScalars.count), tag.unicodeScalars.contains(where: saysSomething)
+        guard (1...maximumLength).contains(tag.unicodeScalars.count), tag.unicodeScalars.contains(where: isMeaningful)
         else { return nil }
         return tag
     }
@@ -50,24 +50,24 @@ enum HashtagText {
     /// What a search begins with: as `fold`, but of a part, which may be digits alone.
     static func foldPrefix(_ word: String) -> String? {
         var scalars = Substring(word).unicodeScalars
-        if let first = scalars.first, starts.contains(first) { scalars.removeFirst() }
-        guard !scalars.isEmpty, scalars.allSatisfy(goesOn) else { return nil }
+        if let first = scalars.first, hashSigns.contains(first) { scalars.removeFirst() }
+        guard !scalars.isEmpty, scalars.allSatisfy(isTagCharacter) else { return nil }
         let tag = NameFolding.fold(String(Substring(scalars)))
         return (1...maximumLength).contains(tag.unicodeScalars.count) ? tag : nil
     }
 
-    private static func goesOn(_ scalar: Unicode.Scalar) -> Bool {
-        guard !starts.contains(scalar) else { return false }
+    private static func isTagCharacter(_ scalar: Unicode.Scalar) -> Bool {
+        guard !hashSigns.contains(scalar) else { return false }
         if scalar.isASCII { return scalar.properties.isXIDContinue || scalar == "-" || scalar == "+" }
-        return scalar.properties.isXIDContinue || isOfEmoji(scalar)
+        return scalar.properties.isXIDContinue || isEmojiPart(scalar)
     }
 
     /// A path, an entity or a word goes on to what looks like a hashtag: `a#b`, `/#top`, `&#39;`.
-    private static func mayEndWord(_ scalar: Unicode.Scalar) -> Bool {
-        goesOn(scalar) && scalar != "-" && scalar != "+" || scalar == "/" || scalar == "&"
+    private static func endsWord(_ scalar: Unicode.Scalar) -> Bool {
+        isTagCharacter(scalar) && scalar != "-" && scalar != "+" || scalar == "/" || scalar == "&"
     }
 
-    private static func saysSomething(_ scalar: Unicode.Scalar) -> Bool {
+    private static func isMeaningful(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .decimalNumber, .connectorPunctuation, .dashPunctuation, .mathSymbol, .nonspacingMark, .enclosingMark:
             false
@@ -76,7 +76,7 @@ enum HashtagText {
     }
 
     /// Emoji, and what joins, colours or flags them.
-    private static func isOfEmoji(_ scalar: Unicode.Scalar) -> Bool {
+    private static func isEmojiPart(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x200D, 0xFE0F, 0x20E3, 0xE0020...0xE007F: true
         default: scalar.properties.isEmoji

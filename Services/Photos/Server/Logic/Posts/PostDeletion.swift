@@ -15,20 +15,20 @@ struct PostDeletion {
         guard try await store.lock(author: key.author), let post = try await store.lock(key, for: .everything) else {
             return false
         }
-        try await store.discount(key.author)
+        try await store.decrementPostCount(key.author)
         let hashtags = try await store.hashtags(of: key)
         try await UploadStore(db: db).release(post: key)
         try await store.delete(key)
         if !post.isHidden {
             try await HashtagStore(db: db).count(Posts.changes(from: hashtags, to: []), in: post.application)
         }
-        try await PhotoChange.note(.deleted, post: key, in: db)
+        try await PhotoChange.record(.deleted, post: key, in: db)
         return true
     }
 }
 
 /// What deleted posts have left, cleared away a little at a time however much it is.
-struct PostClearing: Sendable {
+struct DeletedPostCleanup: Sendable {
     let setAside: SetAside
     let now: @Sendable () -> Date
     var batch = 5_000

@@ -10,7 +10,7 @@ struct Posts: Sendable {
     let people: People
     let links: MediaLinks
     let mask: TextMask
-    var recall = NewsRecall()
+    var recall = NotificationRecall()
 
     func create(_ draft: PostDraft, by user: User.ID) async throws -> Post {
         let checked = try CheckedPost(draft, mask, needsImage: true)
@@ -23,17 +23,17 @@ struct Posts: Sendable {
     }
 
     /// The same where it may be asked for again: the post that the key was used for, whatever became of it.
-    func create(_ draft: PostDraft, by user: User.ID, once order: UUID) async throws -> PostKey {
+    func create(_ draft: PostDraft, by user: User.ID, idempotencyKey requestKey: UUID) async throws -> PostKey {
         let checked = try CheckedPost(draft, mask, needsImage: false)
         let author = try await people.person(for: user)
         return try await database.transaction { db in
-            let orders = PostOrderStore(db: db)
-            guard try await orders.insert(order, of: author.id) else {
-                guard let known = try await orders.find(order, of: user) else { throw Self.notFound }
+            let delegatedPosts = DelegatedPostStore(db: db)
+            guard try await delegatedPosts.insert(requestKey, of: author.id) else {
+                guard let known = try await delegatedPosts.find(requestKey, of: user) else { throw Self.notFound }
                 return known
             }
             let key = try await insert(checked, by: author, in: db)
-            try await orders.settle(order, as: key)
+            try await delegatedPosts.complete(requestKey, as: key)
             return key
         }
     }
@@ -44,22 +44,22 @@ struct Posts: Sendable {
         in db: PostgresTransaction
     ) async throws -> PostKey {
         let store = PostStore(db: db, links: links)
-        guard let place = try await store.begin(by: author.id) else { throw People.gone }
+        guard let position = try await store.begin(by: author.id) else { throw People.gone }
         let uploads = checked.images.map(\.uploadId)
-        let claimed = try await UploadStore(db: db).claim(uploads, by: author.id, for: place.key)
+        let claimed = try await UploadStore(db: db).claim(uploads, by: author.id, for: position.key)
         let post = NewPost(
-            key: place.key,
+            key: position.key,
             application: author.user.application,
             text: checked.text,
             hashtags: checked.hashtags,
             images: zip(claimed, checked.images).map { NewImage(image: $0, alt: $1.alt) },
-            createdAt: place.createdAt
+            createdAt: position.createdAt
         )
         try await store.insert(post)
         let counted = Self.changes(from: [], to: checked.hashtags)
         try await HashtagStore(db: db).count(counted, in: author.user.application)
-        try await PhotoChange.note(.new, post: place.key, in: db)
-        return place.key
+        try await PhotoChange.record(.new, post: position.key, in: db)
+        return position.key
     }
 
     func show(_ key: PostKey, to user: User.ID) async throws -> Post {
@@ -68,7 +68,7 @@ struct Posts: Sendable {
     }
 
     /// Changes what is named; what changes nothing is no edit.
-    func edit(_ key: PostKey, _ changes: PostChanges, by user: User.ID) async throws -> Post {
+    func update(_ key: PostKey, _ changes: PostChanges, by user: User.ID) async throws -> Post {
         let text = try changes.text.map { mask.masked(try PostRules.text($0)) }
         let person = try await people.person(for: user)
         try await requireAuthor(person, of: key)
@@ -78,21 +78,21 @@ struct Posts: Sendable {
             let isNew = try await set(text, of: post, on: db)
             let hasNewAlts = try await set(changes.images, of: key, on: db)
             if isNew || hasNewAlts {
-                try await store.noteEdit(of: key)
-                try await PhotoChange.note(.changed, post: key, in: db)
+                try await store.markEdited(of: key)
+                try await PhotoChange.record(.changed, post: key, in: db)
             }
             return try await shown(key, to: person, by: store)
         }
     }
 
     /// Takes it away with all that belongs to it; what others said of it goes little by little, and is not seen any more.
-    func delete(_ key: PostKey, by user: User.ID) async throws -> Removal {
+    func delete(_ key: PostKey, by user: User.ID) async throws -> DeleteResponse {
         let person = try await people.person(for: user)
         try await requireAuthor(person, of: key)
         return try await database.transaction { db in
             guard try await PostDeletion(db: db, links: links).delete(key) else { throw Self.notFound }
             try await recall.post(key, of: user.application, in: db)
-            return Removal()
+            return DeleteResponse()
         }
     }
 

@@ -5,24 +5,28 @@ import Wire
 /// Has pictures made of what came in, one person's one after another: who sends many that take long keeps the others
 /// waiting for one of them, and not for all.
 struct ImagePreparation: Sendable {
-    let workshop: ImageWorkshop
+    let imageProcessor: ImageProcessor
     /// The most that an image may have.
     let pixels: Int
-    let turns = PersonTurns()
+    let limit = PersonConcurrencyLimit()
 
     func prepare(_ image: ReceivedImage, in folder: String, of owner: Person.ID) async throws -> PreparedImage {
-        try await turns.take(owner)
+        try await limit.acquire(owner)
         do {
-            let prepared = try await workshop.prepare(image.path, into: folder, limits: ImageLimits(pixels: pixels))
-            await turns.end(owner)
+            let prepared = try await imageProcessor.prepare(
+                image.path,
+                into: folder,
+                limits: ImageLimits(pixels: pixels)
+            )
+            await limit.release(owner)
             return prepared
         } catch {
-            await turns.end(owner)
-            throw Self.told(error)
+            await limit.release(owner)
+            throw Self.apiError(error)
         }
     }
 
-    private static func told(_ error: ImageError) -> any Error {
+    private static func apiError(_ error: ImageError) -> any Error {
         switch error {
         case .unsupported(let reason):
             APIError(.unsupportedMediaType, "unsupported_image", "the file \(reason)", field: "file")

@@ -8,13 +8,13 @@ struct Media: Sendable {
     let database: PostgresPool
     let blobs: any BlobStore
     let logger: Logger
-    let known = KnownMedia()
+    let cache = MediaCache()
 
     func find(_ key: String) async throws -> ServedBlob {
-        guard let key = MediaKey(key), let served = try await BlobNoteStore(db: database.reads).served(key) else {
+        guard let key = MediaKey(key), let served = try await BlobRecordStore(db: database.reads).served(key) else {
             throw Self.notFound
         }
-        known.note(served)
+        cache.insert(served)
         return served
     }
 
@@ -25,8 +25,8 @@ struct Media: Sendable {
     }
 
     /// Looks which of those that are known are gone.
-    func check() async throws {
-        try await known.check { try await BlobNoteStore(db: database.reads).served(among: $0) }
+    func revalidate() async throws {
+        try await cache.revalidate { try await BlobRecordStore(db: database.reads).served(among: $0) }
     }
 
     func open(_ served: ServedBlob) async throws -> any Blob {

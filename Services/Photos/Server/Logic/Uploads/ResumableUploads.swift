@@ -22,10 +22,10 @@ struct ResumableUploads: TusStore {
             of: owner,
             length: creation.length,
             metadata: creation.metadata.text,
-            life: Uploads.life,
-            most: uploads.limits.unused
+            lifetime: Uploads.lifetime,
+            maximum: uploads.limits.pending
         )
-        guard let expires else { throw Uploads.tooMany(uploads.limits.unused) }
+        guard let expires else { throw Uploads.tooManyPending(uploads.limits.pending) }
         return TusUpload(id: id, length: creation.length, offset: 0, metadata: creation.metadata, expires: expires)
     }
 
@@ -51,7 +51,7 @@ struct ResumableUploads: TusStore {
             try await uploads.slots.use(user) {
                 let owner = try await uploads.people.person(for: user).id
                 var upload = upload
-                upload.offset += try await take(body, at: upload.offset, of: upload, by: owner)
+                upload.offset += try await storePiece(body, at: upload.offset, of: upload, by: owner)
                 if upload.isWhole { try await finish(upload, of: owner) }
                 return upload
             }
@@ -64,22 +64,26 @@ struct ResumableUploads: TusStore {
     }
 
     /// How many bytes were kept.
-    private func take(_ body: TusBody, at start: Int64, of upload: TusUpload, by owner: Person.ID) async throws -> Int64
-    {
+    private func storePiece(
+        _ body: TusBody,
+        at start: Int64,
+        of upload: TusUpload,
+        by owner: Person.ID
+    ) async throws -> Int64 {
         let key = BlobKey.random()
-        try await BlobNoteStore(db: uploads.database).note([key], of: owner, patience: Uploads.patience)
+        try await BlobRecordStore(db: uploads.database).insert([key], of: owner, blobLifetime: Uploads.blobLifetime)
         do {
             let stored = try await uploads.blobs.put(key, limit: upload.length - start) { sink in
                 for try await bytes in body { try await sink.write(bytes) }
             }
             guard stored.size > 0 else {
-                await uploads.withdraw([key], of: owner)
+                await uploads.discard([key], of: owner)
                 return 0
             }
             try await keep(key, size: stored.size, at: start, of: upload, by: owner)
             return stored.size
         } catch {
-            await uploads.withdraw([key], of: owner)
+            await uploads.discard([key], of: owner)
             throw error
         }
     }
@@ -98,10 +102,10 @@ struct ResumableUploads: TusStore {
                 from: start,
                 by: size,
                 key: key,
-                mostPieces: uploads.limits.pieces
+                maximumPieces: uploads.limits.pieces
             )
             guard received != nil else { return false }
-            guard try await BlobNoteStore(db: db).keep(key, of: owner, size: size, mediaType: nil) else {
+            guard try await BlobRecordStore(db: db).keep(key, of: owner, size: size, mediaType: nil) else {
                 throw APIError.unavailable("the store of files")
             }
             try await uploads.requireRoom(for: 0, of: owner, on: db)

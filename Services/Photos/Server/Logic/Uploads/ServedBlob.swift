@@ -9,8 +9,8 @@ struct ServedBlob: Hashable, Sendable {
     let size: Int64
 
     /// How it is served: for good, since what lies under a key never changes.
-    var reply: BlobReply {
-        BlobReply(
+    var reply: BlobResponse {
+        BlobResponse(
             eTag: "\"\(key.blob)\"",
             size: size,
             cacheControl: "public, max-age=31536000, immutable",

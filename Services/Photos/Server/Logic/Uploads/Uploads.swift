@@ -10,32 +10,32 @@ import Wire
 /// The rules of uploads: people bring images, each of which one post or one profile may take within a day.
 ///
 /// Every blob is noted in a row before its first byte is put, and kept in the transaction that says whose it is. Whatever
-/// breaks off in between leaves a blob that is due, and ``UploadSweep`` removes it.
+/// breaks off in between leaves a blob that is due, and ``UploadCleanup`` removes it.
 struct Uploads: Sendable {
     /// How long an upload waits for something to take it, in seconds.
-    static let life: TimeInterval = 86_400
+    static let lifetime: TimeInterval = 86_400
     /// How long a blob may be on its way, in seconds.
-    static let patience: TimeInterval = 86_400
+    static let blobLifetime: TimeInterval = 86_400
 
     let database: PostgresPool
     let people: People
     let blobs: any BlobStore
     let scratch: ScratchFolder
     let preparation: ImagePreparation
-    let slots: UploadSlots
+    let slots: UploadConcurrencyLimit
     let links: MediaLinks
     let limits: UploadLimits
     let logger: Logger
 
     /// Takes an image, which `receive` writes.
-    func take(from user: User.ID, _ receive: (any BlobSink) async throws -> Void) async throws -> Upload {
-        try await slots.use(user) { try await take(for: people.person(for: user).id, receive) }
+    func create(from user: User.ID, _ receive: (any BlobSink) async throws -> Void) async throws -> Upload {
+        try await slots.use(user) { try await create(for: people.person(for: user).id, receive) }
     }
 
     /// Takes an image for somebody who is known, as work of our own does that has a bound of its own.
-    func take(for owner: Person.ID, _ receive: (any BlobSink) async throws -> Void) async throws -> Upload {
-        guard try await UploadStore(db: database.reads).unused(of: owner) < limits.unused else {
-            throw Self.tooMany(limits.unused)
+    func create(for owner: Person.ID, _ receive: (any BlobSink) async throws -> Void) async throws -> Upload {
+        guard try await UploadStore(db: database.reads).pending(of: owner) < limits.pending else {
+            throw Self.tooManyPending(limits.pending)
         }
         try await requireRoom(for: 1, of: owner, on: database)
         let id = BlobKey.random().description
@@ -59,7 +59,7 @@ struct Uploads: Sendable {
     }
 
     /// Makes an image of the pieces of an upload that has them all.
-    func assemble(_ row: UploadRow, of owner: Person.ID) async throws -> KeptImage {
+    func assemble(_ row: UploadRow, of owner: Person.ID) async throws -> StoredImage {
         let pieces = try await UploadStore(db: database).pieces(of: row.id, of: owner)
         do {
             return try await keep(as: row.id, of: owner) { sink in
@@ -80,14 +80,14 @@ struct Uploads: Sendable {
     /// - Throws: 507 where a person would have more than the quota. In a transaction that counted bytes this is exact: the
     ///   person's counter is locked.
     func requireRoom(for bytes: Int64, of owner: Person.ID, on db: some PostgresExecutor) async throws {
-        try limits.quota.require(await BlobNoteStore(db: db).storedBytes(of: owner), room: bytes)
+        try limits.quota.require(await BlobRecordStore(db: db).storedBytes(of: owner), room: bytes)
     }
 
-    static func tooMany(_ limit: Int) -> APIError {
+    static func tooManyPending(_ limit: Int) -> APIError {
         APIError(.rateLimited, "too_many_uploads", "you have \(limit) uploads that are in no post", retryAfter: 60)
     }
 
-    private func upload(_ id: String, _ image: KeptImage, of owner: Person.ID) -> Upload {
+    private func upload(_ id: String, _ image: StoredImage, of owner: Person.ID) -> Upload {
         let image = image.image(of: owner)
         return Upload(
             uploadId: id,
@@ -103,8 +103,8 @@ struct Uploads: Sendable {
         as id: String,
         of owner: Person.ID,
         _ receive: (any BlobSink) async throws -> Void
-    ) async throws -> KeptImage {
-        try await scratch.lend { folder in
+    ) async throws -> StoredImage {
+        try await scratch.withTemporaryFolder { folder in
             let received = try await self.receive(in: folder, receive)
             if let known = try await database.transaction({ try await known(received, as: id, of: owner, in: $0) }) {
                 return known
@@ -135,8 +135,8 @@ struct Uploads: Sendable {
         as id: String,
         of owner: Person.ID,
         in db: PostgresTransaction
-    ) async throws -> KeptImage? {
-        guard let known = try await FileStore(db: db).lock(madeOf: image.sha256, of: owner) else { return nil }
+    ) async throws -> StoredImage? {
+        guard let known = try await FileStore(db: db).lock(withDigest: image.sha256, of: owner) else { return nil }
         return try await finish(id, of: owner, with: known, in: db)
     }
 
@@ -145,9 +145,9 @@ struct Uploads: Sendable {
         of image: ReceivedImage,
         as id: String,
         by owner: Person.ID
-    ) async throws -> KeptImage {
+    ) async throws -> StoredImage {
         let (full, thumbnail) = (BlobKey.random(), BlobKey.random())
-        try await BlobNoteStore(db: database).note([full, thumbnail], of: owner, patience: Self.patience)
+        try await BlobRecordStore(db: database).insert([full, thumbnail], of: owner, blobLifetime: Self.blobLifetime)
         do {
             let stored = (
                 full: try await put(prepared.full, as: full), small: try await put(prepared.thumbnail, as: thumbnail)
@@ -165,10 +165,10 @@ struct Uploads: Sendable {
                     // Sent twice at once; the other was quicker.
                     return try await known(image, as: id, of: owner, in: db)
                 }
-                let notes = BlobNoteStore(db: db)
+                let records = BlobRecordStore(db: db)
                 guard
-                    try await notes.keep(full, of: owner, size: stored.full.size, mediaType: stored.full.mediaType),
-                    try await notes.keep(
+                    try await records.keep(full, of: owner, size: stored.full.size, mediaType: stored.full.mediaType),
+                    try await records.keep(
                         thumbnail,
                         of: owner,
                         size: stored.small.size,
@@ -181,10 +181,10 @@ struct Uploads: Sendable {
                 return finished
             }
             guard let kept else { throw APIError.unavailable("the upload") }
-            if kept.full != full.description { await withdraw([full, thumbnail], of: owner) }
+            if kept.full != full.description { await discard([full, thumbnail], of: owner) }
             return kept
         } catch {
-            await withdraw([full, thumbnail], of: owner)
+            await discard([full, thumbnail], of: owner)
             throw error
         }
     }
@@ -192,11 +192,11 @@ struct Uploads: Sendable {
     private func finish(
         _ id: String,
         of owner: Person.ID,
-        with image: KeptImage,
+        with image: StoredImage,
         in db: PostgresTransaction
-    ) async throws -> KeptImage {
+    ) async throws -> StoredImage {
         let store = UploadStore(db: db)
-        if try await store.finish(id, of: owner, with: image, life: Self.life) != nil { return image }
+        if try await store.finish(id, of: owner, with: image, lifetime: Self.lifetime) != nil { return image }
         // Another request has finished it meanwhile, or its time is over.
         guard let finished = try await store.find(id, of: owner)?.image else {
             throw UploadStore<PostgresPool>.notFound
@@ -211,14 +211,14 @@ struct Uploads: Sendable {
     }
 
     /// Removes blobs unless something has them; what fails is left to the sweep.
-    func withdraw(_ keys: [BlobKey], of owner: Person.ID) async {
+    func discard(_ keys: [BlobKey], of owner: Person.ID) async {
         // A task of its own: that the sender has gone is no reason to leave anything.
         await Task {
             do {
-                let notes = BlobNoteStore(db: database)
-                let due = try await notes.withdraw(keys, of: owner)
+                let records = BlobRecordStore(db: database)
+                let due = try await records.discard(keys, of: owner)
                 for key in due { try await blobs.delete(key) }
-                try await notes.forget(due, of: owner)
+                try await records.delete(due, of: owner)
             } catch {
                 logger.warning("blobs are left to the sweep", metadata: ["error": "\(error)"])
             }
@@ -231,7 +231,7 @@ struct UploadLimits: Sendable {
     /// Of an image as it is sent.
     var bytes: Int64
     /// Uploads of one person that nothing has.
-    var unused: Int
+    var pending: Int
     var quota = StorageQuota(bytes: 0)
     /// Pieces of an upload.
     var pieces = 1_000

@@ -26,10 +26,10 @@ struct MediaShortcut: Shortcut {
 
     private static let path = "/media/"
 
-    func answer(to request: HTTPRequestHead) -> ShortAnswer? {
+    func answer(to request: HTTPRequestHead) -> ShortcutResponse? {
         guard request.uri.utf8.starts(with: Self.path.utf8),
-            let found = media.known.find(request.uri.dropFirst(Self.path.utf8.count))
+            let found = media.cache.find(request.uri.dropFirst(Self.path.utf8.count))
         else { return nil }
-        return found.reply.shortAnswer(to: request) { media.openFile(found.served) }
+        return found.reply.shortcutResponse(to: request) { media.openFile(found.served) }
     }
 }

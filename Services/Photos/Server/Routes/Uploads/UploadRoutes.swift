@@ -22,13 +22,13 @@ struct UploadRoutes {
         pieces.addDiscovery(to: routes.open)
     }
 
-    func create(request: Request, context: UserContext) async throws -> Reply<Upload> {
+    func create(request: Request, context: UserContext) async throws -> JSONResponse<Upload> {
         let reader = try ImageReader(request, limit: uploads.limits.bytes)
-        return Reply(try await uploads.take(from: context.user) { try await reader.read(into: $0) })
+        return JSONResponse(try await uploads.create(from: context.user) { try await reader.read(into: $0) })
     }
 
-    func show(request: Request, context: UserContext) async throws -> Reply<Upload> {
-        Reply(try await uploads.show(context.path("id"), to: context.user))
+    func show(request: Request, context: UserContext) async throws -> JSONResponse<Upload> {
+        JSONResponse(try await uploads.show(context.path("id"), to: context.user))
     }
 }
 

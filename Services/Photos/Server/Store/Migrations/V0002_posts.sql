@@ -26,14 +26,14 @@ WHERE hidden_at IS NULL;
 CREATE TABLE post_images (
     author_id bigint NOT NULL,
     number bigint NOT NULL,
-    place smallint NOT NULL,
+    ordinal smallint NOT NULL,
     url text NOT NULL,
     thumbnail_url text NOT NULL,
     width integer NOT NULL,
     height integer NOT NULL,
     blurhash text NOT NULL,
     alt text,
-    PRIMARY KEY (author_id, number, place),
+    PRIMARY KEY (author_id, number, ordinal),
     FOREIGN KEY (author_id, number) REFERENCES posts ON DELETE CASCADE
 );
 
@@ -41,11 +41,11 @@ CREATE TABLE post_images (
 CREATE TABLE post_hashtags (
     author_id bigint NOT NULL,
     number bigint NOT NULL,
-    place smallint NOT NULL,
+    ordinal smallint NOT NULL,
     application_id text COLLATE "C" NOT NULL,
     tag text COLLATE "C" NOT NULL,
     created_at timestamptz NOT NULL,
-    PRIMARY KEY (author_id, number, place),
+    PRIMARY KEY (author_id, number, ordinal),
     CONSTRAINT post_hashtags_once UNIQUE (application_id, tag, created_at, author_id, number),
     FOREIGN KEY (author_id, number) REFERENCES posts ON DELETE CASCADE
 );
@@ -86,7 +86,7 @@ CREATE INDEX likes_of_liker ON likes (liker_id, author_id, number);
 
 -- What somebody has found to be wrong: a post (comment_id 0) or a comment. `first_at` never changes, so a list in its
 -- order holds still while others flag.
-CREATE TABLE flagged (
+CREATE TABLE flagged_items (
     author_id bigint NOT NULL,
     number bigint NOT NULL,
     comment_id bigint NOT NULL,
@@ -95,10 +95,10 @@ CREATE TABLE flagged (
     first_at timestamptz NOT NULL,
     last_at timestamptz NOT NULL,
     PRIMARY KEY (author_id, number, comment_id),
-    CONSTRAINT flagged_counts CHECK (flag_count >= 0)
+    CONSTRAINT flagged_items_counts CHECK (flag_count >= 0)
 );
 
-CREATE INDEX flagged_of_application ON flagged (application_id, first_at, author_id, number, comment_id);
+CREATE INDEX flagged_items_of_application ON flagged_items (application_id, first_at, author_id, number, comment_id);
 
 -- Who has; once each.
 CREATE TABLE flags (

@@ -39,4 +39,4 @@ CREATE TABLE people_names (
 CREATE INDEX people_names_of_person ON people_names (person_id);
 
 -- False for somebody of whom only others have spoken, so that he can be blocked before he comes; nobody sees him.
-ALTER TABLE people ADD COLUMN is_seen boolean NOT NULL DEFAULT true;
+ALTER TABLE people ADD COLUMN has_visited boolean NOT NULL DEFAULT true;

@@ -10,7 +10,7 @@ CREATE TABLE blobs (
     size bigint,
     due_at timestamptz,
     PRIMARY KEY (owner_id, key),
-    CONSTRAINT blobs_kept_are_whole CHECK (due_at IS NOT NULL OR size IS NOT NULL)
+    CONSTRAINT blobs_stored_have_size CHECK (due_at IS NOT NULL OR size IS NOT NULL)
 );
 
 CREATE INDEX blobs_due ON blobs (due_at) WHERE due_at IS NOT NULL;
@@ -45,15 +45,15 @@ CREATE TABLE uploads (
     expires_at timestamptz,
     PRIMARY KEY (owner_id, upload_id),
     CONSTRAINT uploads_file FOREIGN KEY (owner_id, file_id) REFERENCES files,
-    CONSTRAINT uploads_have_a_file_or_a_length CHECK (file_id IS NOT NULL OR length IS NOT NULL),
+    CONSTRAINT uploads_file_or_length CHECK (file_id IS NOT NULL OR length IS NOT NULL),
     CONSTRAINT uploads_received CHECK (received BETWEEN 0 AND length),
     CONSTRAINT uploads_used_once CHECK (post_number IS NULL OR NOT is_picture),
-    CONSTRAINT uploads_used_or_expiring CHECK ((expires_at IS NULL) = (post_number IS NOT NULL OR is_picture)),
-    CONSTRAINT uploads_used_with_a_file CHECK (expires_at IS NOT NULL OR file_id IS NOT NULL)
+    CONSTRAINT uploads_used_xor_expiring CHECK ((expires_at IS NULL) = (post_number IS NOT NULL OR is_picture)),
+    CONSTRAINT uploads_used_have_file CHECK (expires_at IS NOT NULL OR file_id IS NOT NULL)
 );
 
 CREATE INDEX uploads_expiring ON uploads (expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX uploads_unused ON uploads (owner_id, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX uploads_pending ON uploads (owner_id, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX uploads_of_post ON uploads (owner_id, post_number) WHERE post_number IS NOT NULL;
 CREATE INDEX uploads_of_file ON uploads (owner_id, file_id);
 

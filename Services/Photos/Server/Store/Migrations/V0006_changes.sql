@@ -5,9 +5,9 @@ CREATE TABLE bus (
 
 INSERT INTO bus (name) VALUES ('roost_' || replace(gen_random_uuid()::text, '-', ''));
 
--- What happened to posts, noted in the transaction that made it so. It has no place among the others yet: a number taken
+-- What happened to posts, noted in the transaction that made it so. It has no number among the others yet: a number taken
 -- here could be committed after a higher one, and who had read so far would never look back.
-CREATE TABLE noted_changes (
+CREATE TABLE pending_changes (
     change_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     application_id text COLLATE "C" NOT NULL,
     kind text NOT NULL,
@@ -16,23 +16,23 @@ CREATE TABLE noted_changes (
     number bigint NOT NULL
 );
 
--- The same, once each has a place: within an application 1, 2, 3 … without a gap, in the order in which they were
+-- The same, once each has a number: within an application 1, 2, 3 … without a gap, in the order in which they were
 -- committed with it. Swept after some minutes.
 CREATE TABLE changes (
     application_id text COLLATE "C" NOT NULL,
-    place bigint NOT NULL,
+    change_number bigint NOT NULL,
     kind text NOT NULL,
     author_id bigint NOT NULL,
     number bigint NOT NULL,
-    placed_at timestamptz NOT NULL,
-    PRIMARY KEY (application_id, place)
+    numbered_at timestamptz NOT NULL,
+    PRIMARY KEY (application_id, change_number)
 );
 
-CREATE INDEX changes_by_time ON changes (placed_at);
+CREATE INDEX changes_by_time ON changes (numbered_at);
 
--- The last place of each application, and when it was given: known longer than the change itself is.
-CREATE TABLE change_marks (
+-- The last number of each application, and when it was given: known longer than the change itself is.
+CREATE TABLE change_counters (
     application_id text COLLATE "C" PRIMARY KEY,
-    last_place bigint NOT NULL,
+    last_change_number bigint NOT NULL,
     last_at timestamptz NOT NULL
 ) WITH (fillfactor = 50);

@@ -1,5 +1,5 @@
 -- Who is nobody any more, while what was his is being cleared away.
-CREATE TABLE departures (
+CREATE TABLE person_deletions (
     person_id bigint PRIMARY KEY REFERENCES people ON DELETE CASCADE,
-    departed_at timestamptz NOT NULL
+    deleted_at timestamptz NOT NULL
 );

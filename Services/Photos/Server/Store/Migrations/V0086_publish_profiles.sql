@@ -7,5 +7,5 @@ SELECT gen_random_uuid(), 'conversations', 'profile.changed', 'user:' || applica
        ))::text,
        clock_timestamp(), clock_timestamp()
 FROM people
-WHERE is_seen AND char_length(user_id) <= 255 AND (full_name <> '' OR picture_url IS NOT NULL)
+WHERE has_visited AND char_length(user_id) <= 255 AND (full_name <> '' OR picture_url IS NOT NULL)
 ORDER BY person_id;

@@ -16,13 +16,13 @@ struct BlockStore<Executor: PostgresExecutor> {
     }
 
     /// Whether either of two people has blocked the other.
-    func keepsApart(_ one: Person.ID, _ other: Person.ID) async throws -> Bool {
+    func existsBetween(_ one: Person.ID, _ other: Person.ID) async throws -> Bool {
         try await db.one(
             """
             SELECT EXISTS (SELECT FROM blocks WHERE blocker_id = \(one) AND blocked_id = \(other))
-                OR EXISTS (SELECT FROM blocks WHERE blocker_id = \(other) AND blocked_id = \(one)) AS is_so
+                OR EXISTS (SELECT FROM blocks WHERE blocker_id = \(other) AND blocked_id = \(one)) AS is_blocked
             """,
-            as: { try $0.bool("is_so") }
+            as: { try $0.bool("is_blocked") }
         )
     }
 

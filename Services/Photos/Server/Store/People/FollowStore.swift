@@ -22,14 +22,19 @@ struct FollowStore<Executor: PostgresExecutor> {
 
     /// Begins to follow, where no block keeps the two apart and there is room for one more; false where nothing began.
     ///
-    /// Posts of somebody whom as many as `popular` follow are not copied, as long as there are few like him among those
+    /// Posts of somebody whom as many as `mergeThreshold` follow are not copied, as long as there are few like him among those
     /// who are followed: each is looked up whenever the feed is read.
-    func insert(_ follower: Person.ID, _ followee: Person.ID, popular: Int, mergedAtMost: Int) async throws -> Bool {
+    func insert(
+        _ follower: Person.ID,
+        _ followee: Person.ID,
+        mergeThreshold: Int,
+        maximumMergedAuthors: Int
+    ) async throws -> Bool {
         try await db.run(
             """
             INSERT INTO follows (follower_id, followee_id, synced_number, created_at)
             SELECT \(follower), people.person_id,
-                   CASE WHEN people.follower_count < \(popular) OR \(mergedAtMost) <= (
+                   CASE WHEN people.follower_count < \(mergeThreshold) OR \(maximumMergedAuthors) <= (
                        SELECT count(*) FROM follows AS others
                        WHERE others.follower_id = \(follower) AND others.synced_number IS NULL
                    ) THEN 0 END,

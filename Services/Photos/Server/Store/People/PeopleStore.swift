@@ -10,7 +10,7 @@ struct PeopleStore<Executor: PostgresExecutor> {
         try await db.first(
             """
             SELECT \(unsafe: Person.columns) FROM people
-            WHERE application_id = \(user.application) AND user_id = \(user.user) AND is_seen
+            WHERE application_id = \(user.application) AND user_id = \(user.user) AND has_visited
             """,
             as: Person.init(row:)
         )
@@ -23,8 +23,8 @@ struct PeopleStore<Executor: PostgresExecutor> {
             INSERT INTO people (application_id, user_id, full_name, created_at)
             VALUES (\(user.application), \(user.user), \(name), clock_timestamp())
             ON CONFLICT ON CONSTRAINT people_user_key DO UPDATE
-            SET full_name = excluded.full_name, created_at = excluded.created_at, is_seen = true
-            WHERE NOT people.is_seen
+            SET full_name = excluded.full_name, created_at = excluded.created_at, has_visited = true
+            WHERE NOT people.has_visited
             RETURNING \(unsafe: Person.columns)
             """,
             as: Person.init(row:)
@@ -32,10 +32,10 @@ struct PeopleStore<Executor: PostgresExecutor> {
     }
 
     /// The number of somebody who may never have been here.
-    func mention(_ user: User.ID) async throws -> Person.ID {
+    func ensureRow(_ user: User.ID) async throws -> Person.ID {
         try await db.run(
             """
-            INSERT INTO people (application_id, user_id, full_name, created_at, is_seen)
+            INSERT INTO people (application_id, user_id, full_name, created_at, has_visited)
             VALUES (\(user.application), \(user.user), '', clock_timestamp(), false)
             ON CONFLICT ON CONSTRAINT people_user_key DO NOTHING
             """

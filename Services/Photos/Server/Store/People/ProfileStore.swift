@@ -22,14 +22,14 @@ struct ProfileStore<Executor: PostgresExecutor> {
         guard !users.isEmpty else { return [:] }
         let found = try await db.all(
             """
-            SELECT \(profileFor: viewer.id), people.is_seen, \(unblocked: "people.person_id", by: viewer.id) AS is_visible
+            SELECT \(profileFor: viewer.id), people.has_visited, \(unblocked: "people.person_id", by: viewer.id) AS is_visible
             FROM people
             WHERE application_id = \(viewer.user.application) AND user_id = ANY (\(users.map(\.user)))
             """,
             as: { row in
                 KnownProfile(
                     profile: try Profile(row: row, links),
-                    isSeen: try row.bool("is_seen"),
+                    hasVisited: try row.bool("has_visited"),
                     isVisible: try row.bool("is_visible")
                 )
             }
@@ -94,8 +94,8 @@ struct ProfileStore<Executor: PostgresExecutor> {
                     WHERE application_id = \(application)
                         AND name >= (SELECT word FROM rarest) AND name < (SELECT word_end FROM rarest)
                     ORDER BY name, person_id LIMIT \(Self.window)
-                ) AS looked_at
-                WHERE \(name: "name", has: patterns) AND \(unblocked: "looked_at.person_id", by: viewer.id)
+                ) AS candidates
+                WHERE \(name: "name", has: patterns) AND \(unblocked: "candidates.person_id", by: viewer.id)
                 ORDER BY name, person_id LIMIT \(limit * names)
             ), found AS MATERIALIZED (
                 SELECT person_id, min(name) AS name
@@ -114,7 +114,7 @@ struct ProfileStore<Executor: PostgresExecutor> {
 struct KnownProfile: Sendable {
     let profile: Profile
     /// False for a user who has never been here, and of whom only a block is known.
-    let isSeen: Bool
+    let hasVisited: Bool
     /// Whether no block keeps the two users apart.
     let isVisible: Bool
 }

@@ -19,7 +19,7 @@ struct DeletedPostStore<Executor: PostgresExecutor> {
 
     /// Removes some of what it left; false when nothing was left.
     func removeSome(of post: PostKey, limit: Int) async throws -> Bool {
-        for table in ["flags", "flagged", "likes", "comments"] {
+        for table in ["flags", "flagged_items", "likes", "comments"] {
             let removed = try await db.run(
                 """
                 DELETE FROM \(identifier: table)

@@ -28,18 +28,18 @@ extension PostStore {
                    ARRAY(
                        SELECT tag FROM post_hashtags
                        WHERE post_hashtags.author_id = posts.author_id AND post_hashtags.number = posts.number
-                       ORDER BY place
+                       ORDER BY ordinal
                    ) AS hashtags,
                    images.urls, images.thumbnail_urls, images.widths, images.heights, images.blurhashes, images.alts,
                    recent.ids, recent.writers, recent.names, recent.pictures, recent.texts, recent.times, recent.edits
             FROM unnest(\(keys.map(\.author.rawValue)), \(keys.map(\.number)))
-                WITH ORDINALITY AS asked (author_id, number, place)
+                WITH ORDINALITY AS asked (author_id, number, ordinal)
             JOIN posts ON posts.author_id = asked.author_id AND posts.number = asked.number
             JOIN people ON people.person_id = posts.author_id
             CROSS JOIN LATERAL (
-                SELECT array_agg(url ORDER BY place) AS urls, array_agg(thumbnail_url ORDER BY place) AS thumbnail_urls,
-                       array_agg(width ORDER BY place) AS widths, array_agg(height ORDER BY place) AS heights,
-                       array_agg(blurhash ORDER BY place) AS blurhashes, array_agg(alt ORDER BY place) AS alts
+                SELECT array_agg(url ORDER BY ordinal) AS urls, array_agg(thumbnail_url ORDER BY ordinal) AS thumbnail_urls,
+                       array_agg(width ORDER BY ordinal) AS widths, array_agg(height ORDER BY ordinal) AS heights,
+                       array_agg(blurhash ORDER BY ordinal) AS blurhashes, array_agg(alt ORDER BY ordinal) AS alts
                 FROM post_images
                 WHERE post_images.author_id = posts.author_id AND post_images.number = posts.number
             ) AS images
@@ -61,7 +61,7 @@ extension PostStore {
                 ) AS latest
             ) AS recent
             WHERE \(visible: "posts", to: viewer)
-            ORDER BY asked.place
+            ORDER BY asked.ordinal
             """,
             as: { try Post(row: $0, links) }
         )

@@ -33,18 +33,18 @@ struct PostStore<Executor: PostgresExecutor> {
                 VALUES (\(author), \(number), \(post.application), \(post.text), \(post.createdAt))
             ),
             tagged AS (
-                INSERT INTO post_hashtags (author_id, number, place, application_id, tag, created_at)
-                SELECT \(author), \(number), place, \(post.application), tag, \(post.createdAt)
-                FROM unnest(\(post.hashtags)) WITH ORDINALITY AS given (tag, place)
+                INSERT INTO post_hashtags (author_id, number, ordinal, application_id, tag, created_at)
+                SELECT \(author), \(number), ordinal, \(post.application), tag, \(post.createdAt)
+                FROM unnest(\(post.hashtags)) WITH ORDINALITY AS given (tag, ordinal)
             )
             INSERT INTO post_images (
-                author_id, number, place, url, thumbnail_url, width, height, blurhash, alt
+                author_id, number, ordinal, url, thumbnail_url, width, height, blurhash, alt
             )
-            SELECT \(author), \(number), place, url, thumbnail_url, width, height, blurhash, alt
+            SELECT \(author), \(number), ordinal, url, thumbnail_url, width, height, blurhash, alt
             FROM unnest(
                 \(images.map(\.image.url)), \(images.map(\.image.thumbnailURL)), \(images.map(\.image.width)),
                 \(images.map(\.image.height)), \(images.map(\.image.blurhash)), \(images.map(\.alt))
-            ) WITH ORDINALITY AS given (url, thumbnail_url, width, height, blurhash, alt, place)
+            ) WITH ORDINALITY AS given (url, thumbnail_url, width, height, blurhash, alt, ordinal)
             """
         )
     }
@@ -110,7 +110,7 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Puts others in place of its hashtags.
+    /// Puts others instead of its hashtags.
     func set(hashtags: [String], of post: LockedPost) async throws {
         let key = post.key
         try await db.run(
@@ -120,9 +120,9 @@ struct PostStore<Executor: PostgresExecutor> {
         )
         try await db.run(
             """
-            INSERT INTO post_hashtags (author_id, number, place, application_id, tag, created_at)
-            SELECT \(key.author), \(key.number), place, \(post.application), tag, \(post.createdAt)
-            FROM unnest(\(hashtags)) WITH ORDINALITY AS given (tag, place)
+            INSERT INTO post_hashtags (author_id, number, ordinal, application_id, tag, created_at)
+            SELECT \(key.author), \(key.number), ordinal, \(post.application), tag, \(post.createdAt)
+            FROM unnest(\(hashtags)) WITH ORDINALITY AS given (tag, ordinal)
             """
         )
     }
@@ -130,7 +130,7 @@ struct PostStore<Executor: PostgresExecutor> {
     func hashtags(of key: PostKey) async throws -> [String] {
         try await db.all(
             """
-            SELECT tag FROM post_hashtags WHERE author_id = \(key.author) AND number = \(key.number) ORDER BY place
+            SELECT tag FROM post_hashtags WHERE author_id = \(key.author) AND number = \(key.number) ORDER BY ordinal
             """,
             as: { try $0.string("tag") }
         )
@@ -140,7 +140,7 @@ struct PostStore<Executor: PostgresExecutor> {
     func alts(of key: PostKey) async throws -> [String?] {
         try await db.all(
             """
-            SELECT alt FROM post_images WHERE author_id = \(key.author) AND number = \(key.number) ORDER BY place
+            SELECT alt FROM post_images WHERE author_id = \(key.author) AND number = \(key.number) ORDER BY ordinal
             """,
             as: { try $0.optionalString("alt") }
         )
@@ -150,13 +150,13 @@ struct PostStore<Executor: PostgresExecutor> {
         try await db.run(
             """
             UPDATE post_images SET alt = given.alt
-            FROM unnest(\(alts)) WITH ORDINALITY AS given (alt, place)
-            WHERE author_id = \(key.author) AND number = \(key.number) AND post_images.place = given.place
+            FROM unnest(\(alts)) WITH ORDINALITY AS given (alt, ordinal)
+            WHERE author_id = \(key.author) AND number = \(key.number) AND post_images.ordinal = given.ordinal
             """
         )
     }
 
-    func noteEdit(of key: PostKey) async throws {
+    func markEdited(of key: PostKey) async throws {
         try await db.run(
             """
             UPDATE posts SET edited_at = clock_timestamp()
@@ -197,7 +197,7 @@ struct PostStore<Executor: PostgresExecutor> {
     }
 
     /// Counts one post of the author's less.
-    func discount(_ author: Person.ID) async throws {
+    func decrementPostCount(_ author: Person.ID) async throws {
         try await db.run("UPDATE people SET post_count = post_count - 1 WHERE person_id = \(author)")
     }
 }

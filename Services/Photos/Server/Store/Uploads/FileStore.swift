@@ -6,19 +6,19 @@ struct FileStore<Executor: PostgresExecutor> {
     let db: Executor
 
     /// The file of a person that was made of these bytes; it stays there until the transaction's end.
-    func lock(madeOf sha256: [UInt8], of owner: Person.ID) async throws -> KeptImage? {
+    func lock(withDigest sha256: [UInt8], of owner: Person.ID) async throws -> StoredImage? {
         try await db.first(
             """
             SELECT file_id, full_key, thumbnail_key, width, height, blurhash FROM files
             WHERE owner_id = \(owner) AND sha256 = \(sha256)
             FOR NO KEY UPDATE
             """,
-            as: { try KeptImage(row: $0) }
+            as: { try StoredImage(row: $0) }
         )
     }
 
     /// Nil where there is one of these bytes by now.
-    func insert(_ image: NewImageFile, of owner: Person.ID) async throws -> KeptImage? {
+    func insert(_ image: NewImageFile, of owner: Person.ID) async throws -> StoredImage? {
         try await db.first(
             """
             INSERT INTO files (owner_id, sha256, full_key, thumbnail_key, width, height, blurhash)
@@ -29,7 +29,7 @@ struct FileStore<Executor: PostgresExecutor> {
             ON CONFLICT ON CONSTRAINT files_once DO NOTHING
             RETURNING file_id, full_key, thumbnail_key, width, height, blurhash
             """,
-            as: { try KeptImage(row: $0) }
+            as: { try StoredImage(row: $0) }
         )
     }
 }
@@ -47,7 +47,7 @@ struct NewImageFile: Sendable {
 }
 
 /// An image that is kept, as its row has it.
-struct KeptImage: Hashable, Sendable {
+struct StoredImage: Hashable, Sendable {
     let file: Int64
     let full: String
     let thumbnail: String

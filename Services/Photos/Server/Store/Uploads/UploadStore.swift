@@ -30,11 +30,11 @@ struct UploadStore<Executor: PostgresExecutor> {
             RETURNING uploads.upload_id, files.file_id, files.full_key, files.thumbnail_key, files.width, files.height,
                       files.blurhash
             """,
-            as: { row in (try row.string("upload_id"), try KeptImage(row: row).image(of: person)) }
+            as: { row in (try row.string("upload_id"), try StoredImage(row: row).image(of: person)) }
         )
         let images = Dictionary(claimed, uniquingKeysWith: { first, _ in first })
         guard images.count == ids.count else {
-            throw try await refusal(of: ids.filter { images[$0] == nil }, of: person)
+            throw try await claimError(of: ids.filter { images[$0] == nil }, of: person)
         }
         return ids.compactMap { images[$0] }
     }
@@ -47,7 +47,7 @@ struct UploadStore<Executor: PostgresExecutor> {
     /// Makes an upload a person's profile picture, in place of the one before; answers with its path.
     ///
     /// - Throws: as `claim`.
-    func picture(_ id: String, of person: Person.ID) async throws -> String {
+    func claimPicture(_ id: String, of person: Person.ID) async throws -> String {
         let picture = try await db.first(
             """
             UPDATE uploads SET is_picture = true, expires_at = NULL
@@ -57,24 +57,24 @@ struct UploadStore<Executor: PostgresExecutor> {
                 AND files.owner_id = uploads.owner_id AND files.file_id = uploads.file_id
             RETURNING files.file_id, files.full_key, files.thumbnail_key, files.width, files.height, files.blurhash
             """,
-            as: { try KeptImage(row: $0).image(of: person).thumbnailURL }
+            as: { try StoredImage(row: $0).image(of: person).thumbnailURL }
         )
-        guard let picture else { throw try await refusal(of: [id], of: person) }
+        guard let picture else { throw try await claimError(of: [id], of: person) }
         try await db.run("DELETE FROM uploads WHERE owner_id = \(person) AND is_picture AND upload_id <> \(id)")
         return picture
     }
 
     /// Takes a person's profile picture away.
-    func dropPicture(of person: Person.ID) async throws {
+    func deletePicture(of person: Person.ID) async throws {
         try await db.run("DELETE FROM uploads WHERE owner_id = \(person) AND is_picture")
     }
 
     /// Lets go of all that a person has, because he goes: nothing here refers to him any more, and his files are due.
-    func abandon(of person: Person.ID) async throws {
+    func deleteAll(of person: Person.ID) async throws {
         try await db.run("DELETE FROM uploads WHERE owner_id = \(person)")
     }
 
-    private func refusal(of ids: [String], of person: Person.ID) async throws -> APIError {
+    private func claimError(of ids: [String], of person: Person.ID) async throws -> APIError {
         let isUsed = try await db.first(
             """
             SELECT FROM uploads WHERE owner_id = \(person) AND upload_id = ANY (\(ids)) AND expires_at IS NULL LIMIT 1

@@ -50,26 +50,26 @@ CREATE INDEX notifications_expires_at_idx ON notifications (expires_at);
 -- Notifications of which it is not decided yet for whom they are, or not for all. A row goes with its last batch of people.
 CREATE TABLE fanouts (
     notification_key bigint NOT NULL,
-    -- What one person is told about one thing is decided in its order: by one at a time in each lane.
-    lane smallint NOT NULL,
+    -- What one person is told about one thing is decided in its order: by one at a time in each partition.
+    partition smallint NOT NULL,
     audience text NOT NULL,
     -- The people or devices as a JSON array; the topic; the broadcaster.
-    named text NOT NULL,
+    audience_value text NOT NULL,
     -- Behind whom it goes on, where there are many.
     after_application_id text COLLATE "C",
     after_user_id text COLLATE "C",
-    turn_at timestamptz NOT NULL,
+    next_run_at timestamptz NOT NULL,
     CONSTRAINT fanouts_pkey PRIMARY KEY (notification_key),
     CONSTRAINT fanouts_notification_fkey FOREIGN KEY (notification_key) REFERENCES notifications ON DELETE CASCADE,
     CONSTRAINT fanouts_audience_known CHECK (audience IN ('people', 'devices', 'topic', 'favourites'))
 );
 
-CREATE INDEX fanouts_turn_idx ON fanouts (lane, turn_at, notification_key);
+CREATE INDEX fanouts_next_run_idx ON fanouts (partition, next_run_at, notification_key);
 
--- Who has a lane's row locked is the one who decides in it.
-CREATE TABLE fanout_lanes (lane smallint NOT NULL CONSTRAINT fanout_lanes_pkey PRIMARY KEY);
+-- Who has a partition's row locked is the one who decides in it.
+CREATE TABLE fanout_partitions (partition smallint NOT NULL CONSTRAINT fanout_partitions_pkey PRIMARY KEY);
 
-INSERT INTO fanout_lanes (lane) SELECT lane FROM generate_series(0, 7) AS lanes (lane);
+INSERT INTO fanout_partitions (partition) SELECT partition FROM generate_series(0, 7) AS partitions (partition);
 
 -- What waits for the end of somebody's quiet hours: of each thing the newest. Decided anew then.
 CREATE TABLE held (
@@ -123,7 +123,7 @@ CREATE TABLE queue (
 -- A lease changes no index, if there is room for it beside the row.
 WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
-CREATE INDEX queue_turn_idx ON queue (application_id, service, priority, due_at, entry_id);
+CREATE INDEX queue_due_idx ON queue (application_id, service, priority, due_at, entry_id);
 CREATE INDEX queue_device_idx ON queue (device_key, priority, entry_id);
 CREATE INDEX queue_expires_at_idx ON queue (expires_at);
 

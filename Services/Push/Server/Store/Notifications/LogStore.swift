@@ -7,7 +7,7 @@ import Wire
 struct LogStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    func insert(_ rows: [Decided.LogRow], of batch: Batch, at now: Date) async throws {
+    func insert(_ rows: [FanOutResult.LogRow], of batch: Batch, at now: Date) async throws {
         guard !rows.isEmpty else { return }
         try await db.run(
             """
@@ -21,9 +21,9 @@ struct LogStore<Executor: PostgresExecutor> {
                 \(rows.map(\.reason)), \(rows.map(\.heldUntil)), \(rows.map { $0.device?.id }),
                 \(rows.map { $0.device?.platform })
             ) WITH ORDINALITY AS rows (
-                application_id, user_id, notification_key, outcome, reason, held_until, device_id, platform, place
+                application_id, user_id, notification_key, outcome, reason, held_until, device_id, platform, ordinal
             )
-            ORDER BY place
+            ORDER BY ordinal
             """
         )
     }

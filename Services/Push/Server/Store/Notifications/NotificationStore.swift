@@ -56,15 +56,15 @@ struct NotificationStore<Executor: PostgresExecutor> {
         let mentions = try notifications.map { try $0.mentionsText }
         let titles = try notifications.map { try $0.titleMessage?.encoded }
         let bodies = try notifications.map { try $0.bodyMessage?.encoded }
-        let withheld = notifications.enumerated().flatMap { place, notification in
+        let withheld = notifications.enumerated().flatMap { ordinal, notification in
             notification.withheld.flatMap { withheld in
-                withheld.userIds.map { (place: Int64(place + 1), user: $0, reason: withheld.reason) }
+                withheld.userIds.map { (ordinal: Int64(ordinal + 1), user: $0, reason: withheld.reason) }
             }
         }
         return try await db.run(
             """
             WITH drafts AS (
-                SELECT \(unsafe: Self.columns), audience, named, lane, place FROM unnest(
+                SELECT \(unsafe: Self.columns), audience, audience_value, partition, ordinal FROM unnest(
                     \(notifications.map(\.application)), \(notifications.map(\.id)),
                     \(notifications.map(\.kind.rawValue)), \(notifications.map(\.title)),
                     \(notifications.map(\.androidTitle)), \(notifications.map(\.body)),
@@ -74,12 +74,12 @@ struct NotificationStore<Executor: PostgresExecutor> {
                     \(notifications.map(\.community)), \(notifications.map(\.priority.rank)),
                     \(notifications.map(\.createdAt)), \(notifications.map(\.dueAt)),
                     \(notifications.map(\.expiresAt)), \(mentions), \(titles), \(bodies),
-                    \(notifications.map(\.audience.word)), \(audiences), \(notifications.map(\.lane))
-                ) WITH ORDINALITY AS drafts (\(unsafe: Self.columns), audience, named, lane, place)
+                    \(notifications.map(\.audience.typeName)), \(audiences), \(notifications.map(\.partition))
+                ) WITH ORDINALITY AS drafts (\(unsafe: Self.columns), audience, audience_value, partition, ordinal)
             ),
             written AS (
                 INSERT INTO notifications (\(unsafe: Self.columns))
-                SELECT \(unsafe: Self.columns) FROM drafts ORDER BY place
+                SELECT \(unsafe: Self.columns) FROM drafts ORDER BY ordinal
                 ON CONFLICT (application_id, id) DO NOTHING
                 RETURNING notification_key, application_id, id
             ),
@@ -87,13 +87,13 @@ struct NotificationStore<Executor: PostgresExecutor> {
                 INSERT INTO log (application_id, user_id, notification_key, outcome, reason, logged_at)
                 SELECT drafts.application_id, withheld.user_id, written.notification_key, 'withheld', withheld.reason,
                        drafts.created_at
-                FROM unnest(\(withheld.map(\.place)), \(withheld.map(\.user)), \(withheld.map(\.reason)))
-                    AS withheld (place, user_id, reason)
-                JOIN drafts ON drafts.place = withheld.place
+                FROM unnest(\(withheld.map(\.ordinal)), \(withheld.map(\.user)), \(withheld.map(\.reason)))
+                    AS withheld (ordinal, user_id, reason)
+                JOIN drafts ON drafts.ordinal = withheld.ordinal
                 JOIN written ON written.application_id = drafts.application_id AND written.id = drafts.id
             )
-            INSERT INTO fanouts (notification_key, lane, audience, named, turn_at)
-            SELECT written.notification_key, drafts.lane, drafts.audience, drafts.named, drafts.due_at
+            INSERT INTO fanouts (notification_key, partition, audience, audience_value, next_run_at)
+            SELECT written.notification_key, drafts.partition, drafts.audience, drafts.audience_value, drafts.due_at
             FROM written JOIN drafts ON drafts.application_id = written.application_id AND drafts.id = written.id
             """
         )
@@ -163,8 +163,8 @@ struct NotificationStore<Executor: PostgresExecutor> {
     }
 
     /// Adds to the counts of notifications.
-    func count(_ counts: [(key: Int64, Decided.Counts)]) async throws {
-        let counts = counts.filter { $0.1 != Decided.Counts() }.sorted { $0.key < $1.key }
+    func count(_ counts: [(key: Int64, FanOutResult.Counts)]) async throws {
+        let counts = counts.filter { $0.1 != FanOutResult.Counts() }.sorted { $0.key < $1.key }
         guard !counts.isEmpty else { return }
         try await db.run(
             """
@@ -242,13 +242,13 @@ extension NotificationReport {
 
 extension NewNotification {
     /// What is about one thing is decided in its order, and so is what an application says about nothing.
-    fileprivate var lane: Int {
+    fileprivate var partition: Int {
         let about = about ?? ""
         // FNV-1a: the same in every process, which Swift's own hash is not.
         let hash = (application + "\0" + about).utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { hash, byte in
             (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
         }
-        return Int(hash % UInt64(FanoutLanes.count))
+        return Int(hash % UInt64(FanOutPartitions.count))
     }
 }
 

@@ -6,21 +6,21 @@ import PushAPI
 struct CircuitStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// How the push services of some lanes are; nobody else says anything of them for the rest of the transaction.
-    func lock(_ lanes: [Lane]) async throws -> [Lane: Circuit] {
+    /// How the push services of some queues are; nobody else says anything of them for the rest of the transaction.
+    func lock(_ queues: [ProviderQueue]) async throws -> [ProviderQueue: Circuit] {
         let rows = try await db.all(
             """
             SELECT circuits.application_id, circuits.service, \(unsafe: Circuit.columns)
             FROM circuits
             WHERE (application_id, service) IN (
                 SELECT application_id, service
-                FROM unnest(\(lanes.map(\.application)), \(lanes.map(\.service))) AS lanes (application_id, service)
+                FROM unnest(\(queues.map(\.application)), \(queues.map(\.service))) AS queues (application_id, service)
             )
             ORDER BY application_id, service FOR UPDATE
             """,
             as: { row in
                 (
-                    Lane(application: try row.decode(at: 0), service: try row.decode(at: 1)),
+                    ProviderQueue(application: try row.decode(at: 0), service: try row.decode(at: 1)),
                     try Circuit(row: row) ?? Circuit()
                 )
             }
@@ -28,10 +28,10 @@ struct CircuitStore<Executor: PostgresExecutor> {
         return Dictionary(uniqueKeysWithValues: rows)
     }
 
-    func save(_ circuits: [(lane: Lane, circuit: Circuit)]) async throws {
+    func save(_ circuits: [(queue: ProviderQueue, circuit: Circuit)]) async throws {
         guard !circuits.isEmpty else { return }
         let circuits = circuits.sorted {
-            ($0.lane.application, $0.lane.service) < ($1.lane.application, $1.lane.service)
+            ($0.queue.application, $0.queue.service) < ($1.queue.application, $1.queue.service)
         }
         try await db.run(
             """
@@ -42,7 +42,7 @@ struct CircuitStore<Executor: PostgresExecutor> {
             SELECT application_id, service, is_open, reason, failures, openings, opened_at, retry_at, probe_until,
                    resumed_at
             FROM unnest(
-                \(circuits.map(\.lane.application)), \(circuits.map(\.lane.service)), \(circuits.map(\.circuit.isOpen)),
+                \(circuits.map(\.queue.application)), \(circuits.map(\.queue.service)), \(circuits.map(\.circuit.isOpen)),
                 \(circuits.map(\.circuit.reason)), \(circuits.map(\.circuit.failures)),
                 \(circuits.map(\.circuit.openings)), \(circuits.map(\.circuit.openedAt)),
                 \(circuits.map(\.circuit.retryAt)), \(circuits.map(\.circuit.probeUntil)),
@@ -60,22 +60,22 @@ struct CircuitStore<Executor: PostgresExecutor> {
     }
 
     /// Claims the trial whether a push service is well again; false where somebody else has it, or it is too early.
-    func probe(_ lane: Lane, at now: Date, until end: Date) async throws -> Bool {
+    func probe(_ queue: ProviderQueue, at now: Date, until end: Date) async throws -> Bool {
         try await db.run(
             """
             UPDATE circuits SET probe_until = \(end)
-            WHERE application_id = \(lane.application) AND service = \(lane.service) AND is_open
+            WHERE application_id = \(queue.application) AND service = \(queue.service) AND is_open
                 AND (retry_at IS NULL OR retry_at <= \(now)) AND (probe_until IS NULL OR probe_until <= \(now))
             """
         ) == 1
     }
 
     /// There was nothing to try with.
-    func unprobe(_ lane: Lane) async throws {
+    func cancelProbe(_ queue: ProviderQueue) async throws {
         try await db.run(
             """
             UPDATE circuits SET probe_until = NULL
-            WHERE application_id = \(lane.application) AND service = \(lane.service)
+            WHERE application_id = \(queue.application) AND service = \(queue.service)
             """
         )
     }
@@ -86,7 +86,7 @@ struct CircuitStore<Executor: PostgresExecutor> {
     }
 
     /// Forgets those that have been well for a while.
-    func prune(wellSince date: Date) async throws {
+    func prune(healthySince date: Date) async throws {
         try await db.run(
             """
             DELETE FROM circuits

@@ -8,25 +8,25 @@ import Wire
 /// Takes what is due out of the queue for a while, so that no other instance sends it too; on a connection of its own.
 struct ClaimStore: Sendable {
     /// After every lane there can be: Unicode has nothing that sorts behind it.
-    private static let end = Lane(application: "\u{10FFFF}", service: "")
+    private static let end = ProviderQueue(application: "\u{10FFFF}", service: "")
 
-    private let lane: PostgresLane
+    private let connection: DedicatedConnection
     private let texts: PushTexts
 
     init(database: PostgresPool, texts: PushTexts) {
         self.texts = texts
-        lane = database.lane(settings: BatchPlans.settings)
+        connection = database.dedicatedConnection(settings: BatchPlans.settings)
     }
 
-    /// The lanes in which there is anything, before one, the last first, each with how its push service is.
+    /// The queues in which there is anything, before one, the last first, each with how its push service is.
     ///
-    /// The index is stepped from lane to lane: it costs as much as there are lanes, not rows. Backwards, since what was
+    /// The index is stepped from lane to lane: it costs as much as there are queues, not rows. Backwards, since what was
     /// sent leaves its places at a lane's front, which cost as much as rows until they are tidied up.
-    func lanes(before last: Lane?, limit: Int) async throws -> [(lane: Lane, circuit: Circuit?)] {
+    func queues(before last: ProviderQueue?, limit: Int) async throws -> [(queue: ProviderQueue, circuit: Circuit?)] {
         let last = last ?? Self.end
-        let lanes: PostgresQuery =
+        let queues: PostgresQuery =
             """
-            WITH RECURSIVE lanes AS (
+            WITH RECURSIVE queues AS (
                 (
                     SELECT application_id, service FROM queue
                     WHERE (application_id, service) < (\(last.application), \(last.service))
@@ -34,19 +34,19 @@ struct ClaimStore: Sendable {
                 )
                 UNION ALL
                 SELECT next.application_id, next.service
-                FROM lanes CROSS JOIN LATERAL (
+                FROM queues CROSS JOIN LATERAL (
                     SELECT queue.application_id, queue.service FROM queue
-                    WHERE (queue.application_id, queue.service) < (lanes.application_id, lanes.service)
+                    WHERE (queue.application_id, queue.service) < (queues.application_id, queues.service)
                     ORDER BY queue.application_id DESC, queue.service DESC LIMIT 1
                 ) AS next
             )
-            SELECT lanes.application_id, lanes.service, \(unsafe: Circuit.columns)
-            FROM (SELECT application_id, service FROM lanes LIMIT \(limit)) AS lanes
+            SELECT queues.application_id, queues.service, \(unsafe: Circuit.columns)
+            FROM (SELECT application_id, service FROM queues LIMIT \(limit)) AS queues
             LEFT JOIN circuits
-                ON circuits.application_id = lanes.application_id AND circuits.service = lanes.service
+                ON circuits.application_id = queues.application_id AND circuits.service = queues.service
             """
-        return try await lane.segment([lanes])[0].map { row in
-            (Lane(application: try row.decode(at: 0), service: try row.decode(at: 1)), try Circuit(row: row))
+        return try await connection.segment([queues])[0].map { row in
+            (ProviderQueue(application: try row.decode(at: 0), service: try row.decode(at: 1)), try Circuit(row: row))
         }
     }
 
@@ -55,23 +55,23 @@ struct ClaimStore: Sendable {
     /// Of one device one at a time, the most urgent first, then in the order in which it was decided: nothing that is no
     /// more urgent overtakes what was tried and waits. A row that cannot be read is claimed too, and fails no other row.
     func claim(
-        _ rooms: [LaneRoom],
+        _ quotas: [ClaimQuota],
         at now: Date,
         until lease: Date,
         cooldown: TimeInterval
-    ) async throws -> (values: [Claimed], unreadable: [FailedRow]) {
+    ) async throws -> (values: [ClaimedEntry], unreadable: [FailedRow]) {
         let claim: PostgresQuery =
             """
             WITH due AS MATERIALIZED (
                 SELECT next.application_id, next.user_id, next.entry_id, next.was_leased
                 FROM unnest(
-                    \(rooms.map(\.lane.application)), \(rooms.map(\.lane.service)), \(rooms.map(\.room))
-                ) AS lanes (application_id, service, room)
+                    \(quotas.map(\.queue.application)), \(quotas.map(\.queue.service)), \(quotas.map(\.quota))
+                ) AS queues (application_id, service, quota)
                 CROSS JOIN LATERAL (
                     SELECT queue.application_id, queue.user_id, queue.entry_id,
                            queue.leased_until IS NOT NULL AS was_leased
                     FROM queue
-                    WHERE queue.application_id = lanes.application_id AND queue.service = lanes.service
+                    WHERE queue.application_id = queues.application_id AND queue.service = queues.service
                         AND queue.due_at <= \(now)
                         AND (queue.leased_until IS NULL OR queue.leased_until <= \(now))
                         AND NOT EXISTS (
@@ -81,7 +81,7 @@ struct ClaimStore: Sendable {
                                 AND (earlier.attempts > 0 OR earlier.due_at <= \(now))
                         )
                     ORDER BY queue.priority, queue.due_at, queue.entry_id
-                    LIMIT lanes.room
+                    LIMIT queues.quota
                     FOR UPDATE OF queue SKIP LOCKED
                 ) AS next
             ),
@@ -104,7 +104,7 @@ struct ClaimStore: Sendable {
                    devices.language AS device_language, devices.loc_keys, user_languages.language AS user_language,
                    notifications.cancelled_at IS NOT NULL AS is_cancelled, devices.device_id, devices.platform,
                    devices.token, devices.p256dh, devices.auth, devices.registered_at,
-                   cooldowns.accepted_at IS NOT NULL AS is_too_soon
+                   cooldowns.accepted_at IS NOT NULL AS is_in_cooldown
             FROM claimed
             JOIN notifications ON notifications.notification_key = claimed.notification_key
             LEFT JOIN devices ON devices.device_key = claimed.device_key AND devices.disabled_reason IS NULL
@@ -118,12 +118,12 @@ struct ClaimStore: Sendable {
             ORDER BY claimed.priority, claimed.due_at, claimed.entry_id
             """
         // A notification for many is in many rows, and its data and texts are decoded once.
-        var contents: [Int64: ClaimedContent] = [:]
-        return try await lane.segment([claim])[0].decoded(
+        var contents: [Int64: ClaimedNotification] = [:]
+        return try await connection.segment([claim])[0].decoded(
             key: { row in
                 [try row.string("application_id"), try row.string("user_id"), "\(try row.int64("entry_id"))"]
             },
-            as: { try Claimed(row: $0, texts, &contents) }
+            as: { try ClaimedEntry(row: $0, texts, &contents) }
         )
     }
 }
@@ -157,8 +157,8 @@ extension SetAsideKind {
     )
 }
 
-extension Claimed {
-    fileprivate init(row: PostgresRow, _ texts: PushTexts, _ contents: inout [Int64: ClaimedContent]) throws {
+extension ClaimedEntry {
+    fileprivate init(row: PostgresRow, _ texts: PushTexts, _ contents: inout [Int64: ClaimedNotification]) throws {
         let user = User.ID(application: try row.string("application_id"), user: try row.string("user_id"))
         guard let kind = NotificationKind(rawValue: try row.string("kind")) else {
             throw try row.cell("kind").error("holds no kind that is known")
@@ -166,32 +166,32 @@ extension Claimed {
         let otherEnvironment = try row.bool("other_environment")
         let about = try row.optionalString("about")
         let notification = try row.int64("notification_key")
-        let content: ClaimedContent
+        let content: ClaimedNotification
         if let known = contents[notification] {
             content = known
         } else {
-            content = try ClaimedContent(row: row)
+            content = try ClaimedNotification(row: row)
             contents[notification] = content
         }
         self.init(
-            entry: Lane.Entry(user: user, id: try row.int64("entry_id")),
-            lane: Lane(application: user.application, service: try row.string("service")),
+            entry: ProviderQueue.Entry(user: user, id: try row.int64("entry_id")),
+            queue: ProviderQueue(application: user.application, service: try row.string("service")),
             notification: notification,
             kind: kind,
             broadcaster: kind == .broadcast ? about : nil,
             message: try PushMessage(row: row, content, texts),
             device: try Device(row: row, otherEnvironment: otherEnvironment),
             attempts: try row.int("attempts"),
-            isRepeated: try row.bool("was_leased"),
+            isResend: try row.bool("was_leased"),
             otherEnvironment: otherEnvironment,
             isCancelled: try row.bool("is_cancelled"),
-            isTooSoon: try row.bool("is_too_soon")
+            isInCooldown: try row.bool("is_in_cooldown")
         )
     }
 }
 
 /// What all rows of a notification have in common.
-private struct ClaimedContent {
+private struct ClaimedNotification {
     let data: [String: EncodedJSON]
     let titleMessage: NotificationText?
     let bodyMessage: NotificationText?
@@ -204,7 +204,7 @@ private struct ClaimedContent {
 }
 
 extension PushMessage {
-    fileprivate init(row: PostgresRow, _ content: ClaimedContent, _ texts: PushTexts) throws {
+    fileprivate init(row: PostgresRow, _ content: ClaimedNotification, _ texts: PushTexts) throws {
         // The previous release withdraws a text by its column alone, so a message counts only beside its text.
         var title = try row.optionalString("title")
         let titleMessage = title == nil ? nil : content.titleMessage
@@ -243,7 +243,7 @@ extension PushMessage {
     }
 }
 
-extension Claimed.Device {
+extension ClaimedEntry.Device {
     /// Nil where the device is gone.
     fileprivate init?(row: PostgresRow, otherEnvironment: Bool) throws {
         guard let name = try row.optionalString("platform"), let platform = DevicePlatform(rawValue: name) else {

@@ -8,7 +8,7 @@ struct QueueStore<Executor: PostgresExecutor> {
     let db: Executor
 
     /// Adds what was decided; what waits for the same device under the same collapse key gives way to it.
-    func insert(_ rows: [Decided.QueueRow], of batch: Batch, at now: Date) async throws {
+    func insert(_ rows: [FanOutResult.QueueRow], of batch: Batch, at now: Date) async throws {
         guard !rows.isEmpty else { return }
         try await replace(rows.filter { batch.notifications[$0.notification].collapseKey != nil }, of: batch, at: now)
         let notifications = rows.map { batch.notifications[$0.notification] }
@@ -27,15 +27,15 @@ struct QueueStore<Executor: PostgresExecutor> {
                 \(rows.map(\.cooldownBroadcaster)), \(notifications.map(\.expires))
             ) WITH ORDINALITY AS rows (
                 application_id, user_id, device_key, notification_key, service, priority, collapse_key, sound, badge,
-                cooldown_broadcaster, expires_at, place
+                cooldown_broadcaster, expires_at, ordinal
             )
-            ORDER BY place
+            ORDER BY ordinal
             """
         )
     }
 
     /// What is being sent just now is not taken back.
-    private func replace(_ rows: [Decided.QueueRow], of batch: Batch, at now: Date) async throws {
+    private func replace(_ rows: [FanOutResult.QueueRow], of batch: Batch, at now: Date) async throws {
         guard !rows.isEmpty else { return }
         let keys = rows.map { batch.notifications[$0.notification].collapseKey ?? "" }
         try await db.run(
@@ -99,7 +99,7 @@ struct QueueStore<Executor: PostgresExecutor> {
     }
 
     /// Keeps what is under way from being taken by others.
-    func renew(_ entries: [Lane.Entry], until lease: Date) async throws {
+    func renewLeases(_ entries: [ProviderQueue.Entry], until lease: Date) async throws {
         guard !entries.isEmpty else { return }
         try await db.run(
             """

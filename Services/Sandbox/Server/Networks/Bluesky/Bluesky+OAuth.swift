@@ -13,21 +13,21 @@ extension Bluesky {
     private static let lifetime = 900
 
     /// What is at no address of the protocol's own methods.
-    func page(_ request: NetworkRequest) throws -> WebAnswer {
+    func page(_ request: NetworkRequest) throws -> WebResponse {
         switch (request.method, request.path.joined(separator: "/")) {
         case (.GET, ".well-known/oauth-protected-resource"):
-            return .written([
+            return .jsonValue([
                 "resource": .string(request.base), "authorization_servers": [.string(request.base)],
                 "bearer_methods_supported": ["header"], "scopes_supported": [],
             ])
-        case (.GET, ".well-known/oauth-authorization-server"): return .written(Self.metadata(request.base))
+        case (.GET, ".well-known/oauth-authorization-server"): return .jsonValue(Self.metadata(request.base))
         case (.POST, "oauth/par"): return try granting(request, push)
         case (.GET, "oauth/authorize"), (.POST, "oauth/authorize"): return authorize(request)
         case (.POST, "oauth/token"): return try granting(request, token)
         case (.POST, "oauth/revoke"): return try granting(request, revoke)
         case (.GET, let path) where path.hasPrefix("did:"):
-            guard let person = person(path) else { return refusal(.nothing, of: request) }
-            return .written(document(of: person, request))
+            guard let person = person(path) else { return errorResponse(.notFound, of: request) }
+            return .jsonValue(document(of: person, request))
         default: return .text("This is a sandbox.")
         }
     }
@@ -54,73 +54,73 @@ extension Bluesky {
         let proof: DPoPProof
         do {
             proof = try DPoPProof(of: request, token: token, bound, now: clock.now)
-        } catch DPoPProof.Flaw.nonce {
+        } catch DPoPProof.Violation.nonce {
             throw challenge("use_dpop_nonce", "Resource server requires nonce in DPoP proof")
-        } catch DPoPProof.Flaw.bad(let why) {
+        } catch DPoPProof.Violation.bad(let why) {
             throw challenge("invalid_dpop_proof", why)
         }
         guard bound.key(of: token) == proof.key else { throw challenge("invalid_token", "Invalid DPoP key binding") }
         do {
             return try caller(token: token)
-        } catch GrantFlaw.expired {
+        } catch GrantError.expired {
             throw challenge("invalid_token", "\"exp\" claim timestamp check failed")
-        } catch GrantFlaw.unknown {
+        } catch GrantError.unknown {
             throw challenge("invalid_token", "Token could not be verified")
         }
     }
 
-    private func challenge(_ name: String, _ why: String) -> NetworkRefusal {
-        var answer = Self.error(name, why, .unauthorized)
-        answer.headers.add(name: "WWW-Authenticate", value: "DPoP error=\"\(name)\", error_description=\"\(why)\"")
-        answer.headers.add(name: "DPoP-Nonce", value: bound.nonce)
-        return NetworkRefusal(answer, name)
+    private func challenge(_ name: String, _ why: String) -> NetworkErrorResponse {
+        var response = Self.error(name, why, .unauthorized)
+        response.headers.add(name: "WWW-Authenticate", value: "DPoP error=\"\(name)\", error_description=\"\(why)\"")
+        response.headers.add(name: "DPoP-Nonce", value: bound.nonce)
+        return NetworkErrorResponse(response, name)
     }
 
     // MARK: The server
 
     private func granting(
         _ request: NetworkRequest,
-        _ answer: (NetworkRequest, DPoPProof) throws -> WebAnswer
-    ) throws -> WebAnswer {
+        _ response: (NetworkRequest, DPoPProof) throws -> WebResponse
+    ) throws -> WebResponse {
         do {
-            var answer = try answer(request, DPoPProof(of: request, token: nil, bound, now: clock.now))
-            answer.headers.replaceOrAdd(name: "DPoP-Nonce", value: bound.nonce)
-            return answer
-        } catch DPoPProof.Flaw.nonce {
-            throw flaw("use_dpop_nonce", "Authorization server requires nonce in DPoP proof")
-        } catch DPoPProof.Flaw.bad(let why) {
-            throw flaw("invalid_dpop_proof", why)
+            var response = try response(request, DPoPProof(of: request, token: nil, bound, now: clock.now))
+            response.headers.replaceOrAdd(name: "DPoP-Nonce", value: bound.nonce)
+            return response
+        } catch DPoPProof.Violation.nonce {
+            throw apiError("use_dpop_nonce", "Authorization server requires nonce in DPoP proof")
+        } catch DPoPProof.Violation.bad(let why) {
+            throw apiError("invalid_dpop_proof", why)
         }
     }
 
-    private func flaw(_ name: String, _ why: String) -> NetworkRefusal {
-        let answer = WebAnswer.written(
+    private func apiError(_ name: String, _ why: String) -> NetworkErrorResponse {
+        let response = WebResponse.jsonValue(
             ["error": .string(name), "error_description": .string(why)],
             .badRequest,
             headers: ["DPoP-Nonce": bound.nonce]
         )
-        return NetworkRefusal(answer, name)
+        return NetworkErrorResponse(response, name)
     }
 
-    private func push(_ request: NetworkRequest, _ proof: DPoPProof) throws -> WebAnswer {
+    private func push(_ request: NetworkRequest, _ proof: DPoPProof) throws -> WebResponse {
         guard let client = request["client_id"], let allowed = Self.loopback(client) else {
-            throw flaw("invalid_client_metadata", "there is no such client")
+            throw apiError("invalid_client_metadata", "there is no such client")
         }
         guard let redirect = request["redirect_uri"], allowed.redirects.contains(redirect),
             ["127.0.0.1", "[::1]"].contains(URLComponents(string: redirect)?.percentEncodedHost)
-        else { throw flaw("invalid_request", "Invalid redirect_uri") }
+        else { throw apiError("invalid_request", "Invalid redirect_uri") }
         let scopes = Set((request["scope"] ?? "").split(separator: " ").map(String.init))
         guard scopes.contains("atproto"), scopes.isSubset(of: allowed.scopes), scopes.isSubset(of: Self.known) else {
-            throw flaw("invalid_scope", "the scope is not the client's")
+            throw apiError("invalid_scope", "the scope is not the client's")
         }
         guard request["response_type"] == "code", request["code_challenge_method"] == "S256",
             let challenge = request["code_challenge"], challenge.utf8.count == 43
-        else { throw flaw("invalid_request", "code, with a challenge by S256, is the only way") }
+        else { throw apiError("invalid_request", "code, with a challenge by S256, is the only way") }
         if let hint = request["login_hint"], person(hint) == nil {
-            throw flaw("invalid_request", "Invalid login_hint")
+            throw apiError("invalid_request", "Invalid login_hint")
         }
         let uri = bound.push(
-            BlueskyGrants.Pushed(
+            BlueskyGrants.PushedAuthorizationRequest(
                 client: client,
                 redirect: redirect,
                 scopes: scopes,
@@ -130,7 +130,7 @@ extension Bluesky {
                 expiry: clock.now + 300
             )
         )
-        return .written(["request_uri": .string(uri), "expires_in": 299], .created)
+        return .jsonValue(["request_uri": .string(uri), "expires_in": 299], .created)
     }
 
     /// What a client of a developer's machine may do, by its name alone; nil for what is no such client.
@@ -143,10 +143,10 @@ extension Bluesky {
         return (redirects.isEmpty ? standard : redirects, Set(scope.split(separator: " ").map(String.init)))
     }
 
-    private func authorize(_ request: NetworkRequest) -> WebAnswer {
+    private func authorize(_ request: NetworkRequest) -> WebResponse {
         guard let uri = request["request_uri"], let pushed = bound.pushed(uri), pushed.client == request["client_id"]
         else { return .html("<p>There is no such request.</p>", status: .badRequest) }
-        guard let answer = ConsentPage.answer(request, among: community) else {
+        guard let response = ConsentPage.decision(request, among: community) else {
             let page = ConsentPage(
                 network: "Bluesky",
                 app: pushed.client,
@@ -156,9 +156,9 @@ extension Bluesky {
             return .html(page.html)
         }
         bound.drop(uri)
-        let back: [(name: String, value: String?)] = [("iss", request.base), ("state", pushed.state)]
-        guard let person = answer else {
-            return .redirect(to: ConsentPage.url(pushed.redirect, back + [("error", "access_denied")]))
+        let responseFields: [(name: String, value: String?)] = [("iss", request.base), ("state", pushed.state)]
+        guard let person = response else {
+            return .redirect(to: ConsentPage.url(pushed.redirect, responseFields + [("error", "access_denied")]))
         }
         let code = grants.code(
             Grants.Code(
@@ -171,11 +171,11 @@ extension Bluesky {
             )
         )
         bound.bind(code, to: pushed.key)
-        return .redirect(to: ConsentPage.url(pushed.redirect, back + [("code", code)]))
+        return .redirect(to: ConsentPage.url(pushed.redirect, responseFields + [("code", code)]))
     }
 
-    private func token(_ request: NetworkRequest, _ proof: DPoPProof) throws -> WebAnswer {
-        guard let client = request["client_id"] else { throw flaw("invalid_client", "client_id is missing") }
+    private func token(_ request: NetworkRequest, _ proof: DPoPProof) throws -> WebResponse {
+        guard let client = request["client_id"] else { throw apiError("invalid_client", "client_id is missing") }
         switch request["grant_type"] {
         case "authorization_code":
             guard let text = request["code"], bound.key(of: text) == proof.key,
@@ -185,19 +185,24 @@ extension Bluesky {
                     redirect: request["redirect_uri"],
                     verifier: request["code_verifier"]
                 ), let person = community.person(code.person)
-            else { throw flaw("invalid_grant", "Invalid code") }
-            return give(person, client, code.scopes, proof)
+            else { throw apiError("invalid_grant", "Invalid code") }
+            return issueToken(person, client, code.scopes, proof)
         case "refresh_token":
             guard let refresh = request["refresh_token"], bound.key(of: refresh) == proof.key,
                 let grant = grants.renewal(refresh, once: true), grant.app == client,
                 let person = grant.person.flatMap(community.person)
-            else { throw flaw("invalid_grant", "Invalid refresh token") }
-            return give(person, client, grant.scopes, proof)
-        default: throw flaw("unsupported_grant_type", "no such grant")
+            else { throw apiError("invalid_grant", "Invalid refresh token") }
+            return issueToken(person, client, grant.scopes, proof)
+        default: throw apiError("unsupported_grant_type", "no such grant")
         }
     }
 
-    private func give(_ person: Person, _ client: String, _ scopes: Set<String>, _ proof: DPoPProof) -> WebAnswer {
+    private func issueToken(
+        _ person: Person,
+        _ client: String,
+        _ scopes: Set<String>,
+        _ proof: DPoPProof
+    ) -> WebResponse {
         let (token, refresh) = ("tok-\(Base64URL.random(bytes: 32))", "ref-\(Base64URL.random(bytes: 32))")
         let end = clock.now + Double(Self.lifetime)
         grants.put(
@@ -205,18 +210,18 @@ extension Bluesky {
             Grants.Grant(person: person.number, app: client, scopes: scopes, expiry: end, refresh: refresh)
         )
         for given in [token, refresh] { bound.bind(given, to: proof.key) }
-        return .written([
+        return .jsonValue([
             "access_token": .string(token), "token_type": "DPoP", "refresh_token": .string(refresh),
             "expires_in": .int(Self.lifetime), "scope": .string(scopes.sorted().joined(separator: " ")),
             "sub": .string(BlueskyNames.did(person)),
         ])
     }
 
-    private func revoke(_ request: NetworkRequest, _ proof: DPoPProof) throws -> WebAnswer {
+    private func revoke(_ request: NetworkRequest, _ proof: DPoPProof) throws -> WebResponse {
         guard request["client_id"] != nil, let token = request["token"] else {
-            throw flaw("invalid_request", "token is missing")
+            throw apiError("invalid_request", "token is missing")
         }
         if bound.key(of: token) == proof.key { grants.revoke(token) }
-        return .written([:])
+        return .jsonValue([:])
     }
 }

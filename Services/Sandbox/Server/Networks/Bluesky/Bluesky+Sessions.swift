@@ -4,29 +4,29 @@ import Wire
 
 /// Signing in by handle or DID and an app password, and renewing what that gave.
 extension Bluesky {
-    func sessions(_ method: String, _ request: NetworkRequest, by caller: Caller?) throws -> WebAnswer? {
+    func sessions(_ method: String, _ request: NetworkRequest, by caller: Caller?) throws -> WebResponse? {
         switch method {
         case "com.atproto.server.createSession": return try signIn(request)
         case "com.atproto.server.refreshSession": return try renew(request)
         case "com.atproto.server.deleteSession":
             guard let token = request.bearer, grants.revoke(token) else {
-                throw Self.flaw("InvalidToken", "Token could not be verified")
+                throw Self.apiError("InvalidToken", "Token could not be verified")
             }
-            return WebAnswer(.ok)
+            return WebResponse(.ok)
         case "com.atproto.server.describeServer":
-            return .written([
+            return .jsonValue([
                 "did": "did:web:sandbox", "availableUserDomains": [".sandbox.test"], "inviteCodeRequired": false,
             ])
         case "com.atproto.identity.resolveHandle":
             let person = person(request["handle"] ?? "")
-            guard let person else { throw Self.flaw("InvalidRequest", "Unable to resolve handle") }
-            return .written(["did": .string(BlueskyNames.did(person))])
+            guard let person else { throw Self.apiError("InvalidRequest", "Unable to resolve handle") }
+            return .jsonValue(["did": .string(BlueskyNames.did(person))])
         case "com.atproto.server.getSession":
-            return caller.map { .written(about($0.person, request)) }
+            return caller.map { .jsonValue(about($0.person, request)) }
         case "com.atproto.server.getServiceAuth":
             guard let caller else { return nil }
             guard request["aud"]?.hasPrefix("did:") == true else {
-                throw Self.flaw("InvalidRequest", "Error: Params must have the property \"aud\"")
+                throw Self.apiError("InvalidRequest", "Error: Params must have the property \"aud\"")
             }
             let claims: JSONValue = [
                 "iss": .string(BlueskyNames.did(caller.person)), "aud": .text(request["aud"]),
@@ -34,7 +34,7 @@ extension Bluesky {
             ]
             let token = BlueskyNames.jwt(claims, type: "JWT")
             grants.put(token, grant(caller.person, ["service"], for: 60))
-            return .written(["token": .string(token)])
+            return .jsonValue(["token": .string(token)])
         default: return nil
         }
     }
@@ -45,26 +45,26 @@ extension Bluesky {
         return community.person(named: text.hasSuffix(".sandbox.test") ? String(text.dropLast(13)) : text)
     }
 
-    private func signIn(_ request: NetworkRequest) throws -> WebAnswer {
+    private func signIn(_ request: NetworkRequest) throws -> WebResponse {
         guard let identifier = request["identifier"], let password = request["password"] else {
-            throw Self.flaw("InvalidRequest", "Error: Input must have the property \"identifier\"")
+            throw Self.apiError("InvalidRequest", "Error: Input must have the property \"identifier\"")
         }
         let scopes = ["-password": Self.full, "-app-pass-word": Self.privileged, "-app-pass-only": Self.appPassword]
         let found = person(identifier.hasPrefix("@") ? String(identifier.dropFirst()) : identifier)
         guard let found, let scope = scopes.first(where: { password == found.name + $0.key })?.value else {
-            throw Self.flaw("AuthenticationRequired", "Invalid identifier or password", .unauthorized)
+            throw Self.apiError("AuthenticationRequired", "Invalid identifier or password", .unauthorized)
         }
-        return .written(session(found, scope: scope, request))
+        return .jsonValue(session(found, scope: scope, request))
     }
 
-    private func renew(_ request: NetworkRequest) throws -> WebAnswer {
+    private func renew(_ request: NetworkRequest) throws -> WebResponse {
         guard let token = request.bearer else {
-            throw Self.flaw("AuthMissing", "Authentication Required", .unauthorized)
+            throw Self.apiError("AuthMissing", "Authentication Required", .unauthorized)
         }
         guard let grant = grants.renewal(token, once: true), let person = grant.person.flatMap(community.person) else {
-            throw Self.flaw("ExpiredToken", "Token has been revoked")
+            throw Self.apiError("ExpiredToken", "Token has been revoked")
         }
-        return .written(session(person, scope: grant.scopes.first ?? Self.appPassword, request))
+        return .jsonValue(session(person, scope: grant.scopes.first ?? Self.appPassword, request))
     }
 
     private func session(_ person: Person, scope: String, _ request: NetworkRequest) -> JSONValue {

@@ -3,12 +3,12 @@ import NIOHTTP1
 import Wire
 
 /// A personal data server of the AT Protocol with what it passes on to Bluesky: sessions, records, timelines, chat.
-struct Bluesky: PlayedNetwork {
+struct Bluesky: FakeNetwork {
     let service = SandboxService.bluesky
     let community: Community
     let grants: Grants
     let clock: SandboxClock
-    let media: SeededMedia
+    let media: MediaStore
     let records = BlueskyRecords()
     let bound: BlueskyGrants
 
@@ -62,29 +62,29 @@ struct Bluesky: PlayedNetwork {
             return caller
         }
         guard let token = request.bearer else {
-            throw Self.flaw("AuthMissing", "Authentication Required", .unauthorized)
+            throw Self.apiError("AuthMissing", "Authentication Required", .unauthorized)
         }
-        guard bound.key(of: token) == nil else { throw Self.flaw("InvalidToken", "Malformed token", .unauthorized) }
+        guard bound.key(of: token) == nil else { throw Self.apiError("InvalidToken", "Malformed token", .unauthorized) }
         do {
             let caller = try caller(token: token)
             if method.hasPrefix("chat.bsky.") { try checkChat(request, caller) }
             return caller
-        } catch GrantFlaw.expired {
-            throw Self.flaw("ExpiredToken", "Token has expired")
-        } catch GrantFlaw.unknown {
-            throw Self.flaw("InvalidToken", "Token could not be verified")
+        } catch GrantError.expired {
+            throw Self.apiError("ExpiredToken", "Token has expired")
+        } catch GrantError.unknown {
+            throw Self.apiError("InvalidToken", "Token could not be verified")
         }
     }
 
     private func checkChat(_ request: NetworkRequest, _ caller: Caller) throws {
         guard request.headers.first(name: "atproto-proxy") == "did:web:api.bsky.chat#bsky_chat" else {
-            throw Self.flaw("XRPCNotSupported", "XRPCNotSupported", .notFound)
+            throw Self.apiError("XRPCNotSupported", "XRPCNotSupported", .notFound)
         }
         guard !caller.scopes.contains(Self.appPassword) else {
-            throw Self.flaw("InvalidToken", "Bad token method")
+            throw Self.apiError("InvalidToken", "Bad token method")
         }
         guard !caller.scopes.contains("atproto") || caller.scopes.contains("transition:chat.bsky") else {
-            throw Self.flaw("ScopeMissingError", "Missing required scope \"transition:chat.bsky\"", .forbidden)
+            throw Self.apiError("ScopeMissingError", "Missing required scope \"transition:chat.bsky\"", .forbidden)
         }
     }
 
@@ -106,66 +106,66 @@ struct Bluesky: PlayedNetwork {
         }
     }
 
-    func fields(of standing: RateStanding, at time: Date) -> HTTPHeaders {
+    func fields(of limitStatus: RateLimitStatus, at time: Date) -> HTTPHeaders {
         [
-            "ratelimit-limit": String(standing.limit), "ratelimit-remaining": String(standing.remaining),
-            "ratelimit-reset": String(Int(standing.resetsAt.timeIntervalSince1970)),
-            "ratelimit-policy": "\(standing.limit);w=\(Int(standing.window))",
+            "ratelimit-limit": String(limitStatus.limit), "ratelimit-remaining": String(limitStatus.remaining),
+            "ratelimit-reset": String(Int(limitStatus.resetsAt.timeIntervalSince1970)),
+            "ratelimit-policy": "\(limitStatus.limit);w=\(Int(limitStatus.window))",
         ]
     }
 
-    func refusal(_ failure: NetworkFailure, of request: NetworkRequest) -> WebAnswer {
+    func errorResponse(_ failure: NetworkFailure, of request: NetworkRequest) -> WebResponse {
         switch failure {
         case .limited(let time):
-            var answer = Self.error("RateLimitExceeded", "Rate Limit Exceeded", .tooManyRequests)
-            answer.headers.add(name: "ratelimit-limit", value: "3000")
-            answer.headers.add(name: "ratelimit-remaining", value: "0")
-            answer.headers.add(name: "ratelimit-reset", value: String(Int(time.timeIntervalSince1970)))
-            answer.headers.add(name: "ratelimit-policy", value: "3000;w=300")
-            return answer
-        case .unwell(let status):
+            var response = Self.error("RateLimitExceeded", "Rate Limit Exceeded", .tooManyRequests)
+            response.headers.add(name: "ratelimit-limit", value: "3000")
+            response.headers.add(name: "ratelimit-remaining", value: "0")
+            response.headers.add(name: "ratelimit-reset", value: String(Int(time.timeIntervalSince1970)))
+            response.headers.add(name: "ratelimit-policy", value: "3000;w=300")
+            return response
+        case .unavailable(let status):
             return Self.error("UpstreamFailure", "Upstream Failure", HTTPResponseStatus(statusCode: status))
         case .expired: return Self.error("ExpiredToken", "Token has expired")
         case .other(let status, let reason):
             return Self.error(reason, reason, HTTPResponseStatus(statusCode: status))
-        case .nothing: return Self.error("XRPCNotSupported", "XRPCNotSupported", .notFound)
+        case .notFound: return Self.error("XRPCNotSupported", "XRPCNotSupported", .notFound)
         }
     }
 
-    static func error(_ name: String, _ message: String, _ status: HTTPResponseStatus = .badRequest) -> WebAnswer {
-        .written(["error": .string(name), "message": .string(message)], status)
+    static func error(_ name: String, _ message: String, _ status: HTTPResponseStatus = .badRequest) -> WebResponse {
+        .jsonValue(["error": .string(name), "message": .string(message)], status)
     }
 
-    static func flaw(
+    static func apiError(
         _ name: String,
         _ message: String,
         _ status: HTTPResponseStatus = .badRequest
-    ) -> NetworkRefusal {
-        NetworkRefusal(error(name, message, status), name)
+    ) -> NetworkErrorResponse {
+        NetworkErrorResponse(error(name, message, status), name)
     }
 
     // MARK: Routes
 
-    func reply(to request: NetworkRequest, by caller: Caller?) throws -> WebReply {
-        guard let method = Self.method(request) else { return .answer(try page(request)) }
+    func reply(to request: NetworkRequest, by caller: Caller?) throws -> ResponseAction {
+        guard let method = Self.method(request) else { return .response(try page(request)) }
         guard request.method == (Self.isQuery(method) ? .GET : .POST) else {
-            throw Self.flaw("InvalidRequest", "Incorrect HTTP method", .methodNotAllowed)
+            throw Self.apiError("InvalidRequest", "Incorrect HTTP method", .methodNotAllowed)
         }
-        let answer: WebAnswer?
+        let response: WebResponse?
         if method.hasPrefix("com.atproto.server.") || method.hasPrefix("com.atproto.identity.") {
-            answer = try sessions(method, request, by: caller)
+            response = try sessions(method, request, by: caller)
         } else if method.hasPrefix("app.bsky.video.") {
-            answer = try video(method, request, by: caller)
+            response = try video(method, request, by: caller)
         } else if let caller {
             switch method.split(separator: ".").prefix(3).joined(separator: ".") {
-            case "com.atproto.repo": answer = try repo(method, request, by: caller)
-            case "chat.bsky.convo": answer = try chat(method, request, by: caller)
-            default: answer = try reading(method, request, by: caller)
+            case "com.atproto.repo": response = try repo(method, request, by: caller)
+            case "chat.bsky.convo": response = try chat(method, request, by: caller)
+            default: response = try reading(method, request, by: caller)
             }
         } else {
-            answer = nil
+            response = nil
         }
-        return .answer(answer ?? refusal(.nothing, of: request))
+        return .response(response ?? errorResponse(.notFound, of: request))
     }
 
     private static func isQuery(_ method: String) -> Bool {

@@ -6,7 +6,7 @@ import Wire
 /// What an authorization server of the AT Protocol keeps: requests that were pushed, and the keys that tokens are bound to.
 final class BlueskyGrants: Sendable {
     /// What an application wants, said before anybody is sent here.
-    struct Pushed: Sendable {
+    struct PushedAuthorizationRequest: Sendable {
         let client: String
         let redirect: String
         let scopes: Set<String>
@@ -18,7 +18,7 @@ final class BlueskyGrants: Sendable {
     }
 
     private struct State {
-        var pushed: [String: Pushed] = [:]
+        var pushed: [String: PushedAuthorizationRequest] = [:]
         var keys: [String: String] = [:]
         var proofs: [String: Date] = [:]
     }
@@ -31,7 +31,7 @@ final class BlueskyGrants: Sendable {
 
     init(clock: SandboxClock) { self.clock = clock }
 
-    func push(_ request: Pushed) -> String {
+    func push(_ request: PushedAuthorizationRequest) -> String {
         let uri = "urn:ietf:params:oauth:request_uri:req-\(Base64URL.random(bytes: 24))"
         state.withLock { state in
             if state.pushed.count >= Self.capacity { state.pushed = [:] }
@@ -40,7 +40,7 @@ final class BlueskyGrants: Sendable {
         return uri
     }
 
-    func pushed(_ uri: String) -> Pushed? {
+    func pushed(_ uri: String) -> PushedAuthorizationRequest? {
         state.withLock { $0.pushed[uri] }.flatMap { $0.expiry > clock.now ? $0 : nil }
     }
 
@@ -67,7 +67,7 @@ final class BlueskyGrants: Sendable {
         return Base64URL.encode(Data(HMAC<SHA256>.authenticationCode(for: window, using: secret)).prefix(18))
     }
 
-    func isGood(_ nonce: String?) -> Bool {
+    func isCurrentNonce(_ nonce: String?) -> Bool {
         nonce == self.nonce || nonce == self.nonce(at: clock.now.addingTimeInterval(-180))
     }
 

@@ -27,8 +27,8 @@ enum BlueskyNames {
         guard tid.count == 13 else { return nil }
         var id: UInt64 = 0
         for digit in tid {
-            guard let place = sortable.firstIndex(of: digit) else { return nil }
-            id = id << 5 | UInt64(place)
+            guard let index = sortable.firstIndex(of: digit) else { return nil }
+            id = id << 5 | UInt64(index)
         }
         return Int64(bitPattern: id)
     }

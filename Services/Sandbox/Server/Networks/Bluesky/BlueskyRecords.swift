@@ -14,7 +14,7 @@ final class BlueskyRecords: Sendable {
 
     private let state = Lock(State())
 
-    func keep(_ record: JSONValue, of post: Int64, key: String, by did: String) {
+    func save(_ record: JSONValue, of post: Int64, key: String, by did: String) {
         state.withLock { state in
             if state.records.count > 100_000 { state = State() }
             state.records[post] = record
@@ -31,11 +31,11 @@ final class BlueskyRecords: Sendable {
         state.withLock { $0.posts["\(did) \(key)"] } ?? BlueskyNames.id(key)
     }
 
-    func keep(blob cid: String, _ upload: Int64) { state.withLock { $0.blobs[cid] = upload } }
+    func save(blob cid: String, _ upload: Int64) { state.withLock { $0.blobs[cid] = upload } }
 
     func blob(_ cid: String) -> Int64? { state.withLock { $0.blobs[cid] } }
 
-    func keep(job: String, _ upload: Int64, at time: Date) { state.withLock { $0.jobs[job] = (upload, time) } }
+    func save(job: String, _ upload: Int64, at time: Date) { state.withLock { $0.jobs[job] = (upload, time) } }
 
     func job(_ job: String) -> (upload: Int64, at: Date)? { state.withLock { $0.jobs[job] } }
 }

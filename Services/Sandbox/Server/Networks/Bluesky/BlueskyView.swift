@@ -8,7 +8,7 @@ struct BlueskyView {
     let origin: String
     let viewer: Person
 
-    func did(_ number: Int) -> String { BlueskyNames.did(community.person(number) ?? .nobody) }
+    func did(_ number: Int) -> String { BlueskyNames.did(community.person(number) ?? .anonymous) }
 
     func uri(_ post: Post) -> String {
         let kind = post.original == nil ? "app.bsky.feed.post" : "app.bsky.feed.repost"
@@ -35,12 +35,12 @@ struct BlueskyView {
         ]
     }
 
-    func profile(_ number: Int) -> JSONValue { profile(community.person(number) ?? .nobody) }
+    func profile(_ number: Int) -> JSONValue { profile(community.person(number) ?? .anonymous) }
 
     // MARK: Posts
 
     func record(_ post: Post) -> JSONValue {
-        if let written = records.record(post.id) { return written }
+        if let savedRecord = records.record(post.id) { return savedRecord }
         var record: JSONValue = [
             "$type": "app.bsky.feed.post", "text": .string(post.text), "langs": ["en"],
             "createdAt": .string(Timestamp.string(from: post.createdAt)),
@@ -127,10 +127,10 @@ struct BlueskyView {
             return ["post": self.post(original), "reason": reason]
         }
         guard let parent = post.parent else { return ["post": self.post(post)] }
-        return ["post": self.post(post), "reply": ["root": place(parent), "parent": place(parent)]]
+        return ["post": self.post(post), "reply": ["root": threadPost(parent), "parent": threadPost(parent)]]
     }
 
-    private func place(_ id: Int64) -> JSONValue {
+    private func threadPost(_ id: Int64) -> JSONValue {
         guard let post = community.post(id) else {
             return [
                 "$type": "app.bsky.feed.defs#notFoundPost", "uri": "at://did:plc:gone/app.bsky.feed.post/gone",
@@ -141,7 +141,7 @@ struct BlueskyView {
     }
 
     func notification(_ notice: Notice) -> JSONValue {
-        let actor = community.person(notice.actor) ?? .nobody
+        let actor = community.person(notice.actor) ?? .anonymous
         let subject = notice.post.flatMap { community.post($0) }
         let reason =
             switch notice.kind {

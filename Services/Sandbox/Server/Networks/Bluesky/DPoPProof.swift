@@ -5,7 +5,7 @@ import Wire
 
 /// A proof that who asks has a key (RFC 9449, section 4), read strictly.
 struct DPoPProof {
-    enum Flaw: Error {
+    enum Violation: Error {
         case bad(String)
         case nonce
     }
@@ -13,8 +13,8 @@ struct DPoPProof {
     /// The key's thumbprint (RFC 7638).
     let key: String
 
-    /// - Throws: `Flaw` where it is not of this request, this token and now.
-    init(of request: NetworkRequest, token: String?, _ grants: BlueskyGrants, now: Date) throws(Flaw) {
+    /// - Throws: `Violation` where it is not of this request, this token and now.
+    init(of request: NetworkRequest, token: String?, _ grants: BlueskyGrants, now: Date) throws(Violation) {
         let given = request.headers["DPoP"]
         guard given.count == 1, let text = given.first, text.utf8.count <= 4_096 else {
             throw .bad("DPoP proof required")
@@ -40,7 +40,7 @@ struct DPoPProof {
         }
         let bound = token.map { Base64URL.encode(Data(SHA256.hash(data: Data($0.utf8)))) }
         guard claims["ath"]?.text == bound else { throw .bad("the proof is of another token") }
-        guard grants.isGood(claims["nonce"]?.text) else { throw .nonce }
+        guard grants.isCurrentNonce(claims["nonce"]?.text) else { throw .nonce }
         guard let id = claims["jti"]?.text, !id.isEmpty, grants.take(id) else {
             throw .bad("the proof was used before")
         }
@@ -50,6 +50,6 @@ struct DPoPProof {
     }
 
     private static func json(_ part: Substring) -> JSONValue? {
-        Base64URL.decode(part).flatMap { try? JSONText.parse($0) }  // what cannot be read is no proof
+        Base64URL.decode(part).flatMap { try? JSONParser.parse($0) }  // what cannot be read is no proof
     }
 }

@@ -4,19 +4,19 @@ import Wire
 
 /// Pages' and people's lists: feeds by time, all else by cursors.
 extension Facebook {
-    func read(_ path: [String], _ request: NetworkRequest, _ view: FacebookView) throws -> WebAnswer? {
+    func read(_ path: [String], _ request: NetworkRequest, _ view: FacebookView) throws -> WebResponse? {
         guard let first = path.first else { return nil }
         let own = view.viewer
         if path.count == 1 { return try object(first, request, view) }
         switch (first, path[1]) {
-        case ("me", "accounts"): return .written(Meta.page(request, [own], { $0.id }) { page(of: $0, request) })
+        case ("me", "accounts"): return .jsonValue(Meta.page(request, [own], { $0.id }) { page(of: $0, request) })
         case ("me", "home"): return feed(request, view) { community.home(of: own, $0) }
         case ("me", "inbox"):
-            return .written(
-                Meta.page(request, community.talks(of: own.number), { $0.messages.last?.id ?? 0 }, view.thread)
+            return .jsonValue(
+                Meta.page(request, community.messageThreads(of: own.number), { $0.messages.last?.id ?? 0 }, view.thread)
             )
         case ("me", "notifications"):
-            return .written(Meta.page(request, community.notices(of: own.number), { $0.id }, view.notification))
+            return .jsonValue(Meta.page(request, community.notices(of: own.number), { $0.id }, view.notification))
         case (_, "feed"), (_, "posts"), (_, "tagged"):
             guard let person = view.person(first) else { return nil }
             return feed(request, view) { community.posts($0) { $0.author == person.number } }
@@ -24,23 +24,27 @@ extension Facebook {
             guard view.person(first)?.number == own.number else {
                 throw Meta.error(190, "(#190) This method must be called with a Page Access Token")
             }
-            let talks = community.talks(of: own.number)
-            return .written(Meta.page(request, talks, { $0.messages.last?.id ?? 0 }) { view.chosen(view.talk($0)) })
+            let messageThreads = community.messageThreads(of: own.number)
+            return .jsonValue(
+                Meta.page(request, messageThreads, { $0.messages.last?.id ?? 0 }) {
+                    view.chosen(view.messageThread($0))
+                }
+            )
         case (_, "messages"), (_, "comments"):
-            if let talk = talk(first, view) {
-                let newest = Array(talk.messages.reversed())
+            if let messageThread = messageThread(first, view) {
+                let newest = Array(messageThread.messages.reversed())
                 // Of today's, only the twenty newest can be read.
                 let all = path[1] == "messages" ? Array(newest.prefix(20)) : newest
                 let show = { (message: Message) in
-                    path[1] == "messages" ? view.message(message, in: talk) : view.comment(message)
+                    path[1] == "messages" ? view.message(message, in: messageThread) : view.comment(message)
                 }
-                return .written(Meta.page(request, all, { $0.id }, show))
+                return .jsonValue(Meta.page(request, all, { $0.id }, show))
             }
             guard let post = view.post(first) else { return nil }
-            return .written(Meta.page(request, community.answers(to: post.id), { $0.id }, view.shown))
+            return .jsonValue(Meta.page(request, community.replies(to: post.id), { $0.id }, view.shown))
         case (_, "likes"):
             guard let post = view.post(first) else { return nil }
-            return .written(Meta.page(request, post.likes.sorted().reversed(), { Int64($0) + 1 }, view.named))
+            return .jsonValue(Meta.page(request, post.likes.sorted().reversed(), { Int64($0) + 1 }, view.named))
         default: return nil
         }
     }
@@ -56,22 +60,25 @@ extension Facebook {
         return page.with(["picture": picture])
     }
 
-    func talk(_ id: String, _ view: FacebookView) -> Talk? {
-        Int64(id.replacing(/^t_/, with: "")).flatMap { community.talk($0, of: view.viewer.number) }
+    func messageThread(_ id: String, _ view: FacebookView) -> MessageThread? {
+        Int64(id.replacing(/^t_/, with: "")).flatMap { community.messageThread($0, of: view.viewer.number) }
     }
 
-    private func object(_ id: String, _ request: NetworkRequest, _ view: FacebookView) throws -> WebAnswer? {
+    private func object(_ id: String, _ request: NetworkRequest, _ view: FacebookView) throws -> WebResponse? {
         if id == "search" {
-            let place: JSONValue = [
+            let location: JSONValue = [
                 "id": "113785468632283", "name": "Lake Merced",
                 "location": ["latitude": .number(37.72), "longitude": .number(-122.49)],
             ]
-            return .written(["data": [place]])
+            return .jsonValue(["data": [location]])
         }
         if id == "debug_token" { return debug(request) }
-        if let talk = talk(id, view) {
-            return .written(
-                view.chosen(request["fields"]?.hasPrefix("messages") == true ? view.talk(talk) : view.talk(talk))
+        if let messageThread = messageThread(id, view) {
+            return .jsonValue(
+                view.chosen(
+                    request["fields"]?.hasPrefix("messages") == true
+                        ? view.messageThread(messageThread) : view.messageThread(messageThread)
+                )
             )
         }
         if let person = view.person(id) {
@@ -80,10 +87,10 @@ extension Facebook {
                 "id": .string(isPage ? FacebookView.page(of: person) : String(person.id)),
                 "name": .string(person.displayName), "username": .string(person.name),
             ]
-            guard !isPage else { return .written(name.with(["access_token": .string("\(fixedToken(person))-page")])) }
-            return .written(name.with(ofOwn(person, request)))
+            guard !isPage else { return .jsonValue(name.with(["access_token": .string("\(fixedToken(person))-page")])) }
+            return .jsonValue(name.with(ofOwn(person, request)))
         }
-        return view.post(id).map { .written(view.chosen(view.shown($0))) }
+        return view.post(id).map { .jsonValue(view.chosen(view.shown($0))) }
     }
 
     /// What is told of somebody where it is asked for; the address only to who may read it.
@@ -97,7 +104,7 @@ extension Facebook {
             ]
             own["picture"] = ["data": picture]
         }
-        if asked.contains("email"), case .good(let grant)? = request.bearer.map(grants.find),
+        if asked.contains("email"), case .valid(let grant)? = request.bearer.map(grants.find),
             grant.scopes.contains("email")
         {
             own["email"] = .string("\(person.name)@example.org")
@@ -107,18 +114,19 @@ extension Facebook {
 
     /// Whether a Page asks for itself.
     func caller(isPage request: NetworkRequest) -> Bool {
-        guard let token = try? Meta.token(of: request, secret: clientSecret), case .good(let grant) = grants.find(token)
+        guard let token = try? Meta.token(of: request, secret: clientSecret),
+            case .valid(let grant) = grants.find(token)
         else {
             return false
         }
         return grant.kind == "page"
     }
 
-    private func debug(_ request: NetworkRequest) -> WebAnswer {
+    private func debug(_ request: NetworkRequest) -> WebResponse {
         let token = request["input_token"] ?? ""
-        guard case .good(let grant) = grants.find(token) else { return .written(["data": ["is_valid": false]]) }
+        guard case .valid(let grant) = grants.find(token) else { return .jsonValue(["data": ["is_valid": false]]) }
         let expiry = grant.expiry.map { Int($0.timeIntervalSince1970) } ?? 0
-        return .written([
+        return .jsonValue([
             "data": [
                 "app_id": .string(grant.app), "type": grant.kind == "page" ? "PAGE" : "USER", "is_valid": true,
                 "expires_at": .int(expiry), "scopes": .list(grant.scopes.sorted().map(JSONValue.string)),
@@ -132,19 +140,19 @@ extension Facebook {
         _ request: NetworkRequest,
         _ view: FacebookView,
         _ read: (PostRange) -> (posts: [Post], more: Bool)
-    ) -> WebAnswer {
+    ) -> WebResponse {
         let below = request.whole("__paging_token")
         let range = PostRange(below: below, limit: request.limit(standard: 25, most: 100))
         let (posts, more) = read(range)
-        let shown = request.comesEmpty ? [] : posts.map { view.chosen(view.shown($0)) }
+        let shown = request.returnsEmptyPage ? [] : posts.map { view.chosen(view.shown($0)) }
         var page: JSONValue = ["data": .array(shown)]
-        let edge = request.comesEmpty ? below ?? posts.first.map { $0.id + 1 } : posts.last?.id
-        guard let edge, more || request.comesEmpty, let last = posts.last else { return .written(page) }
+        let edge = request.returnsEmptyPage ? below ?? posts.first.map { $0.id + 1 } : posts.last?.id
+        guard let edge, more || request.returnsEmptyPage, let last = posts.last else { return .jsonValue(page) }
         let gone = ["until", "since", "__paging_token", "__previous", "access_token", "appsecret_proof"]
-        let kept = request.query.filter { !gone.contains($0.name) }.map { ($0.name, Optional($0.value)) }
+        let queryItems = request.query.filter { !gone.contains($0.name) }.map { ($0.name, Optional($0.value)) }
         let until = String(Int(last.createdAt.timeIntervalSince1970))
-        let next = ConsentPage.url(request.url, kept + [("until", until), ("__paging_token", String(edge))])
+        let next = ConsentPage.url(request.url, queryItems + [("until", until), ("__paging_token", String(edge))])
         page = page.with(["paging": ["next": .string(next)]])
-        return .written(page)
+        return .jsonValue(page)
     }
 }

@@ -5,12 +5,12 @@ import Wire
 /// Facebook's Graph API: Pages, as today, and somebody's own home, inbox and notifications, as until 2015 (v2.3).
 ///
 /// Everybody has one Page, whose token speaks for it.
-struct Facebook: PlayedNetwork {
+struct Facebook: FakeNetwork {
     let service = SandboxService.facebook
     let community: Community
     let grants: Grants
     let clock: SandboxClock
-    let media: SeededMedia
+    let media: MediaStore
     let hooks: MetaWebhooks
 
     init(_ parts: NetworkParts) {
@@ -35,7 +35,7 @@ struct Facebook: PlayedNetwork {
         return NetworkAccount(name: person.name, id: String(person.id), accessToken: token)
     }
 
-    var deliveries: Webhooks? { hooks.deliveries }
+    var deliveries: WebhookSender? { hooks.deliveries }
 
     // MARK: Who asks
 
@@ -44,13 +44,13 @@ struct Facebook: PlayedNetwork {
         guard !path.contains("dialog/oauth"), !path.hasSuffix("oauth/access_token") else { return nil }
         let token = try Meta.token(of: request, secret: clientSecret)
         if token == "\(clientID)|\(clientSecret)" {
-            return Caller(person: .nobody, token: token, scopes: ["app"], app: clientID)
+            return Caller(person: .anonymous, token: token, scopes: ["app"], app: clientID)
         }
         do {
             return try caller(token: token)
-        } catch GrantFlaw.expired {
+        } catch GrantError.expired {
             throw Meta.expired
-        } catch GrantFlaw.unknown {
+        } catch GrantError.unknown {
             throw Meta.error(190, "Invalid OAuth access token - Cannot parse access token", .unauthorized)
         }
     }
@@ -61,39 +61,39 @@ struct Facebook: PlayedNetwork {
         caller.map { _ in RateBudget(name: "hour", limit: 2_400, window: 3_600) }
     }
 
-    func fields(of standing: RateStanding, at time: Date) -> HTTPHeaders { Meta.fields(of: standing) }
+    func fields(of limitStatus: RateLimitStatus, at time: Date) -> HTTPHeaders { Meta.fields(of: limitStatus) }
 
-    func refusal(_ failure: NetworkFailure, of request: NetworkRequest) -> WebAnswer {
-        Meta.refusal(failure, at: clock.now)
+    func errorResponse(_ failure: NetworkFailure, of request: NetworkRequest) -> WebResponse {
+        Meta.errorResponse(failure, at: clock.now)
     }
 
     // MARK: Routes
 
-    func reply(to request: NetworkRequest, by caller: Caller?) throws -> WebReply {
+    func reply(to request: NetworkRequest, by caller: Caller?) throws -> ResponseAction {
         var path = request.path
         if let version = path.first, version.firstMatch(of: /^v\d+\.\d+$/) != nil { path.removeFirst() }
         switch path.joined(separator: "/") {
-        case "dialog/oauth": return .answer(authorize(request))
-        case "oauth/access_token": return .answer(try token(request))
+        case "dialog/oauth": return .response(authorize(request))
+        case "oauth/access_token": return .response(try token(request))
         default: break
         }
-        guard let caller else { return .answer(refusal(.nothing, of: request)) }
+        guard let caller else { return .response(errorResponse(.notFound, of: request)) }
         if path.last == "subscriptions" {
             guard caller.scopes == ["app"] else {
                 throw Meta.error(15, "(#15) This method must be called with an app access_token.")
             }
             return hooks.subscribe(request)
         }
-        if path.last == "subscribed_apps" { return .answer(try subscribedApps(path, request, caller)) }
+        if path.last == "subscribed_apps" { return .response(try subscribedApps(path, request, caller)) }
         let view = FacebookView(community: community, request: request, viewer: caller.person)
-        let answer =
+        let response =
             request.method == .GET
             ? try read(path, request, view) : try write(path, request, view, caller)
-        return .answer(answer ?? refusal(.nothing, of: request))
+        return .response(response ?? errorResponse(.notFound, of: request))
     }
 
     /// A page lets the app be told of what happens on it; nobody else can.
-    private func subscribedApps(_ path: [String], _ request: NetworkRequest, _ caller: Caller) throws -> WebAnswer {
+    private func subscribedApps(_ path: [String], _ request: NetworkRequest, _ caller: Caller) throws -> WebResponse {
         let page = FacebookView.page(of: caller.person)
         guard caller.scopes.contains("page"), path.count == 2, ["me", page].contains(path[0]) else {
             throw Meta.error(210, "(#210) A page access token is required to request this resource.")
@@ -103,7 +103,7 @@ struct Facebook: PlayedNetwork {
 
     // MARK: OAuth
 
-    private func authorize(_ request: NetworkRequest) -> WebAnswer {
+    private func authorize(_ request: NetworkRequest) -> WebResponse {
         guard request["client_id"] == clientID, let redirect = request["redirect_uri"], redirect.contains("://") else {
             return .html("<h1>Invalid App ID</h1>", status: .badRequest)
         }
@@ -111,7 +111,7 @@ struct Facebook: PlayedNetwork {
         return consent(request, app: clientID, redirect: redirect, scopes: scopes, now: clock.now)
     }
 
-    private func token(_ request: NetworkRequest) throws -> WebAnswer {
+    private func token(_ request: NetworkRequest) throws -> WebResponse {
         guard request["client_id"] == clientID, request["client_secret"] == clientSecret else {
             throw Meta.error(1, "Error validating client secret.")
         }
@@ -120,7 +120,7 @@ struct Facebook: PlayedNetwork {
         var scopes: Set = ["public_profile"]
         switch request["grant_type"] {
         case "client_credentials":
-            return .written(["access_token": .string("\(clientID)|\(clientSecret)"), "token_type": "bearer"])
+            return .jsonValue(["access_token": .string("\(clientID)|\(clientSecret)"), "token_type": "bearer"])
         case "fb_exchange_token":
             guard let old = request["fb_exchange_token"], let found = try? caller(token: old) else {
                 throw Meta.expired
@@ -145,20 +145,20 @@ struct Facebook: PlayedNetwork {
             token,
             Grants.Grant(person: person.number, app: clientID, scopes: scopes, expiry: expiry)
         )
-        return .written(["access_token": .string(token), "token_type": "bearer", "expires_in": .int(Int(lifetime))])
+        return .jsonValue(["access_token": .string(token), "token_type": "bearer", "expires_in": .int(Int(lifetime))])
     }
 
     // MARK: Events
 
     private func listen() {
         _ = community.listen { [community, hooks, clock] event in
-            let view = { (person: Int) in FacebookView.page(of: community.person(person) ?? .nobody) }
+            let view = { (person: Int) in FacebookView.page(of: community.person(person) ?? .anonymous) }
             let now = JSONValue.int(Int(clock.now.timeIntervalSince1970))
             switch event {
             case .posted(let post):
                 let owner = post.parent.flatMap { community.post($0) }
                 let about = owner ?? post
-                let author = community.person(post.author) ?? .nobody
+                let author = community.person(post.author) ?? .anonymous
                 let value: JSONValue = [
                     "item": owner == nil ? "status" : "comment", "verb": "add", "message": .string(post.text),
                     "post_id": .string("\(view(about.author))_\(about.id)"), "created_time": now,
@@ -167,10 +167,10 @@ struct Facebook: PlayedNetwork {
                 ]
                 let change: JSONValue = ["field": "feed", "value": value]
                 hooks.send("page", "feed", of: view(about.author), ["time": now, "changes": [change]])
-            case .said(let talk, let message):
-                for member in talk.members {
-                    let other = talk.members.first { $0 != message.sender } ?? message.sender
-                    let said: JSONValue = [
+            case .messageSent(let messageThread, let message):
+                for member in messageThread.members {
+                    let other = messageThread.members.first { $0 != message.sender } ?? message.sender
+                    let messaging: JSONValue = [
                         "sender": ["id": .string(view(message.sender))], "recipient": ["id": .string(view(other))],
                         "timestamp": .int(Int(message.createdAt.timeIntervalSince1970 * 1_000)),
                         "message": [
@@ -180,7 +180,7 @@ struct Facebook: PlayedNetwork {
                     ]
                     // What a page says itself is told as an echo, in a field of its own.
                     let field = message.sender == member ? "message_echoes" : "messages"
-                    hooks.send("page", field, of: view(member), ["time": now, "messaging": [said]])
+                    hooks.send("page", field, of: view(member), ["time": now, "messaging": [messaging]])
                 }
             default: break
             }

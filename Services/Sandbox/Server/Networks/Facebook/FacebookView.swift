@@ -21,18 +21,18 @@ struct FacebookView {
     }
 
     func named(_ number: Int) -> JSONValue {
-        let person = community.person(number) ?? .nobody
+        let person = community.person(number) ?? .anonymous
         return ["id": .string(Self.page(of: person)), "name": .string(person.displayName)]
     }
 
     /// Somebody as himself, and not his Page: in a person's own messages.
     private func natural(_ number: Int) -> JSONValue {
-        let person = community.person(number) ?? .nobody
+        let person = community.person(number) ?? .anonymous
         return ["id": .string(String(person.id)), "name": .string(person.displayName)]
     }
 
     func shown(_ post: Post) -> JSONValue {
-        let author = community.person(post.author) ?? .nobody
+        let author = community.person(post.author) ?? .anonymous
         let id = "\(Self.page(of: author))_\(post.id)"
         let likes = post.likes.sorted()
         var shown: JSONValue = [
@@ -52,16 +52,18 @@ struct FacebookView {
         ]
         if let original = post.original.flatMap({ community.post($0) }) {
             shown = shown.with([
-                "parent_id": .string("\(Self.page(of: community.person(original.author) ?? .nobody))_\(original.id)"),
+                "parent_id": .string(
+                    "\(Self.page(of: community.person(original.author) ?? .anonymous))_\(original.id)"
+                ),
                 "message": .string(original.text), "type": "link",
             ])
         }
-        if let place = post.place {
+        if let location = post.location {
             shown = shown.with([
                 "place": [
-                    "id": .text(place.id), "name": .text(place.name),
+                    "id": .text(location.id), "name": .text(location.name),
                     "location": [
-                        "latitude": .number(place.latitude ?? 0.5), "longitude": .number(place.longitude ?? 0.5),
+                        "latitude": .number(location.latitude ?? 0.5), "longitude": .number(location.longitude ?? 0.5),
                     ],
                 ]
             ])
@@ -108,14 +110,14 @@ struct FacebookView {
 
     // MARK: Messages
 
-    static func id(of talk: Talk) -> String { "t_\(talk.id)" }
+    static func id(of messageThread: MessageThread) -> String { "t_\(messageThread.id)" }
 
     private func party(_ number: Int) -> JSONValue {
         named(number).with(["email": .string("\(number)@facebook.com")])
     }
 
-    func message(_ message: Message, in talk: Talk) -> JSONValue {
-        let others = talk.members.filter { $0 != message.sender }
+    func message(_ message: Message, in messageThread: MessageThread) -> JSONValue {
+        let others = messageThread.members.filter { $0 != message.sender }
         return [
             "id": .string("m_\(message.id)"), "created_time": .string(Meta.time(message.createdAt)),
             "from": party(message.sender), "to": ["data": .list(others.map(party))],
@@ -123,25 +125,27 @@ struct FacebookView {
         ]
     }
 
-    func talk(_ talk: Talk) -> JSONValue {
-        let newest = Array(talk.messages.suffix(20).reversed())
+    func messageThread(_ messageThread: MessageThread) -> JSONValue {
+        let newest = Array(messageThread.messages.suffix(20).reversed())
         return [
-            "id": .string(Self.id(of: talk)),
-            "updated_time": .string(Meta.time(talk.messages.last?.createdAt ?? .distantPast)),
-            "snippet": .text(talk.messages.last?.text), "unread_count": .int(talk.unread(by: viewer.number)),
-            "message_count": .int(talk.messages.count), "can_reply": true,
-            "participants": ["data": .list(talk.members.map(party))],
-            "messages": ["data": .list(newest.map { message($0, in: talk) })],
+            "id": .string(Self.id(of: messageThread)),
+            "updated_time": .string(Meta.time(messageThread.messages.last?.createdAt ?? .distantPast)),
+            "snippet": .text(messageThread.messages.last?.text),
+            "unread_count": .int(messageThread.unread(by: viewer.number)),
+            "message_count": .int(messageThread.messages.count), "can_reply": true,
+            "participants": ["data": .list(messageThread.members.map(party))],
+            "messages": ["data": .list(newest.map { message($0, in: messageThread) })],
         ]
     }
 
     /// As of 2015: a thread whose messages are its comments.
-    func thread(_ talk: Talk) -> JSONValue {
-        let comments = talk.messages.suffix(25).map { comment($0) }
+    func thread(_ messageThread: MessageThread) -> JSONValue {
+        let comments = messageThread.messages.suffix(25).map { comment($0) }
         return [
-            "id": .string(String(talk.id)), "to": ["data": .list(talk.members.map(natural))],
-            "updated_time": .string(Meta.time(talk.messages.last?.createdAt ?? .distantPast)),
-            "unread": .int(talk.unread(by: viewer.number)), "unseen": 0, "comments": ["data": .array(comments)],
+            "id": .string(String(messageThread.id)), "to": ["data": .list(messageThread.members.map(natural))],
+            "updated_time": .string(Meta.time(messageThread.messages.last?.createdAt ?? .distantPast)),
+            "unread": .int(messageThread.unread(by: viewer.number)), "unseen": 0,
+            "comments": ["data": .array(comments)],
         ]
     }
 

@@ -21,7 +21,7 @@ struct InstagramView {
 
     // MARK: v1
 
-    func oldUser(_ person: Person) -> JSONValue {
+    func v1User(_ person: Person) -> JSONValue {
         [
             "id": .string(Self.id(of: person)), "username": .string(person.name),
             "full_name": .string(person.displayName),
@@ -29,8 +29,8 @@ struct InstagramView {
         ]
     }
 
-    func oldMedia(_ post: Post) -> JSONValue {
-        let author = community.person(post.author) ?? .nobody
+    func v1Media(_ post: Post) -> JSONValue {
+        let author = community.person(post.author) ?? .anonymous
         let id = "\(post.id)_\(Self.id(of: author))"
         let time = JSONValue.string(String(Int(post.createdAt.timeIntervalSince1970)))
         let size = { (width: Int64) -> JSONValue in
@@ -41,22 +41,22 @@ struct InstagramView {
         let isVideo = post.media.first?.kind == .video
         let caption: JSONValue = [
             "id": .string(String(post.id + 1)), "text": .string(post.text), "created_time": time,
-            "from": oldUser(author),
+            "from": v1User(author),
         ]
         let shown: JSONValue = [
             "id": .string(id), "type": isVideo ? "video" : "image", "created_time": time, "filter": "Normal",
             "link": .string("http://instagram.com/p/\(post.id)/"), "tags": [], "attribution": .null,
-            "user_has_liked": .bool(post.likes.contains(viewer.number)), "user": oldUser(author),
+            "user_has_liked": .bool(post.likes.contains(viewer.number)), "user": v1User(author),
             "caption": post.text.isEmpty ? .null : caption, "images": images, "users_in_photo": [],
-            "likes": ["count": .int(likes.count), "data": .list(likes.map(oldUser))],
+            "likes": ["count": .int(likes.count), "data": .list(likes.map(v1User))],
             "comments": ["count": .int(post.replies), "data": []],
             "videos": isVideo ? ["low_resolution": size(480), "standard_resolution": size(640)] : .null,
         ]
-        guard let place = post.place else { return shown.with(["location": .null]) }
+        guard let location = post.location else { return shown.with(["location": .null]) }
         return shown.with([
             "location": [
-                "id": 520_640, "name": .text(place.name), "latitude": .number(place.latitude ?? 0.5),
-                "longitude": .number(place.longitude ?? 0.5),
+                "id": 520_640, "name": .text(location.name), "latitude": .number(location.latitude ?? 0.5),
+                "longitude": .number(location.longitude ?? 0.5),
             ]
         ])
     }
@@ -64,7 +64,7 @@ struct InstagramView {
     // MARK: Today
 
     func media(_ post: Post) -> JSONValue {
-        let author = community.person(post.author) ?? .nobody
+        let author = community.person(post.author) ?? .anonymous
         let isVideo = post.media.first?.kind == .video
         return FacebookView(community: community, request: request, viewer: viewer).chosen([
             "id": .string(String(post.id)), "caption": .string(post.text), "media_type": isVideo ? "VIDEO" : "IMAGE",
@@ -77,25 +77,25 @@ struct InstagramView {
     }
 
     private func party(_ number: Int) -> JSONValue {
-        let person = community.person(number) ?? .nobody
+        let person = community.person(number) ?? .anonymous
         return ["id": .string(Self.id(of: person)), "username": .string(person.name)]
     }
 
-    func message(_ message: Message, in talk: Talk) -> JSONValue {
+    func message(_ message: Message, in messageThread: MessageThread) -> JSONValue {
         [
             "id": .string("aWdf\(message.id)"), "created_time": .string(Meta.time(message.createdAt)),
             "from": party(message.sender), "message": .string(message.text),
-            "to": ["data": .list(talk.members.filter { $0 != message.sender }.map(party))],
+            "to": ["data": .list(messageThread.members.filter { $0 != message.sender }.map(party))],
         ]
     }
 
-    func talk(_ talk: Talk) -> JSONValue {
-        let newest = Array(talk.messages.suffix(20).reversed())
+    func messageThread(_ messageThread: MessageThread) -> JSONValue {
+        let newest = Array(messageThread.messages.suffix(20).reversed())
         return FacebookView(community: community, request: request, viewer: viewer).chosen([
-            "id": .string("aWdf\(talk.id)"),
-            "updated_time": .string(Meta.time(talk.messages.last?.createdAt ?? .distantPast)),
-            "participants": ["data": .list(talk.members.map(party))],
-            "messages": ["data": .list(newest.map { message($0, in: talk) })],
+            "id": .string("aWdf\(messageThread.id)"),
+            "updated_time": .string(Meta.time(messageThread.messages.last?.createdAt ?? .distantPast)),
+            "participants": ["data": .list(messageThread.members.map(party))],
+            "messages": ["data": .list(newest.map { message($0, in: messageThread) })],
         ])
     }
 }

@@ -26,7 +26,7 @@ final class MastodonApps: Sendable {
 }
 
 extension Mastodon {
-    func register(_ request: NetworkRequest) -> WebAnswer {
+    func register(_ request: NetworkRequest) -> WebResponse {
         let redirects = request.all("redirect_uris").flatMap {
             $0.split(whereSeparator: \.isWhitespace).map(String.init)
         }
@@ -44,7 +44,7 @@ extension Mastodon {
             secret: Base64URL.random(bytes: 32)
         )
         let id = apps.add(app)
-        return .written([
+        return .jsonValue([
             "id": "2", "name": .string(name), "website": .text(request["website"]),
             "scopes": .list(scopes.map(JSONValue.string)), "redirect_uris": .list(redirects.map(JSONValue.string)),
             "redirect_uri": .string(redirects.joined(separator: "\n")), "client_id": .string(id),
@@ -52,16 +52,16 @@ extension Mastodon {
         ])
     }
 
-    func authorization(_ request: NetworkRequest) throws -> WebAnswer {
+    func authorization(_ request: NetworkRequest) throws -> WebResponse {
         switch (request.method, request.path.last ?? "") {
         case (.GET, "authorize"), (.POST, "authorize"): authorize(request)
         case (.POST, "token"): token(request)
         case (.POST, "revoke"): revoke(request)
-        default: refusal(.nothing, of: request)
+        default: errorResponse(.notFound, of: request)
         }
     }
 
-    private func authorize(_ request: NetworkRequest) -> WebAnswer {
+    private func authorize(_ request: NetworkRequest) -> WebResponse {
         guard let id = request["client_id"], let app = apps[id] else {
             return Self.oauthError("invalid_client", .unauthorized)
         }
@@ -73,7 +73,7 @@ extension Mastodon {
         return consent(request, app: id, redirect: redirect, scopes: scopes, now: clock.now)
     }
 
-    private func token(_ request: NetworkRequest) -> WebAnswer {
+    private func token(_ request: NetworkRequest) -> WebResponse {
         let id = request["client_id"] ?? request.basic?.name ?? ""
         let secret = request["client_secret"] ?? request.basic?.password
         guard let app = apps[id], app.secret == secret else { return Self.oauthError("invalid_client", .unauthorized) }
@@ -90,9 +90,9 @@ extension Mastodon {
                 }),
                 let person = community.person(code.person)
             else { return Self.oauthError("invalid_grant", .badRequest) }
-            return give(person, app: id, scopes: code.scopes)
+            return issueToken(person, app: id, scopes: code.scopes)
         case "client_credentials":
-            return give(nil, app: id, scopes: app.scopes)
+            return issueToken(nil, app: id, scopes: app.scopes)
         case "password":
             // Instances no longer take it, but old clients still ask for it.
             return Self.oauthError("unsupported_grant_type", .badRequest)
@@ -100,26 +100,26 @@ extension Mastodon {
         }
     }
 
-    private func give(_ person: Person?, app: String, scopes: Set<String>) -> WebAnswer {
+    private func issueToken(_ person: Person?, app: String, scopes: Set<String>) -> WebResponse {
         let token = person.map(newToken) ?? Base64URL.random(bytes: 32)
         grants.put(token, Grants.Grant(person: person?.number, app: app, scopes: scopes))
-        return .written([
+        return .jsonValue([
             "access_token": .string(token), "token_type": "Bearer",
             "scope": .string(scopes.sorted().joined(separator: " ")),
             "created_at": .int(Int(clock.now.timeIntervalSince1970)),
         ])
     }
 
-    private func revoke(_ request: NetworkRequest) -> WebAnswer {
+    private func revoke(_ request: NetworkRequest) -> WebResponse {
         guard let id = request["client_id"], let app = apps[id], app.secret == request["client_secret"] else {
             return Self.oauthError("unauthorized_client", .forbidden)
         }
         request["token"].map { _ = grants.revoke($0) }
-        return .written([:])
+        return .jsonValue([:])
     }
 
-    private static func oauthError(_ error: String, _ status: HTTPResponseStatus) -> WebAnswer {
-        .written(["error": .string(error), "error_description": .string("\(error) (sandbox)")], status)
+    private static func oauthError(_ error: String, _ status: HTTPResponseStatus) -> WebResponse {
+        .jsonValue(["error": .string(error), "error_description": .string("\(error) (sandbox)")], status)
     }
 }
 

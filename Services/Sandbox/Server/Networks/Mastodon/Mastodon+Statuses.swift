@@ -5,14 +5,14 @@ import NIOHTTP1
 import Wire
 
 /// What was posted under which `Idempotency-Key`: an hour long.
-final class MastodonPosted: Sendable {
+final class MastodonIdempotencyKeys: Sendable {
     private let known = Lock<[String: (post: Int64, at: Date)]>([:])
 
     func post(_ key: String, at time: Date) -> Int64? {
         known.withLock { known in known[key].flatMap { time.timeIntervalSince($0.at) < 3_600 ? $0.post : nil } }
     }
 
-    func keep(_ key: String, _ post: Int64, at time: Date) {
+    func save(_ key: String, _ post: Int64, at time: Date) {
         known.withLock { known in
             if known.count > 100_000 { known = [:] }
             known[key] = (post, time)
@@ -21,29 +21,30 @@ final class MastodonPosted: Sendable {
 }
 
 extension Mastodon {
-    func statuses(_ request: NetworkRequest, _ path: [String], by caller: Caller) throws -> WebAnswer? {
+    func statuses(_ request: NetworkRequest, _ path: [String], by caller: Caller) throws -> WebResponse? {
         let view = MastodonView(community: community, base: request.base, viewer: caller.person)
         guard path.count > 1 else { return request.method == .POST ? write(request, view) : nil }
         guard let id = Int64(path[1]) else { return nil }
         switch (request.method, path.count > 2 ? path[2] : "") {
-        case (.GET, ""): return shown(id, view).map { .written($0) }
+        case (.GET, ""): return shown(id, view).map { .jsonValue($0) }
         case (.GET, "context"): return context(id, view)
         case (.DELETE, ""):
             guard let post = community.delete(id, by: caller.person.number) else { return nil }
-            return .written(view.status(post).with(["text": .string(post.text)]))
-        case (.POST, "favourite"): return community.like(id, by: caller.person.number).map { .written(view.status($0)) }
+            return .jsonValue(view.status(post).with(["text": .string(post.text)]))
+        case (.POST, "favourite"):
+            return community.like(id, by: caller.person.number).map { .jsonValue(view.status($0)) }
         case (.POST, "unfavourite"):
-            return community.like(id, by: caller.person.number, false).map { .written(view.status($0)) }
+            return community.like(id, by: caller.person.number, false).map { .jsonValue(view.status($0)) }
         case (.POST, "reblog"):
             guard let post = community.post(id) else { return nil }
             let boost = Community.Draft(original: post.original ?? post.id)
-            return .written(view.status(community.publish(boost, by: caller.person.number)))
+            return .jsonValue(view.status(community.publish(boost, by: caller.person.number)))
         case (.POST, "unreblog"):
             let boosts = community.posts(PostRange(limit: 1)) {
                 $0.original == id && $0.author == caller.person.number
             }
             _ = boosts.posts.first.map { community.delete($0.id, by: caller.person.number) }
-            return community.post(id).map { .written(view.status($0)) }
+            return community.post(id).map { .jsonValue(view.status($0)) }
         default: return nil
         }
     }
@@ -51,22 +52,26 @@ extension Mastodon {
     /// A post, or a message that the viewer may see.
     private func shown(_ id: Int64, _ view: MastodonView) -> JSONValue? {
         if let post = community.post(id) { return view.status(post) }
-        guard let (talk, message) = message(id, of: view.viewer.number) else { return nil }
-        return view.message(message, in: talk)
+        guard let (messageThread, message) = message(id, of: view.viewer.number) else { return nil }
+        return view.message(message, in: messageThread)
     }
 
-    private func message(_ id: Int64, of person: Int) -> (Talk, Message)? {
-        for talk in community.talks(of: person) {
-            if let message = talk.messages.first(where: { $0.id == id }) { return (talk, message) }
+    private func message(_ id: Int64, of person: Int) -> (MessageThread, Message)? {
+        for messageThread in community.messageThreads(of: person) {
+            if let message = messageThread.messages.first(where: { $0.id == id }) { return (messageThread, message) }
         }
         return nil
     }
 
-    private func context(_ id: Int64, _ view: MastodonView) -> WebAnswer? {
-        if let (talk, _) = message(id, of: view.viewer.number) {
-            return .written([
-                "ancestors": .list(talk.messages.filter { $0.id < id }.map { view.message($0, in: talk) }),
-                "descendants": .list(talk.messages.filter { $0.id > id }.map { view.message($0, in: talk) }),
+    private func context(_ id: Int64, _ view: MastodonView) -> WebResponse? {
+        if let (messageThread, _) = message(id, of: view.viewer.number) {
+            return .jsonValue([
+                "ancestors": .list(
+                    messageThread.messages.filter { $0.id < id }.map { view.message($0, in: messageThread) }
+                ),
+                "descendants": .list(
+                    messageThread.messages.filter { $0.id > id }.map { view.message($0, in: messageThread) }
+                ),
             ])
         }
         guard let post = community.post(id) else { return nil }
@@ -74,36 +79,36 @@ extension Mastodon {
         while let parent = (ancestors.first ?? post).parent.flatMap({ community.post($0) }), ancestors.count < 40 {
             ancestors.insert(parent, at: 0)
         }
-        return .written([
+        return .jsonValue([
             "ancestors": .list(ancestors.map { view.status($0) }),
-            "descendants": .list(community.answers(to: id).map { view.status($0) }),
+            "descendants": .list(community.replies(to: id).map { view.status($0) }),
         ])
     }
 
     // MARK: Writing
 
-    private func write(_ request: NetworkRequest, _ view: MastodonView) -> WebAnswer {
+    private func write(_ request: NetworkRequest, _ view: MastodonView) -> WebResponse {
         let author = view.viewer.number
         let key = request.headers.first(name: "idempotency-key").map { "\(author) \($0)" }
         if let known = key.flatMap({ keys.post($0, at: clock.now) }), let shown = shown(known, view) {
-            return .written(shown)
+            return .jsonValue(shown)
         }
         let text = request["status"] ?? ""
         let wanted = request.all("media_ids").compactMap(Int64.init)
         let uploads = wanted.compactMap { media.upload($0, of: author) }
-        let flaw = flaw(text: text, wanted: wanted.count, uploads: uploads, request)
-        if let flaw { return Self.error("Validation failed: \(flaw)", .unprocessableEntity) }
+        let violation = violation(text: text, wanted: wanted.count, uploads: uploads, request)
+        if let violation { return Self.error("Validation failed: \(violation)", .unprocessableEntity) }
         media.use(wanted)
         let attachments = uploads.map(\.attachment)
-        let answer = say(text, attachments, request, view)
-        if let key, let id = answer["id"]?.text.flatMap(Int64.init) { keys.keep(key, id, at: clock.now) }
-        return .written(answer)
+        let response = postStatus(text, attachments, request, view)
+        if let key, let id = response["id"]?.text.flatMap(Int64.init) { keys.save(key, id, at: clock.now) }
+        return .jsonValue(response)
     }
 
-    private func flaw(
+    private func violation(
         text: String,
         wanted: Int,
-        uploads: [SeededMedia.Upload],
+        uploads: [MediaStore.Upload],
         _ request: NetworkRequest
     ) -> String? {
         if text.isEmpty, wanted == 0 { return "Text can't be blank" }
@@ -121,7 +126,7 @@ extension Mastodon {
         return nil
     }
 
-    private func say(
+    private func postStatus(
         _ text: String,
         _ attachments: [Attachment],
         _ request: NetworkRequest,
@@ -134,26 +139,26 @@ extension Mastodon {
             return view.status(community.publish(draft, by: author), visibility: request["visibility"] ?? "public")
         }
         let plain = text.replacing(/^(@[A-Za-z0-9_@.:]+ )+/, with: "")
-        if let parent, let (talk, _) = message(parent, of: author),
-            let (now, said) = community.say(plain, media: attachments, by: author, in: talk.id)
+        if let parent, let (messageThread, _) = message(parent, of: author),
+            let (now, sent) = community.sendMessage(plain, media: attachments, by: author, in: messageThread.id)
         {
-            return view.message(said, in: now)
+            return view.message(sent, in: now)
         }
         let others = Community.mentions(in: text).compactMap { community.person(named: $0)?.number }
-        let (talk, said) = community.say(plain, media: attachments, by: author, to: others)
-        return view.message(said, in: talk)
+        let (messageThread, sent) = community.sendMessage(plain, media: attachments, by: author, to: others)
+        return view.message(sent, in: messageThread)
     }
 
     // MARK: Media
 
     /// A video takes a second, as on a real instance.
-    private func isReady(_ upload: SeededMedia.Upload) -> Bool {
+    private func isReady(_ upload: MediaStore.Upload) -> Bool {
         upload.attachment.kind == .photo || clock.now.timeIntervalSince(upload.at) >= 1
     }
 
-    func attachments(_ request: NetworkRequest, _ path: [String], by caller: Caller) throws -> WebAnswer? {
+    func attachments(_ request: NetworkRequest, _ path: [String], by caller: Caller) throws -> WebResponse? {
         let view = MastodonView(community: community, base: request.base, viewer: caller.person)
-        let shown = { (upload: SeededMedia.Upload) in
+        let shown = { (upload: MediaStore.Upload) in
             isReady(upload) ? view.attachment(upload.attachment) : view.attachment(upload.attachment).with(["url": nil])
         }
         if request.method == .POST, path.count == 1 {
@@ -167,18 +172,18 @@ extension Mastodon {
             guard file.bytes.readableBytes <= (file.type == "video/mp4" ? 103_809_024 : 16_777_216) else {
                 return Self.error("Validation failed: File is too large", .unprocessableEntity)
             }
-            let upload = media.keep(
+            let upload = media.save(
                 file.bytes,
                 type: file.type,
                 description: request["description"],
                 by: caller.person.number,
                 at: clock.now
             )
-            return .written(shown(upload), isReady(upload) ? .ok : .accepted)
+            return .jsonValue(shown(upload), isReady(upload) ? .ok : .accepted)
         }
         guard request.method == .GET, path.count == 2, let id = Int64(path[1]),
             let upload = media.upload(id, of: caller.person.number)
         else { return nil }
-        return .written(shown(upload), isReady(upload) ? .ok : .partialContent)
+        return .jsonValue(shown(upload), isReady(upload) ? .ok : .partialContent)
     }
 }

@@ -5,44 +5,44 @@ import Wire
 
 /// What happens, told at once: as server-sent events, or over a WebSocket with several streams.
 extension Mastodon {
-    private struct Happening {
+    private struct StreamEvent {
         let streams: Set<String>
         let event: String
         let payload: String
     }
 
-    func streaming(_ request: NetworkRequest, by caller: Caller) -> WebReply {
+    func streaming(_ request: NetworkRequest, by caller: Caller) -> ResponseAction {
         let path = request.path.dropFirst(3)
         if request.headers.first(name: "upgrade")?.lowercased() == "websocket" { return socket(request, by: caller) }
         let name = path.joined(separator: ":")
         guard ["user", "user:notification", "direct", "public"].contains(name) else {
-            return .answer(Self.error("Not found", .notFound))
+            return .response(Self.error("Not found", .notFound))
         }
         let view = MastodonView(community: community, base: request.base, viewer: caller.person)
         return .live(
-            LiveEvents(
+            EventStream(
                 headers: ["content-type": "text/event-stream", "cache-control": "private, no-store"],
                 opening: ":)\n\n",
                 heartbeat: ":thump\n"
             ) { send in
                 let number = community.listen { event in
-                    for found in happenings(event, view) where found.streams.contains(name) {
+                    for found in streamEvents(event, view) where found.streams.contains(name) {
                         send("event: \(found.event)\ndata: \(found.payload)\n\n")
                     }
                 }
-                return { community.unlisten(number) }
+                return { community.stopListening(number) }
             }
         )
     }
 
-    private func socket(_ request: NetworkRequest, by caller: Caller) -> WebReply {
+    private func socket(_ request: NetworkRequest, by caller: Caller) -> ResponseAction {
         let view = MastodonView(community: community, base: request.base, viewer: caller.person)
         let first = request["stream"]
         return .socket(
             LiveSocket { send in
                 let streams = MastodonStreams(first)
                 let number = community.listen { event in
-                    for found in happenings(event, view) {
+                    for found in streamEvents(event, view) {
                         for stream in streams.all.intersection(found.streams).sorted() {
                             let frame: JSONValue = [
                                 "stream": [.string(stream)], "event": .string(found.event),
@@ -53,31 +53,33 @@ extension Mastodon {
                     }
                 }
                 return LiveSocketEnd(
-                    receive: { text in streams.obey(text).map { send($0) } },
-                    close: { community.unlisten(number) }
+                    receive: { text in streams.handleCommand(text).map { send($0) } },
+                    close: { community.stopListening(number) }
                 )
             }
         )
     }
 
     /// What the viewer is told of an event, and in which streams.
-    private func happenings(_ event: CommunityEvent, _ view: MastodonView) -> [Happening] {
+    private func streamEvents(_ event: CommunityEvent, _ view: MastodonView) -> [StreamEvent] {
         let viewer = view.community.person(view.viewer.number) ?? view.viewer
         let isOfHome = { (author: Int) in author == viewer.number || viewer.follows.contains(author) }
         switch event {
         case .posted(let post) where isOfHome(post.author):
-            return [Happening(streams: ["user", "public"], event: "update", payload: view.status(post).line)]
+            return [StreamEvent(streams: ["user", "public"], event: "update", payload: view.status(post).line)]
         case .posted(let post):
-            return [Happening(streams: ["public"], event: "update", payload: view.status(post).line)]
+            return [StreamEvent(streams: ["public"], event: "update", payload: view.status(post).line)]
         case .edited(let post) where isOfHome(post.author):
-            return [Happening(streams: ["user"], event: "status.update", payload: view.status(post).line)]
+            return [StreamEvent(streams: ["user"], event: "status.update", payload: view.status(post).line)]
         case .deleted(let post) where isOfHome(post.author):
-            return [Happening(streams: ["user", "public"], event: "delete", payload: String(post.id))]
-        case .noticed(let notice) where notice.recipient == viewer.number:
+            return [StreamEvent(streams: ["user", "public"], event: "delete", payload: String(post.id))]
+        case .notified(let notice) where notice.recipient == viewer.number:
             let payload = view.notification(notice).line
-            return [Happening(streams: ["user", "user:notification"], event: "notification", payload: payload)]
-        case .said(let talk, _) where talk.members.contains(viewer.number):
-            return [Happening(streams: ["direct"], event: "conversation", payload: view.conversation(talk).line)]
+            return [StreamEvent(streams: ["user", "user:notification"], event: "notification", payload: payload)]
+        case .messageSent(let messageThread, _) where messageThread.members.contains(viewer.number):
+            return [
+                StreamEvent(streams: ["direct"], event: "conversation", payload: view.conversation(messageThread).line)
+            ]
         default: return []
         }
     }
@@ -96,10 +98,11 @@ private final class MastodonStreams: Sendable {
     var all: Set<String> { names.withLock { $0 } }
 
     /// Does as the client says; answers what is wrong with it.
-    func obey(_ text: String) -> String? {
+    func handleCommand(_ text: String) -> String? {
         // Silence: what is no JSON is told so as anything else that makes no sense.
-        let order = try? JSONText.parse(text.utf8)
-        guard let type = order?["type"]?.text, let stream = order?["stream"]?.text, Self.known.contains(stream) else {
+        let command = try? JSONParser.parse(text.utf8)
+        guard let type = command?["type"]?.text, let stream = command?["stream"]?.text, Self.known.contains(stream)
+        else {
             return #"{"error":"Unknown stream type","status":400}"#
         }
         names.withLock { names in

@@ -4,14 +4,14 @@ import NIOHTTP1
 import Wire
 
 /// A Mastodon instance as 4.7 has it: apps that register themselves, ids that are times, `Link` to further pages.
-struct Mastodon: PlayedNetwork {
+struct Mastodon: FakeNetwork {
     let service = SandboxService.mastodon
     let community: Community
     let grants: Grants
     let clock: SandboxClock
-    let media: SeededMedia
+    let media: MediaStore
     let apps = MastodonApps()
-    let keys = MastodonPosted()
+    let keys = MastodonIdempotencyKeys()
 
     init(_ parts: NetworkParts) {
         clock = parts.clock
@@ -45,21 +45,21 @@ struct Mastodon: PlayedNetwork {
         let protocolToken = request.headers.first(name: "sec-websocket-protocol")
         let inQuery = streaming ? request["access_token"] ?? protocolToken : nil
         guard let token = request.bearer ?? inQuery else {
-            throw NetworkRefusal(Self.error("The access token is invalid", .unauthorized), "unauthorized")
+            throw NetworkErrorResponse(Self.error("The access token is invalid", .unauthorized), "unauthorized")
         }
         do {
             let caller = try caller(token: token)
             try check(caller, request)
             return caller
-        } catch is GrantFlaw {
-            throw NetworkRefusal(Self.error("The access token is invalid", .unauthorized), "unauthorized")
+        } catch is GrantError {
+            throw NetworkErrorResponse(Self.error("The access token is invalid", .unauthorized), "unauthorized")
         }
     }
 
     private func check(_ caller: Caller, _ request: NetworkRequest) throws {
         let needed = request.method == .GET || request.method == .HEAD ? "read" : "write"
         guard caller.scopes.contains(where: { $0 == needed || $0.hasPrefix("\(needed):") }) else {
-            throw NetworkRefusal(Self.error("This action is outside the authorized scopes", .forbidden), "scope")
+            throw NetworkErrorResponse(Self.error("This action is outside the authorized scopes", .forbidden), "scope")
         }
     }
 
@@ -78,76 +78,82 @@ struct Mastodon: PlayedNetwork {
         }
     }
 
-    func fields(of standing: RateStanding, at time: Date) -> HTTPHeaders {
+    func fields(of limitStatus: RateLimitStatus, at time: Date) -> HTTPHeaders {
         [
-            "x-ratelimit-limit": String(standing.limit), "x-ratelimit-remaining": String(standing.remaining),
-            "x-ratelimit-reset": Timestamp.string(from: standing.resetsAt),
+            "x-ratelimit-limit": String(limitStatus.limit), "x-ratelimit-remaining": String(limitStatus.remaining),
+            "x-ratelimit-reset": Timestamp.string(from: limitStatus.resetsAt),
         ]
     }
 
-    func refusal(_ failure: NetworkFailure, of request: NetworkRequest) -> WebAnswer {
+    func errorResponse(_ failure: NetworkFailure, of request: NetworkRequest) -> WebResponse {
         switch failure {
         case .limited(let time):
-            var answer = Self.error("Too many requests", .tooManyRequests)
-            answer.headers.add(name: "x-ratelimit-limit", value: "300")
-            answer.headers.add(name: "x-ratelimit-remaining", value: "0")
-            answer.headers.add(name: "x-ratelimit-reset", value: Timestamp.string(from: time))
-            return answer
-        case .unwell(let status):
+            var response = Self.error("Too many requests", .tooManyRequests)
+            response.headers.add(name: "x-ratelimit-limit", value: "300")
+            response.headers.add(name: "x-ratelimit-remaining", value: "0")
+            response.headers.add(name: "x-ratelimit-reset", value: Timestamp.string(from: time))
+            return response
+        case .unavailable(let status):
             return Self.error("Remote data could not be fetched", HTTPResponseStatus(statusCode: status))
         case .expired: return Self.error("The access token has expired", .unauthorized)
         case .other(let status, let reason): return Self.error(reason, HTTPResponseStatus(statusCode: status))
-        case .nothing: return Self.error("Record not found", .notFound)
+        case .notFound: return Self.error("Record not found", .notFound)
         }
     }
 
-    static func error(_ text: String, _ status: HTTPResponseStatus) -> WebAnswer {
-        .written(["error": .string(text)], status)
+    static func error(_ text: String, _ status: HTTPResponseStatus) -> WebResponse {
+        .jsonValue(["error": .string(text)], status)
     }
 
     // MARK: Routes
 
-    func reply(to request: NetworkRequest, by caller: Caller?) throws -> WebReply {
-        if request.path.first == "oauth" { return .answer(try authorization(request)) }
+    func reply(to request: NetworkRequest, by caller: Caller?) throws -> ResponseAction {
+        if request.path.first == "oauth" { return .response(try authorization(request)) }
         guard request.path.count > 2, request.path[0] == "api" else {
             guard request.path.contains("nodeinfo") || request.path.first == "nodeinfo" else { return missing(request) }
-            return .answer(nodeInfo(request))
+            return .response(nodeInfo(request))
         }
         let path = Array(request.path.dropFirst(2))
         switch (request.method, path[0]) {
-        case (.POST, "apps"): return .answer(register(request))
-        case (.GET, "instance"): return .answer(instance(request))
+        case (.POST, "apps"): return .response(register(request))
+        case (.GET, "instance"): return .response(instance(request))
         default: break
         }
-        guard let caller else { return path.last == "health" ? .answer(Self.healthy) : missing(request) }
-        let answer: WebAnswer?
+        guard let caller else { return path.last == "health" ? .response(Self.healthy) : missing(request) }
+        let response: WebResponse?
         switch path[0] {
         case "streaming": return streaming(request, by: caller)
-        case "statuses": answer = try statuses(request, path, by: caller)
-        case "media": answer = try attachments(request, path, by: caller)
-        case "accounts": answer = accounts(request, path, by: caller)
+        case "statuses": response = try statuses(request, path, by: caller)
+        case "media": response = try attachments(request, path, by: caller)
+        case "accounts": response = accounts(request, path, by: caller)
         case "timelines", "conversations", "notifications", "markers":
-            answer = reading(request, path, by: caller)
-        default: answer = nil
+            response = reading(request, path, by: caller)
+        default: response = nil
         }
-        return answer.map { .answer($0) } ?? missing(request)
+        return response.map { .response($0) } ?? missing(request)
     }
 
-    private static let healthy = WebAnswer(.ok, headers: ["content-type": "text/plain"], body: ByteBuffer(string: "OK"))
+    private static let healthy = WebResponse(
+        .ok,
+        headers: ["content-type": "text/plain"],
+        body: ByteBuffer(string: "OK")
+    )
 
-    private func missing(_ request: NetworkRequest) -> WebReply { .answer(refusal(.nothing, of: request)) }
+    private func missing(_ request: NetworkRequest) -> ResponseAction {
+        .response(errorResponse(.notFound, of: request))
+    }
 
-    private func nodeInfo(_ request: NetworkRequest) -> WebAnswer {
+    private func nodeInfo(_ request: NetworkRequest) -> WebResponse {
         guard request.path.first == ".well-known" else {
-            return .written(["version": "2.0", "software": ["name": "mastodon", "version": "4.7.3"]])
+            return .jsonValue(["version": "2.0", "software": ["name": "mastodon", "version": "4.7.3"]])
         }
         let link: JSONValue = [
             "rel": "http://nodeinfo.diaspora.software/ns/schema/2.0", "href": .string("\(request.base)/nodeinfo/2.0"),
         ]
-        return .written(["links": [link]])
+        return .jsonValue(["links": [link]])
     }
 
-    private func instance(_ request: NetworkRequest) -> WebAnswer {
+    private func instance(_ request: NetworkRequest) -> WebResponse {
         let streaming = request.base.replacing("http", with: "ws", maxReplacements: 1)
         let limits: JSONValue = [
             "statuses": ["max_characters": 500, "max_media_attachments": 4, "characters_reserved_per_url": 23],
@@ -161,7 +167,7 @@ struct Mastodon: PlayedNetwork {
             "title": "Sandbox", "version": "4.7.3", "languages": ["en"], "configuration": limits, "rules": [],
         ]
         guard request.path[1] == "v2" else {
-            return .written(
+            return .jsonValue(
                 common.with([
                     "uri": "sandbox", "description": "A sandbox", "short_description": "A sandbox",
                     "email": "sandbox@example.org", "urls": ["streaming_api": .string(streaming)],
@@ -169,7 +175,7 @@ struct Mastodon: PlayedNetwork {
                 ])
             )
         }
-        return .written(
+        return .jsonValue(
             common.with([
                 "domain": "sandbox", "description": "A sandbox", "api_versions": ["mastodon": 8],
                 "registrations": ["enabled": false],

@@ -27,7 +27,7 @@ struct MastodonView {
     }
 
     func status(_ post: Post, visibility: String = "public") -> JSONValue {
-        let author = community.person(post.author) ?? .nobody
+        let author = community.person(post.author) ?? .anonymous
         let parent = post.parent.flatMap { community.post($0) }
         let original = post.original.flatMap { community.post($0) }
         let id = String(post.id)
@@ -113,19 +113,19 @@ struct MastodonView {
 
     // MARK: Direct messages, which are statuses
 
-    func conversation(_ talk: Talk) -> JSONValue {
+    func conversation(_ messageThread: MessageThread) -> JSONValue {
         [
-            "id": .string(String(talk.id)), "unread": .bool(talk.unread(by: viewer.number) > 0),
-            "accounts": .list(talk.members.filter { $0 != viewer.number }.map { account($0) }),
-            "last_status": talk.messages.last.map { message($0, in: talk) } ?? .null,
+            "id": .string(String(messageThread.id)), "unread": .bool(messageThread.unread(by: viewer.number) > 0),
+            "accounts": .list(messageThread.members.filter { $0 != viewer.number }.map { account($0) }),
+            "last_status": messageThread.messages.last.map { message($0, in: messageThread) } ?? .null,
         ]
     }
 
-    func message(_ message: Message, in talk: Talk) -> JSONValue {
+    func message(_ message: Message, in messageThread: MessageThread) -> JSONValue {
         var post = Post(id: message.id, author: message.sender, text: message.text, createdAt: message.createdAt)
         post.media = message.media
-        let earlier = talk.messages.last { $0.id < message.id }
-        let others = talk.members.filter { $0 != message.sender }.compactMap { community.person($0) }
+        let earlier = messageThread.messages.last { $0.id < message.id }
+        let others = messageThread.members.filter { $0 != message.sender }.compactMap { community.person($0) }
         post.text = others.map { "@\($0.name) " }.joined() + message.text
         return status(post, visibility: "direct").with([
             "in_reply_to_id": .text(earlier.map { String($0.id) }),

@@ -14,21 +14,21 @@ final class MetaWebhooks: Sendable {
         var subscribed: [String: Set<String>] = [:]
     }
 
-    let deliveries: Webhooks
-    private let calls: OutgoingCalls
+    let deliveries: WebhookSender
+    private let calls: OutgoingRequests
     private let secret: String
     private let state = Lock(State())
 
-    init(_ calls: OutgoingCalls, secret: String) {
+    init(_ calls: OutgoingRequests, secret: String) {
         self.calls = calls
         self.secret = secret
-        deliveries = Webhooks(calls)
+        deliveries = WebhookSender(calls)
     }
 
     /// Takes `POST /{app}/subscriptions`.
-    func subscribe(_ request: NetworkRequest) -> WebReply {
+    func subscribe(_ request: NetworkRequest) -> ResponseAction {
         guard let object = request["object"], let url = request["callback_url"], let token = request["verify_token"]
-        else { return .answer(Meta.error(100, "(#100) The parameter callback_url is required").answer) }
+        else { return .response(Meta.error(100, "(#100) The parameter callback_url is required").response) }
         let fields = Self.fields(request["fields"])
         return .later { [self] in
             let challenge = String(Int.random(in: 100_000_000...999_999_999))
@@ -36,17 +36,17 @@ final class MetaWebhooks: Sendable {
                 url,
                 [("hub.mode", "subscribe"), ("hub.challenge", challenge), ("hub.verify_token", token)]
             )
-            guard let answer = await calls.ask(question), answer.status == 200, answer.body == challenge else {
+            guard let response = await calls.get(question), response.status == 200, response.body == challenge else {
                 let text = "(#2200) Callback verification failed with the following errors: HTTP Status Code"
-                return Meta.error(2_200, text).answer
+                return Meta.error(2_200, text).response
             }
             state.withLock { $0.hooks[object] = (url, fields) }
-            return .written(["success": true])
+            return .jsonValue(["success": true])
         }
     }
 
     /// `/{page}/subscribed_apps`: which of its events a page, or an account, has the app told.
-    func apps(_ request: NetworkRequest, of id: String, app: String) throws -> WebAnswer {
+    func apps(_ request: NetworkRequest, of id: String, app: String) throws -> WebResponse {
         switch request.method {
         case .POST:
             guard let fields = request["subscribed_fields"] else {
@@ -59,9 +59,9 @@ final class MetaWebhooks: Sendable {
             let app = fields.map { fields -> JSONValue in
                 ["id": .string(app), "subscribed_fields": .list(fields.sorted().map(JSONValue.string))]
             }
-            return .written(["data": .list(app.map { [$0] } ?? [])])
+            return .jsonValue(["data": .list(app.map { [$0] } ?? [])])
         }
-        return .written(["success": true])
+        return .jsonValue(["success": true])
     }
 
     /// Sends what is new in a field of somebody's, signed over its bytes.
@@ -77,7 +77,7 @@ final class MetaWebhooks: Sendable {
         let bytes = Data(JSONValue.object(["object": .string(object), "entry": [entry]]).line.utf8)
         let signature = "sha256=\(Meta.hex(bytes, secret))"
         deliveries.send(
-            Webhooks.Delivery(
+            WebhookSender.Delivery(
                 url: url,
                 headers: ["content-type": "application/json", "x-hub-signature-256": signature],
                 body: ByteBuffer(bytes: bytes)

@@ -14,9 +14,9 @@ enum AppleSecret {
     }
 
     /// Half a year, as Apple has it: 15,777,000 seconds.
-    private static let longest = 15_777_000
+    private static let maximumLifetime = 15_777_000
 
-    static func isGood(_ text: String, of client: String, _ accounts: DeveloperAccounts, at now: Date) -> Bool {
+    static func isValid(_ text: String, of client: String, _ accounts: DeveloperAccounts, at now: Date) -> Bool {
         guard let jws = CompactJWS(text, maximumLength: 4_096), jws.algorithm == "ES256",
             let account = jws.keyID.flatMap({ accounts.account(keyID: $0) }),
             // Silence: what cannot be read is no good.
@@ -26,6 +26,6 @@ enum AppleSecret {
         let time = Int(now.timeIntervalSince1970)
         return account.apnsKey.publicKey.isValidSignature(signature, for: jws.signingInput)
             && claims.iss == account.teamID && claims.sub == client && claims.aud == "https://appleid.apple.com"
-            && claims.exp > time && claims.iat <= time + 60 && claims.exp - claims.iat <= longest
+            && claims.exp > time && claims.iat <= time + 60 && claims.exp - claims.iat <= maximumLifetime
     }
 }

@@ -5,7 +5,7 @@ import Wire
 /// The page that asks people, and codes for tokens (OpenID Connect Core, section 3.1).
 extension OpenIDIssuer {
     /// Why nobody is asked; told to who sits before the page, and not to the application.
-    private func flaw(of request: NetworkRequest) -> String? {
+    private func violation(of request: NetworkRequest) -> String? {
         guard request["client_id"] == clientID else { return "Error 401: invalid_client" }
         guard let redirect = request["redirect_uri"], isRegistered(redirect) else {
             return "Error 400: redirect_uri_mismatch"
@@ -23,9 +23,11 @@ extension OpenIDIssuer {
         return nil
     }
 
-    func authorize(_ request: NetworkRequest) -> WebAnswer {
-        if let flaw = flaw(of: request) { return .html("<h1>Access blocked</h1><p>\(flaw)</p>", status: .badRequest) }
-        guard let answer = ConsentPage.answer(request, among: community) else {
+    func authorize(_ request: NetworkRequest) -> WebResponse {
+        if let violation = violation(of: request) {
+            return .html("<h1>Access blocked</h1><p>\(violation)</p>", status: .badRequest)
+        }
+        guard let response = ConsentPage.decision(request, among: community) else {
             let page = ConsentPage(
                 network: isApple ? "Apple" : "Google",
                 app: clientID,
@@ -36,8 +38,8 @@ extension OpenIDIssuer {
         }
         var fields: [(name: String, value: String?)] = [("state", request["state"])]
         if !isApple { fields.append(("iss", issuer(at: request.origin))) }
-        guard let person = answer else {
-            return back(fields + [("error", isApple ? "user_cancelled_authorize" : "access_denied")], request)
+        guard let person = response else {
+            return redirectBack(fields + [("error", isApple ? "user_cancelled_authorize" : "access_denied")], request)
         }
         var code = Grants.Code(
             person: person.number,
@@ -50,15 +52,15 @@ extension OpenIDIssuer {
         )
         code.nonce = request["nonce"]
         fields.append(("code", grants.code(code)))
-        if isApple, code.scopes.contains("name"), isFirstTelling(of: person.number) {
+        if isApple, code.scopes.contains("name"), isFirstNameDisclosure(of: person.number) {
             let words = person.displayName.split(separator: " ", maxSplits: 1).map(String.init)
             let name: JSONValue = ["firstName": .string(words[0]), "lastName": .string(words.last ?? "")]
             fields.append(("user", JSONValue.object(["name": name]).line))
         }
-        return back(fields, request)
+        return redirectBack(fields, request)
     }
 
-    private func back(_ fields: [(name: String, value: String?)], _ request: NetworkRequest) -> WebAnswer {
+    private func redirectBack(_ fields: [(name: String, value: String?)], _ request: NetworkRequest) -> WebResponse {
         let redirect = request["redirect_uri"] ?? ""
         guard request["response_mode"] == "form_post" else {
             return .redirect(to: ConsentPage.url(redirect, fields))
@@ -79,9 +81,9 @@ extension OpenIDIssuer {
 
     // MARK: Tokens
 
-    func token(_ request: NetworkRequest) -> WebAnswer {
+    func token(_ request: NetworkRequest) -> WebResponse {
         guard isKnownClient(request) else {
-            return .written(["error": "invalid_client"], isApple ? .badRequest : .unauthorized)
+            return .jsonValue(["error": "invalid_client"], isApple ? .badRequest : .unauthorized)
         }
         switch request["grant_type"] {
         case "authorization_code":
@@ -94,10 +96,10 @@ extension OpenIDIssuer {
                 )
             }
             guard let code, let person = community.person(code.person) else {
-                return .written(["error": "invalid_grant", "error_description": "Bad Request"], .badRequest)
+                return .jsonValue(["error": "invalid_grant", "error_description": "Bad Request"], .badRequest)
             }
-            return give(person, code, at: request.origin)
-        default: return .written(["error": "unsupported_grant_type"], .badRequest)
+            return issueToken(person, code, at: request.origin)
+        default: return .jsonValue(["error": "unsupported_grant_type"], .badRequest)
         }
     }
 
@@ -115,7 +117,7 @@ extension OpenIDIssuer {
         )
     }
 
-    private func give(_ person: Person, _ code: Grants.Code, at origin: String) -> WebAnswer {
+    private func issueToken(_ person: Person, _ code: Grants.Code, at origin: String) -> WebResponse {
         let token = newToken(person)
         let refresh = "\(token)-refresh"
         grants.put(
@@ -135,24 +137,24 @@ extension OpenIDIssuer {
             for name in names { claims[name] = nil }
         }
         do {
-            return .written([
+            return .jsonValue([
                 "access_token": .string(token), "expires_in": 3_599, "token_type": "Bearer",
                 "refresh_token": .string(refresh), "id_token": .string(try idToken(claims)),
                 "scope": .string(code.scopes.sorted().joined(separator: " ")),
             ])
         } catch {
-            return .written(["error": "server_error"], .internalServerError)
+            return .jsonValue(["error": "server_error"], .internalServerError)
         }
     }
 
-    func revoke(_ request: NetworkRequest) -> WebAnswer {
-        if isApple, !isKnownClient(request) { return .written(["error": "invalid_client"], .badRequest) }
+    func revoke(_ request: NetworkRequest) -> WebResponse {
+        if isApple, !isKnownClient(request) { return .jsonValue(["error": "invalid_client"], .badRequest) }
         guard let token = request["token"], grants.revoke(token) else {
             // Apple does not say whether there was one.
-            return isApple ? .written([:]) : .written(["error": "invalid_token"], .badRequest)
+            return isApple ? .jsonValue([:]) : .jsonValue(["error": "invalid_token"], .badRequest)
         }
         revoked(token)
-        return .written([:])
+        return .jsonValue([:])
     }
 
     private func isKnownClient(_ request: NetworkRequest) -> Bool {
@@ -162,7 +164,7 @@ extension OpenIDIssuer {
         guard id == clientID, let secret else { return false }
         switch kind {
         case .google: return secret == clientSecret
-        case .apple(let accounts): return AppleSecret.isGood(secret, of: clientID, accounts, at: clock.now)
+        case .apple(let accounts): return AppleSecret.isValid(secret, of: clientID, accounts, at: clock.now)
         }
     }
 }

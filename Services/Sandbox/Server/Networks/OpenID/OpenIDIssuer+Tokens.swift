@@ -52,7 +52,7 @@ extension OpenIDIssuer {
 
     /// As the provider's own library gives one to an app.
     func idToken(_ draft: IDTokenDraft, at origin: String) throws -> String {
-        let person = community.join(draft.person)
+        let person = community.findOrCreate(draft.person)
         var claims = claims(of: person, for: draft.audience ?? clientID, at: origin)
         claims["nonce"] = draft.nonce.map { .string($0) }
         for (name, value) in draft.claims ?? [:] { claims[name] = value == .null ? nil : value }

@@ -6,7 +6,7 @@ import NIOHTTP1
 import Wire
 
 /// A provider of OpenID Connect: Google's accounts, or Apple's, which differ in who may ask how.
-final class OpenIDIssuer: PlayedNetwork {
+final class OpenIDIssuer: FakeNetwork {
     enum Kind: Sendable {
         case google
         /// The developer's accounts sign what Apple knows apps by.
@@ -85,7 +85,7 @@ final class OpenIDIssuer: PlayedNetwork {
     var revocations: [String] { state.withLock { $0.revoked } }
 
     /// Whether somebody's name was told before: Apple does it once.
-    func isFirstTelling(of person: Int) -> Bool { state.withLock { $0.named.insert(person).inserted } }
+    func isFirstNameDisclosure(of person: Int) -> Bool { state.withLock { $0.named.insert(person).inserted } }
 
     // MARK: Keys
 
@@ -113,36 +113,36 @@ final class OpenIDIssuer: PlayedNetwork {
         do {
             return try request.bearer.map { try caller(token: $0) }
         } catch {
-            throw NetworkRefusal(.written(["error": "invalid_token"], .unauthorized), "invalid_token")
+            throw NetworkErrorResponse(.jsonValue(["error": "invalid_token"], .unauthorized), "invalid_token")
         }
     }
 
     func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? { nil }
 
-    func fields(of standing: RateStanding, at time: Date) -> HTTPHeaders { [:] }
+    func fields(of limitStatus: RateLimitStatus, at time: Date) -> HTTPHeaders { [:] }
 
-    func refusal(_ failure: NetworkFailure, of request: NetworkRequest) -> WebAnswer {
+    func errorResponse(_ failure: NetworkFailure, of request: NetworkRequest) -> WebResponse {
         switch failure {
-        case .limited: .written(["error": "rate_limit_exceeded"], .tooManyRequests)
-        case .unwell(let status): .written(["error": "server_error"], HTTPResponseStatus(statusCode: status))
-        case .expired: .written(["error": "invalid_token"], .unauthorized)
+        case .limited: .jsonValue(["error": "rate_limit_exceeded"], .tooManyRequests)
+        case .unavailable(let status): .jsonValue(["error": "server_error"], HTTPResponseStatus(statusCode: status))
+        case .expired: .jsonValue(["error": "invalid_token"], .unauthorized)
         case .other(let status, let reason):
-            .written(["error": .string(reason)], HTTPResponseStatus(statusCode: status))
-        case .nothing: .written(["error": "not_found"], .notFound)
+            .jsonValue(["error": .string(reason)], HTTPResponseStatus(statusCode: status))
+        case .notFound: .jsonValue(["error": "not_found"], .notFound)
         }
     }
 
     // MARK: Routes
 
-    func reply(to request: NetworkRequest, by caller: Caller?) throws -> WebReply {
+    func reply(to request: NetworkRequest, by caller: Caller?) throws -> ResponseAction {
         switch (request.method, request.path.joined(separator: "/")) {
-        case (.GET, ".well-known/openid-configuration"): .answer(.written(document(at: request.origin)))
-        case (.GET, "certs"): .answer(.written(try keyDocument()))
-        case (.GET, "authorize"), (.POST, "authorize"): .answer(authorize(request))
-        case (.POST, "token"): .answer(token(request))
-        case (.POST, "revoke"): .answer(revoke(request))
-        case (.GET, "userinfo"): .answer(try userInfo(caller, at: request.origin))
-        default: .answer(refusal(.nothing, of: request))
+        case (.GET, ".well-known/openid-configuration"): .response(.jsonValue(document(at: request.origin)))
+        case (.GET, "certs"): .response(.jsonValue(try keyDocument()))
+        case (.GET, "authorize"), (.POST, "authorize"): .response(authorize(request))
+        case (.POST, "token"): .response(token(request))
+        case (.POST, "revoke"): .response(revoke(request))
+        case (.GET, "userinfo"): .response(try userInfo(caller, at: request.origin))
+        default: .response(errorResponse(.notFound, of: request))
         }
     }
 
@@ -151,12 +151,12 @@ final class OpenIDIssuer: PlayedNetwork {
         let subjects: JSONValue = isApple ? ["pairwise"] : ["public"]
         let scopes: JSONValue = isApple ? ["openid", "email", "name"] : ["openid", "email", "profile"]
         let methods: JSONValue = isApple ? ["client_secret_post"] : ["client_secret_post", "client_secret_basic"]
-        let places: JSONValue = [
+        let endpoints: JSONValue = [
             "issuer": .string(issuer), "authorization_endpoint": .string("\(issuer)/authorize"),
             "token_endpoint": .string("\(issuer)/token"), "jwks_uri": .string("\(issuer)/certs"),
             "revocation_endpoint": .string("\(issuer)/revoke"), "userinfo_endpoint": .string("\(issuer)/userinfo"),
         ]
-        return places.with([
+        return endpoints.with([
             "response_types_supported": ["code"], "subject_types_supported": subjects,
             "id_token_signing_alg_values_supported": ["RS256"], "scopes_supported": scopes,
             "token_endpoint_auth_methods_supported": methods, "code_challenge_methods_supported": ["plain", "S256"],
@@ -164,10 +164,10 @@ final class OpenIDIssuer: PlayedNetwork {
         ])
     }
 
-    private func userInfo(_ caller: Caller?, at origin: String) throws -> WebAnswer {
-        guard let caller else { return .written(["error": "invalid_request"], .unauthorized) }
+    private func userInfo(_ caller: Caller?, at origin: String) throws -> WebResponse {
+        guard let caller else { return .jsonValue(["error": "invalid_request"], .unauthorized) }
         var claims = claims(of: caller.person, for: caller.app, at: origin)
         for name in ["iss", "aud", "azp", "iat", "exp"] { claims[name] = nil }
-        return .written(.object(claims))
+        return .jsonValue(.object(claims))
     }
 }

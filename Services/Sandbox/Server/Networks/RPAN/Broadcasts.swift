@@ -53,8 +53,8 @@ package final class Broadcasts: Sendable {
                 Draft(broadcaster: name, community: community, title: "\(name.capitalized) live", watchers: 57 - number)
             )
             state.withLock { state in
-                for place in state.all.indices where state.all[place].id == broadcast.id {
-                    state.all[place].startedAt -= Double(600 * (number + 1))
+                for index in state.all.indices where state.all[index].id == broadcast.id {
+                    state.all[index].startedAt -= Double(600 * (number + 1))
                 }
             }
         }
@@ -123,8 +123,8 @@ package final class Broadcasts: Sendable {
 
     private func change(_ id: String, _ body: (inout SandboxBroadcast) -> Void) -> Bool {
         state.withLock { state in
-            guard let place = state.all.firstIndex(where: { $0.id == id }) else { return false }
-            body(&state.all[place])
+            guard let index = state.all.firstIndex(where: { $0.id == id }) else { return false }
+            body(&state.all[index])
             return true
         }
     }

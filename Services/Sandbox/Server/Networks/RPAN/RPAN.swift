@@ -3,7 +3,7 @@ import NIOHTTP1
 import Wire
 
 /// `strapi.reddit.com`: the list of live broadcasts, for anybody; what is wrong is said in the body.
-struct RPAN: PlayedNetwork {
+struct RPAN: FakeNetwork {
     let service = SandboxService.rpan
     let community: Community
     let grants: Grants
@@ -34,38 +34,38 @@ struct RPAN: PlayedNetwork {
         RateBudget(name: "all", limit: 60, window: 60)
     }
 
-    func fields(of standing: RateStanding, at time: Date) -> HTTPHeaders { [:] }
+    func fields(of limitStatus: RateLimitStatus, at time: Date) -> HTTPHeaders { [:] }
 
-    func refusal(_ failure: NetworkFailure, of request: NetworkRequest) -> WebAnswer {
+    func errorResponse(_ failure: NetworkFailure, of request: NetworkRequest) -> WebResponse {
         switch failure {
-        case .limited: .written(["status": "failure", "data": "please wait a moment and try again"])
-        case .unwell(let status):
-            WebAnswer.html("<h1>\(status)</h1>", status: HTTPResponseStatus(statusCode: status))
-        case .expired: .written(["status": "failure", "data": "unauthorized"], .unauthorized)
+        case .limited: .jsonValue(["status": "failure", "data": "please wait a moment and try again"])
+        case .unavailable(let status):
+            WebResponse.html("<h1>\(status)</h1>", status: HTTPResponseStatus(statusCode: status))
+        case .expired: .jsonValue(["status": "failure", "data": "unauthorized"], .unauthorized)
         case .other(let status, let reason):
-            .written(["status": "failure", "data": .string(reason)], HTTPResponseStatus(statusCode: status))
-        case .nothing: .written(["status": "video not found", "status_message": "video not found"], .notFound)
+            .jsonValue(["status": "failure", "data": .string(reason)], HTTPResponseStatus(statusCode: status))
+        case .notFound: .jsonValue(["status": "video not found", "status_message": "video not found"], .notFound)
         }
     }
 
-    func reply(to request: NetworkRequest, by caller: Caller?) throws -> WebReply {
+    func reply(to request: NetworkRequest, by caller: Caller?) throws -> ResponseAction {
         guard request.method == .GET, ["broadcasts", "videos"].contains(request.path.first ?? "") else {
-            return .answer(refusal(.nothing, of: request))
+            return .response(errorResponse(.notFound, of: request))
         }
         if request.path.count == 1 {
             broadcasts.countPoll()
-            let all = request.comesEmpty ? [] : broadcasts.live
+            let all = request.returnsEmptyPage ? [] : broadcasts.live
             let found = all.prefix(request.limit("page_size", standard: 100, most: 100))
-            return .answer(envelope(.list(found.enumerated().map { item($1, rank: $0 + 1, of: all.count, request) })))
+            return .response(envelope(.list(found.enumerated().map { item($1, rank: $0 + 1, of: all.count, request) })))
         }
         guard request.path.count == 2, let broadcast = broadcasts.find(request.path[1]) else {
-            return .answer(refusal(.nothing, of: request))
+            return .response(errorResponse(.notFound, of: request))
         }
-        return .answer(envelope(item(broadcast, rank: 1, of: broadcasts.live.count, request)))
+        return .response(envelope(item(broadcast, rank: 1, of: broadcasts.live.count, request)))
     }
 
-    private func envelope(_ data: JSONValue) -> WebAnswer {
-        .written(["status": "success", "status_message": "", "next_cursor": "", "data": data])
+    private func envelope(_ data: JSONValue) -> WebResponse {
+        .jsonValue(["status": "success", "status_message": "", "next_cursor": "", "data": data])
     }
 
     /// snake_case outside, camelCase inside of `post`, as it is.

@@ -4,7 +4,7 @@ import Wire
 
 /// Somebody's leave, and the tokens that follow from it.
 extension Reddit {
-    func authorize(_ request: NetworkRequest) -> WebAnswer {
+    func authorize(_ request: NetworkRequest) -> WebResponse {
         guard request["client_id"] == clientID else {
             return .html("<h1>bad request (reddit.com)</h1>", status: .badRequest)
         }
@@ -27,9 +27,9 @@ extension Reddit {
         }
     }
 
-    func token(_ request: NetworkRequest) -> WebAnswer {
+    func token(_ request: NetworkRequest) -> WebResponse {
         guard let basic = request.basic, basic.name == clientID, basic.password == clientSecret else {
-            return .written(["message": "Unauthorized", "error": 401], .unauthorized)
+            return .jsonValue(["message": "Unauthorized", "error": 401], .unauthorized)
         }
         switch request["grant_type"] {
         case "authorization_code":
@@ -41,39 +41,39 @@ extension Reddit {
                             app: "\(clientID) \(duration)",
                             redirect: request["redirect_uri"],
                             verifier: nil,
-                            keepsUnfit: true
+                            keepsMismatched: true
                         )
                     }),
                     let person = community.person(code.person)
                 else { continue }
-                return give(person, scopes: code.scopes, renewable: duration == "permanent")
+                return issueToken(person, scopes: code.scopes, renewable: duration == "permanent")
             }
-            return .written(["error": "invalid_grant"])
+            return .jsonValue(["error": "invalid_grant"])
         case "refresh_token":
             guard let refresh = request["refresh_token"], let grant = grants.renewal(refresh, once: false),
                 let person = grant.person.flatMap(community.person)
-            else { return .written(["message": "Bad Request", "error": 400], .badRequest) }
-            return give(person, scopes: grant.scopes, refresh: refresh)
+            else { return .jsonValue(["message": "Bad Request", "error": 400], .badRequest) }
+            return issueToken(person, scopes: grant.scopes, refresh: refresh)
         case "client_credentials", "https://oauth.reddit.com/grants/installed_client":
-            return give(nil, scopes: ["*"])
+            return issueToken(nil, scopes: ["*"])
         case "password":
             guard let person = request["username"].flatMap({ community.person(named: $0) }),
                 request["password"] == "\(person.name)-password"
-            else { return .written(["error": "invalid_grant"]) }
-            return give(person, scopes: ["*"])
-        default: return .written(["error": "unsupported_grant_type"])
+            else { return .jsonValue(["error": "invalid_grant"]) }
+            return issueToken(person, scopes: ["*"])
+        default: return .jsonValue(["error": "unsupported_grant_type"])
         }
     }
 
-    private func give(
+    private func issueToken(
         _ person: Person?,
         scopes: Set<String>,
         renewable: Bool = false,
         refresh: String? = nil
-    ) -> WebAnswer {
+    ) -> WebResponse {
         let token = person.map(newToken) ?? Base64URL.random(bytes: 24)
         let refresh = refresh ?? (renewable ? "\(token)-refresh" : nil)
-        return .written(
+        return .jsonValue(
             grant(token, to: person, scopes: scopes, lifetime: 86_400, refresh: refresh, now: clock.now)
         )
     }

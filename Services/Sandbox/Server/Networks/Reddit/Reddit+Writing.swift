@@ -4,71 +4,71 @@ import Wire
 
 /// Posting, answering, voting: forms, whose flaws come with status 200.
 extension Reddit {
-    func write(_ path: String, _ request: NetworkRequest, by caller: Caller) throws -> WebAnswer? {
+    func write(_ path: String, _ request: NetworkRequest, by caller: Caller) throws -> WebResponse? {
         let view = RedditView(community: community, request: request, viewer: caller.person)
         switch path {
         case "api/submit": return submit(request, by: caller)
         case "api/comment": return comment(request, view)
         case "api/compose":
             guard let other = request["to"].flatMap({ community.person(named: $0) }) else {
-                return flaws([("USER_DOESNT_EXIST", "that user doesn't exist", "to")])
+                return formErrors([("USER_DOESNT_EXIST", "that user doesn't exist", "to")])
             }
             guard let text = request["text"], request["subject"] != nil else {
-                return flaws([("NO_TEXT", "we need something here", "text")])
+                return formErrors([("NO_TEXT", "we need something here", "text")])
             }
-            _ = community.say(text, by: caller.person.number, to: [other.number])
-            return .written(["json": ["errors": []]])
+            _ = community.sendMessage(text, by: caller.person.number, to: [other.number])
+            return .jsonValue(["json": ["errors": []]])
         case "api/vote": return vote(request, by: caller)
         case "api/del":
             request["id"].flatMap { RedditView.id($0) }.map { _ = community.delete($0, by: caller.person.number) }
-            return .written([:])
+            return .jsonValue([:])
         case "api/read_message":
             let ids = (request["id"] ?? "").split(separator: ",").compactMap { RedditView.id($0) }
-            for talk in community.talks(of: caller.person.number) {
-                for id in ids where talk.messages.contains(where: { $0.id == id }) {
-                    community.markRead(talk.id, by: caller.person.number, upTo: id)
+            for messageThread in community.messageThreads(of: caller.person.number) {
+                for id in ids where messageThread.messages.contains(where: { $0.id == id }) {
+                    community.markRead(messageThread.id, by: caller.person.number, upTo: id)
                 }
             }
-            return .written([:])
+            return .jsonValue([:])
         case "api/read_all_messages":
             community.markNoticesRead(of: caller.person.number, upTo: clock.now)
-            for talk in community.talks(of: caller.person.number) {
-                community.markRead(talk.id, by: caller.person.number)
+            for messageThread in community.messageThreads(of: caller.person.number) {
+                community.markRead(messageThread.id, by: caller.person.number)
             }
-            return WebAnswer(.accepted)
+            return WebResponse(.accepted)
         case "api/media/asset.json": return lease(request, by: caller)
         default: return nil
         }
     }
 
-    private func flaws(_ flaws: [(code: String, text: String, field: String)]) -> WebAnswer {
-        let errors = flaws.map { JSONValue.array([.string($0.code), .string($0.text), .string($0.field)]) }
-        return .written(["json": ["errors": .array(errors)]])
+    private func formErrors(_ formErrors: [(code: String, text: String, field: String)]) -> WebResponse {
+        let errors = formErrors.map { JSONValue.array([.string($0.code), .string($0.text), .string($0.field)]) }
+        return .jsonValue(["json": ["errors": .array(errors)]])
     }
 
-    private func submit(_ request: NetworkRequest, by caller: Caller) -> WebAnswer {
+    private func submit(_ request: NetworkRequest, by caller: Caller) -> WebResponse {
         guard request["api_type"] == "json" else {
-            return .written(["message": "Bad Request", "error": 400], .badRequest)
+            return .jsonValue(["message": "Bad Request", "error": 400], .badRequest)
         }
         guard let room = request["sr"] else {
-            return flaws([("SUBREDDIT_REQUIRED", "you must specify a subreddit", "sr")])
+            return formErrors([("SUBREDDIT_REQUIRED", "you must specify a subreddit", "sr")])
         }
         guard Self.rooms.contains(room) || Broadcasts.communities.contains(room) || room == "u_\(caller.person.name)"
-        else { return flaws([("SUBREDDIT_NOEXIST", "that subreddit doesn't exist", "sr")]) }
-        guard let title = request["title"] else { return flaws([("NO_TEXT", "we need something here", "title")]) }
-        guard title.count <= 300 else { return flaws([("TOO_LONG", "this is too long (max: 300)", "title")]) }
+        else { return formErrors([("SUBREDDIT_NOEXIST", "that subreddit doesn't exist", "sr")]) }
+        guard let title = request["title"] else { return formErrors([("NO_TEXT", "we need something here", "title")]) }
+        guard title.count <= 300 else { return formErrors([("TOO_LONG", "this is too long (max: 300)", "title")]) }
         var draft = Community.Draft(title: title, text: request["text"] ?? "", room: room)
         switch request["kind"] {
         case "self": break
         case "link":
-            guard let url = request["url"] else { return flaws([("NO_URL", "a url is required", "url")]) }
+            guard let url = request["url"] else { return formErrors([("NO_URL", "a url is required", "url")]) }
             draft.text = url
         case "image", "video", "videogif":
             guard let id = request["url"]?.split(separator: "/").last.flatMap({ Int64($0) }),
                 let upload = media.upload(id)
-            else { return flaws([("BAD_URL", "you should check that url", "url")]) }
+            else { return formErrors([("BAD_URL", "you should check that url", "url")]) }
             draft.media = [upload.attachment]
-        default: return flaws([("INVALID_OPTION", "that option is not valid", "kind")])
+        default: return formErrors([("INVALID_OPTION", "that option is not valid", "kind")])
         }
         let post = community.publish(draft, by: caller.person.number)
         let id = RedditView.base36(post.id)
@@ -77,54 +77,58 @@ extension Reddit {
             let socket = request.origin.replacing("http", with: "ws", maxReplacements: 1) + "/reddit/submitted/\(id)"
             let page = "https://www.reddit.com/user/\(caller.person.name)/submitted/"
             let data: JSONValue = ["user_submitted_page": .string(page), "websocket_url": .string(socket)]
-            return .written(["json": ["errors": [], "data": data]])
+            return .jsonValue(["json": ["errors": [], "data": data]])
         }
         let data: JSONValue = ["url": url, "id": .string(id), "name": .string("t3_\(id)"), "drafts_count": 0]
-        return .written(["json": ["errors": [], "data": data]])
+        return .jsonValue(["json": ["errors": [], "data": data]])
     }
 
     /// Answers a post, a comment or a message.
-    private func comment(_ request: NetworkRequest, _ view: RedditView) -> WebAnswer {
+    private func comment(_ request: NetworkRequest, _ view: RedditView) -> WebResponse {
         guard let thing = request["thing_id"], let id = RedditView.id(thing) else {
-            return flaws([("BAD_THING", "that thing is not there", "thing_id")])
+            return formErrors([("BAD_THING", "that thing is not there", "thing_id")])
         }
-        guard let text = request["text"] else { return flaws([("NO_TEXT", "we need something here", "text")]) }
-        guard text.count <= 10_000 else { return flaws([("TOO_LONG", "this is too long (max: 10000)", "text")]) }
+        guard let text = request["text"] else { return formErrors([("NO_TEXT", "we need something here", "text")]) }
+        guard text.count <= 10_000 else { return formErrors([("TOO_LONG", "this is too long (max: 10000)", "text")]) }
         let shown: JSONValue
         if thing.hasPrefix("t4_") {
-            let talk = community.talks(of: view.viewer.number).first { talk in talk.messages.contains { $0.id == id } }
-            guard let talk, let (now, said) = community.say(text, by: view.viewer.number, in: talk.id) else {
-                return flaws([("DELETED_COMMENT", "that message has been deleted", "parent")])
+            let messageThread = community.messageThreads(of: view.viewer.number).first { messageThread in
+                messageThread.messages.contains { $0.id == id }
             }
-            shown = view.message(said, in: now)
+            guard let messageThread,
+                let (now, sent) = community.sendMessage(text, by: view.viewer.number, in: messageThread.id)
+            else {
+                return formErrors([("DELETED_COMMENT", "that message has been deleted", "parent")])
+            }
+            shown = view.message(sent, in: now)
         } else {
             guard let parent = community.post(id) else {
-                return flaws([("DELETED_COMMENT", "that comment has been deleted", "parent")])
+                return formErrors([("DELETED_COMMENT", "that comment has been deleted", "parent")])
             }
             let draft = Community.Draft(text: text, parent: id, room: parent.room)
             shown = view.comment(community.publish(draft, by: view.viewer.number))
         }
-        return .written(["json": ["errors": [], "data": ["things": [shown]]]])
+        return .jsonValue(["json": ["errors": [], "data": ["things": [shown]]]])
     }
 
-    private func vote(_ request: NetworkRequest, by caller: Caller) -> WebAnswer {
+    private func vote(_ request: NetworkRequest, by caller: Caller) -> WebResponse {
         guard let id = request["id"].flatMap({ RedditView.id($0) }),
             let direction = request["dir"].flatMap({ Int($0) }),
             -1...1 ~= direction
-        else { return .written(["message": "Bad Request", "error": 400], .badRequest) }
+        else { return .jsonValue(["message": "Bad Request", "error": 400], .badRequest) }
         guard community.like(id, by: caller.person.number, direction == 1) != nil else {
-            return .written(["message": "Not Found", "error": 404], .notFound)
+            return .jsonValue(["message": "Not Found", "error": 404], .notFound)
         }
         if direction == -1 { _ = community.update(id) { $0.dislikes.insert(caller.person.number) } }
-        return .written([:])
+        return .jsonValue([:])
     }
 
     // MARK: Media
 
     /// Where to put a file, and with which fields; S3 in the real one.
-    private func lease(_ request: NetworkRequest, by caller: Caller) -> WebAnswer {
+    private func lease(_ request: NetworkRequest, by caller: Caller) -> WebResponse {
         guard let type = request["mimetype"], request["filepath"] != nil else {
-            return .written(["message": "Bad Request", "error": 400], .badRequest)
+            return .jsonValue(["message": "Bad Request", "error": 400], .badRequest)
         }
         let policy = Base64URL.random(bytes: 18)
         grants.put(policy, Grants.Grant(person: caller.person.number, app: type, scopes: [], expiry: clock.now + 600))
@@ -134,18 +138,18 @@ extension Reddit {
             ["name": "x-amz-security-token", "value": .string(policy)],
         ]
         let action = request.origin.replacing(/^https?:/, with: "") + "/reddit/upload"
-        return .written([
+        return .jsonValue([
             "args": ["action": .string(action), "fields": .array(fields)],
             "asset": ["asset_id": .string(policy), "processing_state": "incomplete", "payload": [:]],
         ])
     }
 
-    func store(_ request: NetworkRequest) -> WebAnswer {
-        guard let policy = request["x-amz-security-token"], case .good(let grant) = grants.find(policy),
+    func store(_ request: NetworkRequest) -> WebResponse {
+        guard let policy = request["x-amz-security-token"], case .valid(let grant) = grants.find(policy),
             let file = request.files.first(where: { $0.name == "file" }), let owner = grant.person
         else { return .text("<Error><Code>AccessDenied</Code></Error>", status: .forbidden, type: "application/xml") }
         grants.revoke(policy)
-        let upload = media.keep(file.bytes, type: grant.app, by: owner, at: clock.now)
+        let upload = media.save(file.bytes, type: grant.app, by: owner, at: clock.now)
         let url = "\(request.origin)/sandbox/media/\(upload.attachment.id)"
         return .text(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?><PostResponse><Location>\(url)</Location></PostResponse>",
@@ -155,15 +159,15 @@ extension Reddit {
     }
 
     /// Says over a WebSocket, once, that a picture's post is there.
-    func submitted(_ request: NetworkRequest) -> WebReply {
+    func submitted(_ request: NetworkRequest) -> ResponseAction {
         guard let post = request.path.last.flatMap({ RedditView.id($0) }).flatMap({ community.post($0) }) else {
-            return .answer(refusal(.nothing, of: request))
+            return .response(errorResponse(.notFound, of: request))
         }
-        let place = "https://www.reddit.com/r/\(post.room ?? "")/comments/\(RedditView.base36(post.id))/x/"
-        let said: JSONValue = ["type": "success", "payload": ["redirect": .string(place)]]
+        let redirectURL = "https://www.reddit.com/r/\(post.room ?? "")/comments/\(RedditView.base36(post.id))/x/"
+        let sent: JSONValue = ["type": "success", "payload": ["redirect": .string(redirectURL)]]
         return .socket(
             LiveSocket { send in
-                send(said.line)
+                send(sent.line)
                 return LiveSocketEnd(receive: { _ in }, close: {})
             }
         )

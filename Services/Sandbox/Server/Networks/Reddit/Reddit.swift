@@ -3,12 +3,12 @@ import NIOHTTP1
 import Wire
 
 /// Reddit: things with full names, listings, a budget over ten minutes, and forms whose flaws are answered with 200.
-struct Reddit: PlayedNetwork {
+struct Reddit: FakeNetwork {
     let service = SandboxService.reddit
     let community: Community
     let grants: Grants
     let clock: SandboxClock
-    let media: SeededMedia
+    let media: MediaStore
 
     static let rooms = ["Music", "books", "Cooking", "Showerthoughts"]
 
@@ -18,7 +18,7 @@ struct Reddit: PlayedNetwork {
         community = parts.community(offset: 101, ids: .serial(from: 2_300_000_000, step: 7), rooms: Self.rooms)
         grants = Grants(clock: parts.clock)
         // Those who broadcast are followed by some.
-        let broadcasters = ["pianist", "painter", "gardener"].map { community.join($0, follows: []).number }
+        let broadcasters = ["pianist", "painter", "gardener"].map { community.findOrCreate($0, follows: []).number }
         for (number, person) in community.people.enumerated() {
             if number < 4 { community.follow(person.follows.union(broadcasters.prefix(number + 1)), by: number) }
             _ = account(person)
@@ -59,12 +59,12 @@ struct Reddit: PlayedNetwork {
             throw unauthorized("invalid_token")
         }
         if let scope = Self.scope(for: path), !caller.scopes.contains(scope), !caller.scopes.contains("*") {
-            var answer = WebAnswer.written(["message": "Forbidden", "error": 403], .forbidden)
-            answer.headers.add(
+            var response = WebResponse.jsonValue(["message": "Forbidden", "error": 403], .forbidden)
+            response.headers.add(
                 name: "www-authenticate",
                 value: "Bearer realm=\"reddit\", error=\"insufficient_scope\""
             )
-            throw NetworkRefusal(answer, "insufficient_scope")
+            throw NetworkErrorResponse(response, "insufficient_scope")
         }
         return caller
     }
@@ -76,13 +76,13 @@ struct Reddit: PlayedNetwork {
             agent.isEmpty
                 || ["curl/", "python-requests/", "python-urllib"].contains(where: agent.lowercased().hasPrefix)
         else { return }
-        throw NetworkRefusal(refusal(.limited(until: clock.now + 60), of: request), "user-agent")
+        throw NetworkErrorResponse(errorResponse(.limited(until: clock.now + 60), of: request), "user-agent")
     }
 
-    func unauthorized(_ reason: String) -> NetworkRefusal {
-        var answer = WebAnswer.written(["message": "Unauthorized", "error": 401], .unauthorized)
-        answer.headers.add(name: "www-authenticate", value: "Bearer realm=\"reddit\", error=\"invalid_token\"")
-        return NetworkRefusal(answer, reason)
+    func unauthorized(_ reason: String) -> NetworkErrorResponse {
+        var response = WebResponse.jsonValue(["message": "Unauthorized", "error": 401], .unauthorized)
+        response.headers.add(name: "www-authenticate", value: "Bearer realm=\"reddit\", error=\"invalid_token\"")
+        return NetworkErrorResponse(response, reason)
     }
 
     private static func scope(for path: String) -> String? {
@@ -103,61 +103,61 @@ struct Reddit: PlayedNetwork {
         caller.map { _ in RateBudget(name: "all", limit: 1_000, window: 600) }
     }
 
-    func fields(of standing: RateStanding, at time: Date) -> HTTPHeaders {
+    func fields(of limitStatus: RateLimitStatus, at time: Date) -> HTTPHeaders {
         [
-            "x-ratelimit-used": String(standing.used), "x-ratelimit-remaining": "\(standing.remaining).0",
-            "x-ratelimit-reset": String(max(0, Int(standing.resetsAt.timeIntervalSince(time).rounded(.up)))),
+            "x-ratelimit-used": String(limitStatus.used), "x-ratelimit-remaining": "\(limitStatus.remaining).0",
+            "x-ratelimit-reset": String(max(0, Int(limitStatus.resetsAt.timeIntervalSince(time).rounded(.up)))),
         ]
     }
 
-    func refusal(_ failure: NetworkFailure, of request: NetworkRequest) -> WebAnswer {
+    func errorResponse(_ failure: NetworkFailure, of request: NetworkRequest) -> WebResponse {
         switch failure {
         case .limited(let time):
             // A page, whatever was asked for.
-            var answer = WebAnswer.html(
+            var response = WebResponse.html(
                 "<!doctype html><html><head><title>Too Many Requests</title></head><body><h1>whoa there, pardner!</h1>"
                     + "</body></html>",
                 status: .tooManyRequests
             )
-            answer.headers.add(name: "x-ratelimit-remaining", value: "0.0")
-            answer.headers.add(
+            response.headers.add(name: "x-ratelimit-remaining", value: "0.0")
+            response.headers.add(
                 name: "x-ratelimit-reset",
                 value: String(max(0, Int(time.timeIntervalSince(clock.now).rounded(.up))))
             )
-            return answer
-        case .unwell(let status):
-            return WebAnswer(HTTPResponseStatus(statusCode: status), headers: ["content-type": "text/html"])
-        case .expired: return unauthorized("invalid_token").answer
+            return response
+        case .unavailable(let status):
+            return WebResponse(HTTPResponseStatus(statusCode: status), headers: ["content-type": "text/html"])
+        case .expired: return unauthorized("invalid_token").response
         case .other(let status, let reason):
-            return .written(
+            return .jsonValue(
                 ["message": .string(reason), "error": .int(status), "reason": .string(reason)],
                 HTTPResponseStatus(statusCode: status)
             )
-        case .nothing: return .written(["message": "Not Found", "error": 404], .notFound)
+        case .notFound: return .jsonValue(["message": "Not Found", "error": 404], .notFound)
         }
     }
 
     // MARK: Routes
 
-    func reply(to request: NetworkRequest, by caller: Caller?) throws -> WebReply {
+    func reply(to request: NetworkRequest, by caller: Caller?) throws -> ResponseAction {
         var path = request.path
         if let last = path.last, last.hasSuffix(".json"), last != "asset.json" { path[path.count - 1].removeLast(5) }
         let joined = path.joined(separator: "/")
         switch (request.method, joined) {
-        case (.GET, "api/v1/authorize"), (.POST, "api/v1/authorize"): return .answer(authorize(request))
-        case (.POST, "api/v1/access_token"): return .answer(token(request))
+        case (.GET, "api/v1/authorize"), (.POST, "api/v1/authorize"): return .response(authorize(request))
+        case (.POST, "api/v1/access_token"): return .response(token(request))
         case (.POST, "api/v1/revoke_token"):
             try checkApp(request)
             request["token"].map { _ = grants.revoke($0) }
-            return .answer(WebAnswer(.noContent))
-        case (.POST, "upload"): return .answer(store(request))
+            return .response(WebResponse(.noContent))
+        case (.POST, "upload"): return .response(store(request))
         case (.GET, let path) where path.hasPrefix("submitted/"): return submitted(request)
         default: break
         }
-        guard let caller else { return .answer(refusal(.nothing, of: request)) }
-        let answer =
+        guard let caller else { return .response(errorResponse(.notFound, of: request)) }
+        let response =
             request.method == .POST
             ? try write(joined, request, by: caller) : read(path, request, by: caller)
-        return .answer(answer ?? refusal(.nothing, of: request))
+        return .response(response ?? errorResponse(.notFound, of: request))
     }
 }

@@ -91,13 +91,15 @@ struct RedditView {
 
     // MARK: The inbox
 
-    func message(_ message: Message, in talk: Talk, replies: JSONValue = "") -> JSONValue {
-        let first = talk.messages.first?.id == message.id ? nil : talk.messages.first.map { Self.base36($0.id) }
-        let earlier = talk.messages.last { $0.id < message.id }
-        let other = talk.members.first { $0 != message.sender } ?? message.sender
+    func message(_ message: Message, in messageThread: MessageThread, replies: JSONValue = "") -> JSONValue {
+        let first =
+            messageThread.messages.first?.id == message.id
+            ? nil : messageThread.messages.first.map { Self.base36($0.id) }
+        let earlier = messageThread.messages.last { $0.id < message.id }
+        let other = messageThread.members.first { $0 != message.sender } ?? message.sender
         let id = Self.base36(message.id)
-        let subject = talk.subject ?? "hello"
-        let isNew = message.sender != viewer.number && message.id > (talk.read[viewer.number] ?? 0)
+        let subject = messageThread.subject ?? "hello"
+        let isNew = message.sender != viewer.number && message.id > (messageThread.read[viewer.number] ?? 0)
         let data: JSONValue = [
             "id": .string(id), "name": .string("t4_\(id)"), "first_message": .null,
             "first_message_name": .text(first.map { "t4_\($0)" }),
@@ -113,10 +115,10 @@ struct RedditView {
     }
 
     /// A talk as a message with all others as its replies.
-    func thread(_ talk: Talk) -> JSONValue {
-        guard let first = talk.messages.first else { return .null }
-        let rest = talk.messages.dropFirst().map { message($0, in: talk) }
-        return message(first, in: talk, replies: rest.isEmpty ? "" : Self.listing(rest, after: nil))
+    func thread(_ messageThread: MessageThread) -> JSONValue {
+        guard let first = messageThread.messages.first else { return .null }
+        let rest = messageThread.messages.dropFirst().map { message($0, in: messageThread) }
+        return message(first, in: messageThread, replies: rest.isEmpty ? "" : Self.listing(rest, after: nil))
     }
 
     /// What somebody is told: that they were answered or named; votes make no noise on Reddit.
@@ -146,7 +148,7 @@ struct RedditView {
             "created_utc": .number(1_600_000_000), "link_karma": 10, "comment_karma": 20, "is_employee": false,
         ]
         guard isOwn else { return shown }
-        let unread = community.talks(of: person.number).reduce(0) { $0 + $1.unread(by: person.number) }
+        let unread = community.messageThreads(of: person.number).reduce(0) { $0 + $1.unread(by: person.number) }
         return shown.with(["inbox_count": .int(unread), "has_mail": .bool(unread > 0), "over_18": false])
     }
 

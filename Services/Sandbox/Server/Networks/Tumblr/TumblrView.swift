@@ -18,7 +18,7 @@ struct TumblrView {
     }
 
     private func common(_ post: Post) -> JSONValue {
-        let author = community.person(post.author) ?? .nobody
+        let author = community.person(post.author) ?? .anonymous
         let id = String(post.id)
         let style = Date.ISO8601FormatStyle(dateTimeSeparator: .space).year().month().day().time(
             includingFractionalSeconds: false
@@ -113,7 +113,7 @@ struct TumblrView {
             case .mention: "mention_in_post"
             case .reply: "reply"
             }
-        let actor = community.person(notice.actor) ?? .nobody
+        let actor = community.person(notice.actor) ?? .anonymous
         let time = JSONValue.int(Int(notice.createdAt.timeIntervalSince1970))
         let shown: JSONValue = [
             "id": .string(String(notice.id)), "type": .string(type), "timestamp": time, "before": time,

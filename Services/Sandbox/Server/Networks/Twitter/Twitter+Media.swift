@@ -4,13 +4,13 @@ import NIOHTTP1
 import Wire
 
 /// Media that come in pieces, and when the whole of one was there.
-struct TwitterUpload: Owned {
+struct TwitterUpload: OwnedItem {
     let owner: Int
     let type: String
     let size: Int
     var pieces: [Int: ByteBuffer] = [:]
     /// Once it is whole: under which id it is kept, and since when.
-    var kept: (id: Int64, at: Date)?
+    var saved: (id: Int64, at: Date)?
 }
 
 extension Twitter {
@@ -27,35 +27,35 @@ extension Twitter {
     }
 
     /// `media/upload` of 1.1: a form at once, or INIT, APPEND, FINALIZE and STATUS.
-    func upload(_ request: NetworkRequest, by caller: Caller) throws -> WebAnswer {
+    func upload(_ request: NetworkRequest, by caller: Caller) throws -> WebResponse {
         let owner = caller.person.number
         switch request["command"] {
         case nil:
             guard let bytes = try simple(request) else {
-                throw Self.flaw(38, "media parameter is missing.", .badRequest)
+                throw Self.apiError(38, "media parameter is missing.", .badRequest)
             }
-            let upload = media.keep(bytes.0, type: bytes.1, by: owner, at: clock.now)
-            return .written(Self.kept(upload.attachment))
+            let upload = media.save(bytes.0, type: bytes.1, by: owner, at: clock.now)
+            return .jsonValue(Self.saved(upload.attachment))
         case "INIT":
             guard let id = try begin(request, owner) else {
-                throw Self.flaw(38, "total_bytes parameter is missing.", .badRequest)
+                throw Self.apiError(38, "total_bytes parameter is missing.", .badRequest)
             }
-            let answer: JSONValue = [
+            let response: JSONValue = [
                 "media_id": .integer(id), "media_id_string": .string(String(id)), "expires_after_secs": 86_400,
             ]
-            return .written(answer, .accepted)
+            return .jsonValue(response, .accepted)
         case "APPEND":
             try append(request, request.whole("media_id"), owner)
-            return WebAnswer(.noContent)
+            return WebResponse(.noContent)
         case "FINALIZE":
             let (id, upload) = try finish(request.whole("media_id"), owner)
-            return .written(status(id, upload), .created)
+            return .jsonValue(status(id, upload), .created)
         case "STATUS":
             guard let id = request.whole("media_id"), let upload = uploads.find(id, of: owner) else {
-                throw Self.flaw(324, "Invalid mediaId.", .badRequest)
+                throw Self.apiError(324, "Invalid mediaId.", .badRequest)
             }
-            return .written(status(id, upload))
-        default: throw Self.flaw(38, "command parameter is invalid.", .badRequest)
+            return .jsonValue(status(id, upload))
+        default: throw Self.apiError(38, "command parameter is invalid.", .badRequest)
         }
     }
 
@@ -70,9 +70,9 @@ extension Twitter {
     }
 
     private static func check(_ type: String, _ size: Int) throws {
-        guard types.contains(type) else { throw flaw(324, "Unsupported raw media category", .badRequest) }
+        guard types.contains(type) else { throw apiError(324, "Unsupported raw media category", .badRequest) }
         let limit = type == "image/gif" ? 15_728_640 : type.hasPrefix("image/") ? 5_242_880 : 536_870_912
-        guard size <= limit else { throw flaw(324, "File size exceeds \(limit) bytes.", .badRequest) }
+        guard size <= limit else { throw apiError(324, "File size exceeds \(limit) bytes.", .badRequest) }
     }
 
     private func begin(_ request: NetworkRequest, _ owner: Int) throws -> Int64? {
@@ -85,28 +85,28 @@ extension Twitter {
         guard let id, uploads.find(id, of: owner) != nil, let index = request.whole("segment_index"),
             let piece = request.files.first(where: { $0.name == "media" })?.bytes
                 ?? request["media"].map({ ByteBuffer(string: $0) })
-        else { throw Self.flaw(324, "Segments do not add up to provided total file size.", .badRequest) }
+        else { throw Self.apiError(324, "Segments do not add up to provided total file size.", .badRequest) }
         uploads.change(id) { $0.pieces[Int(index)] = piece }
     }
 
     private func finish(_ id: Int64?, _ owner: Int) throws -> (Int64, TwitterUpload) {
         guard let id, let upload = uploads.find(id, of: owner) else {
-            throw Self.flaw(324, "Invalid mediaId.", .badRequest)
+            throw Self.apiError(324, "Invalid mediaId.", .badRequest)
         }
         var bytes = ByteBuffer()
         for (_, piece) in upload.pieces.sorted(by: { $0.key < $1.key }) { bytes.writeImmutableBuffer(piece) }
         guard bytes.readableBytes == upload.size else {
-            throw Self.flaw(324, "Segments do not add up to provided total file size.", .badRequest)
+            throw Self.apiError(324, "Segments do not add up to provided total file size.", .badRequest)
         }
-        let kept = media.keep(bytes, type: upload.type, by: owner, at: clock.now)
-        uploads.change(id) { $0.kept = (kept.attachment.id, clock.now) }
+        let saved = media.save(bytes, type: upload.type, by: owner, at: clock.now)
+        uploads.change(id) { $0.saved = (saved.attachment.id, clock.now) }
         return (id, uploads.find(id, of: owner) ?? upload)
     }
 
     /// A video is worked on for a second.
     private func isReady(_ upload: TwitterUpload) -> Bool {
-        guard let kept = upload.kept else { return false }
-        return upload.type.hasPrefix("image/") || clock.now.timeIntervalSince(kept.at) >= 1
+        guard let saved = upload.saved else { return false }
+        return upload.type.hasPrefix("image/") || clock.now.timeIntervalSince(saved.at) >= 1
     }
 
     private func status(_ id: Int64, _ upload: TwitterUpload) -> JSONValue {
@@ -121,7 +121,7 @@ extension Twitter {
         return shown.with(["processing_info": state])
     }
 
-    private static func kept(_ attachment: Attachment) -> JSONValue {
+    private static func saved(_ attachment: Attachment) -> JSONValue {
         [
             "media_id": .integer(attachment.id), "media_id_string": .string(String(attachment.id)),
             "size": .int(attachment.size), "expires_after_secs": 86_400,
@@ -135,9 +135,9 @@ extension Twitter {
     func attachments(_ ids: [Int64], of owner: Int) throws -> [Attachment] {
         try ids.map { id in
             if let whole = media.upload(id, of: owner) { return whole.attachment }
-            guard let upload = uploads.find(id, of: owner), let kept = upload.kept, isReady(upload),
-                let whole = media.upload(kept.id, of: owner)
-            else { throw Self.flaw(324, "The validation of media ids failed.", .badRequest) }
+            guard let upload = uploads.find(id, of: owner), let saved = upload.saved, isReady(upload),
+                let whole = media.upload(saved.id, of: owner)
+            else { throw Self.apiError(324, "The validation of media ids failed.", .badRequest) }
             return whole.attachment
         }
     }
@@ -145,44 +145,44 @@ extension Twitter {
     // MARK: v2
 
     /// Takes `2/media/upload…`.
-    func newUpload(_ request: NetworkRequest, _ path: [String], by caller: Caller) throws -> WebAnswer? {
+    func uploadV2(_ request: NetworkRequest, _ path: [String], by caller: Caller) throws -> WebResponse? {
         let owner = caller.person.number
         switch (request.method, path.count > 2 ? path.last ?? "" : "") {
         case (.GET, _):
             guard let id = request.whole("media_id"), let upload = uploads.find(id, of: owner) else {
                 throw Self.problem(404, "Not Found Error")
             }
-            return .written(["data": newStatus(id, upload)])
+            return .jsonValue(["data": statusV2(id, upload)])
         case (.POST, "initialize"):
             guard let id = try begin(request, owner), let upload = uploads.find(id, of: owner) else {
                 throw Self.problem(400, "Invalid Request")
             }
-            return .written(["data": newStatus(id, upload)])
+            return .jsonValue(["data": statusV2(id, upload)])
         case (.POST, "append"):
             try append(request, Int64(path[2]), owner)
-            return .written(["data": ["expires_at": .int(Int(clock.now.timeIntervalSince1970) + 86_400)]])
+            return .jsonValue(["data": ["expires_at": .int(Int(clock.now.timeIntervalSince1970) + 86_400)]])
         case (.POST, "finalize"):
             let (id, upload) = try finish(Int64(path[2]), owner)
-            return .written(["data": newStatus(id, upload)])
+            return .jsonValue(["data": statusV2(id, upload)])
         case (.POST, ""):
             guard let (bytes, type) = try simple(request) else { throw Self.problem(400, "Invalid Request") }
-            let kept = media.keep(bytes, type: type, by: owner, at: clock.now).attachment
-            return .written([
+            let saved = media.save(bytes, type: type, by: owner, at: clock.now).attachment
+            return .jsonValue([
                 "data": [
-                    "id": .string(String(kept.id)), "media_key": .string(TwitterView.key(kept)),
-                    "size": .int(kept.size), "expires_after_secs": 86_400,
+                    "id": .string(String(saved.id)), "media_key": .string(TwitterView.key(saved)),
+                    "size": .int(saved.size), "expires_after_secs": 86_400,
                 ]
             ])
         default: return nil
         }
     }
 
-    private func newStatus(_ id: Int64, _ upload: TwitterUpload) -> JSONValue {
+    private func statusV2(_ id: Int64, _ upload: TwitterUpload) -> JSONValue {
         let shown = status(id, upload)
         let data: JSONValue = [
             "id": .string(String(id)), "media_key": .string("13_\(id)"), "expires_after_secs": 1_295_999,
         ]
-        guard upload.kept != nil, let state = shown["processing_info"] else { return data }
+        guard upload.saved != nil, let state = shown["processing_info"] else { return data }
         return data.with(["processing_info": state])
     }
 }

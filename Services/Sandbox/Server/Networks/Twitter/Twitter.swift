@@ -3,22 +3,22 @@ import NIOHTTP1
 import Wire
 
 /// Twitter: 1.1 as of 2015 to 2019 with OAuth 1.0a, and X's v2 with OAuth 2 or 1.0a, over the same people and posts.
-struct Twitter: PlayedNetwork {
+struct Twitter: FakeNetwork {
     let service = SandboxService.twitter
     let community: Community
     let grants: Grants
     let clock: SandboxClock
-    let media: SeededMedia
-    let judge: OAuth1Judge
+    let media: MediaStore
+    let oauth1: OAuth1Validator
     let hooks: TwitterWebhooks
-    let uploads = OwnedThings<TwitterUpload>(after: 1_149_867_885_923_356_672)
+    let uploads = OwnedItems<TwitterUpload>(after: 1_149_867_885_923_356_672)
 
     init(_ parts: NetworkParts) {
         clock = parts.clock
         media = parts.media
         community = parts.community(offset: 155, ids: .timed(epoch: 1_288_834_974_657, shift: 22))
         grants = Grants(clock: parts.clock)
-        judge = OAuth1Judge(
+        oauth1 = OAuth1Validator(
             key: "roost-twitter",
             secret: "roost-twitter-secret",
             grants: grants,
@@ -51,7 +51,7 @@ struct Twitter: PlayedNetwork {
         "offline.access", "users.email",
     ]
 
-    var deliveries: Webhooks? { hooks.deliveries }
+    var deliveries: WebhookSender? { hooks.deliveries }
 
     // MARK: Who asks
 
@@ -59,39 +59,40 @@ struct Twitter: PlayedNetwork {
         let path = request.path.joined(separator: "/")
         let isOpen = ["oauth/", "oauth2/", "i/oauth2/", "2/oauth2/"].contains { path.hasPrefix($0) }
         guard !isOpen else { return nil }
-        let isNew = request.path.first == "2"
-        if OAuth1Judge.isSigned(request) { return try signed(request, isNew: isNew) }
+        let isV2 = request.path.first == "2"
+        if OAuth1Validator.isSigned(request) { return try signed(request, isV2: isV2) }
         guard let token = request.bearer else {
-            throw isNew ? Self.problem(401, "Unauthorized") : Self.flaw(215, "Bad Authentication data.", .badRequest)
+            throw isV2 ? Self.problem(401, "Unauthorized") : Self.apiError(215, "Bad Authentication data.", .badRequest)
         }
         if token == "\(clientID)-app-token" {
-            return Caller(person: .nobody, token: token, scopes: ["app"], app: clientID)
+            return Caller(person: .anonymous, token: token, scopes: ["app"], app: clientID)
         }
         do {
             let caller = try caller(token: token)
-            guard isNew else {
-                throw Self.flaw(220, "Your credentials do not allow access to this resource.", .forbidden)
+            guard isV2 else {
+                throw Self.apiError(220, "Your credentials do not allow access to this resource.", .forbidden)
             }
             return caller
-        } catch is GrantFlaw {
-            throw isNew ? Self.problem(401, "Unauthorized") : Self.flaw(89, "Invalid or expired token.", .unauthorized)
+        } catch is GrantError {
+            throw isV2
+                ? Self.problem(401, "Unauthorized") : Self.apiError(89, "Invalid or expired token.", .unauthorized)
         }
     }
 
-    private func signed(_ request: NetworkRequest, isNew: Bool) throws -> Caller {
+    private func signed(_ request: NetworkRequest, isV2: Bool) throws -> Caller {
         do {
-            let signed = try judge.judge(request)
-            guard let token = signed.token else { throw OAuth1Judge.Flaw.token }
+            let signed = try oauth1.validate(request)
+            guard let token = signed.token else { throw OAuth1Validator.Violation.token }
             return try caller(token: token)
-        } catch OAuth1Judge.Flaw.timestamp where !isNew {
-            throw Self.flaw(135, "Timestamp out of bounds.", .unauthorized)
-        } catch OAuth1Judge.Flaw.token where !isNew {
-            throw Self.flaw(89, "Invalid or expired token.", .unauthorized)
-        } catch is GrantFlaw where !isNew {
-            throw Self.flaw(89, "Invalid or expired token.", .unauthorized)
+        } catch OAuth1Validator.Violation.timestamp where !isV2 {
+            throw Self.apiError(135, "Timestamp out of bounds.", .unauthorized)
+        } catch OAuth1Validator.Violation.token where !isV2 {
+            throw Self.apiError(89, "Invalid or expired token.", .unauthorized)
+        } catch is GrantError where !isV2 {
+            throw Self.apiError(89, "Invalid or expired token.", .unauthorized)
         } catch {
-            throw isNew
-                ? Self.problem(401, "Unauthorized") : Self.flaw(32, "Could not authenticate you.", .unauthorized)
+            throw isV2
+                ? Self.problem(401, "Unauthorized") : Self.apiError(32, "Could not authenticate you.", .unauthorized)
         }
     }
 
@@ -125,49 +126,50 @@ struct Twitter: PlayedNetwork {
         }
     }
 
-    func fields(of standing: RateStanding, at time: Date) -> HTTPHeaders {
+    func fields(of limitStatus: RateLimitStatus, at time: Date) -> HTTPHeaders {
         [
-            "x-rate-limit-limit": String(standing.limit), "x-rate-limit-remaining": String(standing.remaining),
-            "x-rate-limit-reset": String(Int(standing.resetsAt.timeIntervalSince1970)),
+            "x-rate-limit-limit": String(limitStatus.limit), "x-rate-limit-remaining": String(limitStatus.remaining),
+            "x-rate-limit-reset": String(Int(limitStatus.resetsAt.timeIntervalSince1970)),
         ]
     }
 
-    func refusal(_ failure: NetworkFailure, of request: NetworkRequest) -> WebAnswer {
-        let isNew = request.path.first == "2"
+    func errorResponse(_ failure: NetworkFailure, of request: NetworkRequest) -> WebResponse {
+        let isV2 = request.path.first == "2"
         switch failure {
         case .limited(let time):
-            var answer =
-                isNew
-                ? Self.problem(429, "Too Many Requests").answer
-                : Self.flaw(88, "Rate limit exceeded", .tooManyRequests).answer
-            answer.headers.add(name: "x-rate-limit-limit", value: "15")
-            answer.headers.add(name: "x-rate-limit-remaining", value: "0")
-            answer.headers.add(name: "x-rate-limit-reset", value: String(Int(time.timeIntervalSince1970)))
-            return answer
-        case .unwell(let status):
-            return isNew
-                ? Self.problem(status, "Service Unavailable").answer
-                : Self.flaw(status == 503 ? 130 : 131, "Over capacity", HTTPResponseStatus(statusCode: status)).answer
+            var response =
+                isV2
+                ? Self.problem(429, "Too Many Requests").response
+                : Self.apiError(88, "Rate limit exceeded", .tooManyRequests).response
+            response.headers.add(name: "x-rate-limit-limit", value: "15")
+            response.headers.add(name: "x-rate-limit-remaining", value: "0")
+            response.headers.add(name: "x-rate-limit-reset", value: String(Int(time.timeIntervalSince1970)))
+            return response
+        case .unavailable(let status):
+            return isV2
+                ? Self.problem(status, "Service Unavailable").response
+                : Self.apiError(status == 503 ? 130 : 131, "Over capacity", HTTPResponseStatus(statusCode: status))
+                    .response
         case .expired:
-            return isNew
-                ? Self.problem(401, "Unauthorized").answer
-                : Self.flaw(89, "Invalid or expired token.", .unauthorized).answer
+            return isV2
+                ? Self.problem(401, "Unauthorized").response
+                : Self.apiError(89, "Invalid or expired token.", .unauthorized).response
         case .other(let status, let reason):
             // A number is one of Twitter's own codes.
-            return isNew
-                ? Self.problem(status, reason).answer
-                : Self.flaw(Int(reason) ?? 131, reason, HTTPResponseStatus(statusCode: status)).answer
-        case .nothing:
-            return isNew
-                ? Self.problem(404, "Not Found Error").answer
-                : Self.flaw(34, "Sorry, that page does not exist.", .notFound).answer
+            return isV2
+                ? Self.problem(status, reason).response
+                : Self.apiError(Int(reason) ?? 131, reason, HTTPResponseStatus(statusCode: status)).response
+        case .notFound:
+            return isV2
+                ? Self.problem(404, "Not Found Error").response
+                : Self.apiError(34, "Sorry, that page does not exist.", .notFound).response
         }
     }
 
     /// A refusal of 1.1's.
-    static func flaw(_ code: Int, _ message: String, _ status: HTTPResponseStatus) -> NetworkRefusal {
+    static func apiError(_ code: Int, _ message: String, _ status: HTTPResponseStatus) -> NetworkErrorResponse {
         let error: JSONValue = ["code": .int(code), "message": .string(message)]
-        return NetworkRefusal(.written(["errors": [error]], status), String(code))
+        return NetworkErrorResponse(.jsonValue(["errors": [error]], status), String(code))
     }
 
     /// A refusal of v2's.
@@ -177,25 +179,25 @@ struct Twitter: PlayedNetwork {
         type: String = "about:blank",
         detail: String? = nil
     )
-        -> NetworkRefusal
+        -> NetworkErrorResponse
     {
         let problem: JSONValue = [
             "title": .string(title), "type": .string(type), "status": .int(status), "detail": .string(detail ?? title),
         ]
-        var answer = WebAnswer.written(problem, HTTPResponseStatus(statusCode: status))
-        answer.headers.replaceOrAdd(name: "content-type", value: "application/problem+json")
-        return NetworkRefusal(answer, title)
+        var response = WebResponse.jsonValue(problem, HTTPResponseStatus(statusCode: status))
+        response.headers.replaceOrAdd(name: "content-type", value: "application/problem+json")
+        return NetworkErrorResponse(response, title)
     }
 
     // MARK: Routes
 
-    func reply(to request: NetworkRequest, by caller: Caller?) throws -> WebReply {
+    func reply(to request: NetworkRequest, by caller: Caller?) throws -> ResponseAction {
         var path = request.path
         if let last = path.last, last.hasSuffix(".json") { path[path.count - 1].removeLast(5) }
         if ["oauth", "i", "oauth2"].contains(path.first) || path.starts(with: ["2", "oauth2"]) {
-            return .answer(try authorization(request, path) ?? refusal(.nothing, of: request))
+            return .response(try authorization(request, path) ?? errorResponse(.notFound, of: request))
         }
-        guard let caller, let version = path.first else { return .answer(refusal(.nothing, of: request)) }
+        guard let caller, let version = path.first else { return .response(errorResponse(.notFound, of: request)) }
         path.removeFirst()
         if version == "1.1", path.starts(with: ["account_activity"]) || path.first == "webhooks" {
             return try webhooks(request, path, by: caller)
@@ -203,7 +205,7 @@ struct Twitter: PlayedNetwork {
         if version == "2", path.first == "webhooks" || path.first == "account_activity" {
             return try webhooks(request, path, by: caller)
         }
-        let answer = version == "2" ? try second(request, path, by: caller) : try first(request, path, by: caller)
-        return .answer(answer ?? refusal(.nothing, of: request))
+        let response = version == "2" ? try v2(request, path, by: caller) : try v1(request, path, by: caller)
+        return .response(response ?? errorResponse(.notFound, of: request))
     }
 }

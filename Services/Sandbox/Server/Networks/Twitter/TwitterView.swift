@@ -19,7 +19,7 @@ struct TwitterView {
         ]
     }
 
-    private func user(_ number: Int) -> JSONValue { user(community.person(number) ?? .nobody) }
+    private func user(_ number: Int) -> JSONValue { user(community.person(number) ?? .anonymous) }
 
     /// As in `Sat Jul 13 02:27:22 +0000 2019`.
     static func time(_ date: Date) -> String {
@@ -58,7 +58,7 @@ struct TwitterView {
             "retweet_count": .int(post.boosts.count), "favorite_count": .int(post.likes.count),
             "favorited": .bool(post.likes.contains(viewer.number)),
             "retweeted": .bool(post.boosts.contains(viewer.number)), "geo": .null, "contributors": .null,
-            "coordinates": coordinates(post), "place": place(post), "entities": entities(post, shown, text),
+            "coordinates": coordinates(post), "place": location(post), "entities": entities(post, shown, text),
         ])
         tweet = tweet.with(
             isExtended
@@ -74,17 +74,17 @@ struct TwitterView {
     }
 
     private func coordinates(_ post: Post) -> JSONValue {
-        guard let place = post.place, let latitude = place.latitude, let longitude = place.longitude else {
+        guard let location = post.location, let latitude = location.latitude, let longitude = location.longitude else {
             return .null
         }
         return ["type": "Point", "coordinates": [.number(longitude), .number(latitude)]]
     }
 
-    private func place(_ post: Post) -> JSONValue {
-        guard let place = post.place else { return .null }
+    private func location(_ post: Post) -> JSONValue {
+        guard let location = post.location else { return .null }
         return [
-            "id": .string(place.id ?? "5a110d312052166f"), "full_name": .string(place.name ?? ""),
-            "name": .string(place.name ?? ""), "place_type": "city", "country": "United States",
+            "id": .string(location.id ?? "5a110d312052166f"), "full_name": .string(location.name ?? ""),
+            "name": .string(location.name ?? ""), "place_type": "city", "country": "United States",
         ]
     }
 
@@ -125,8 +125,8 @@ struct TwitterView {
     }
 
     /// A message as of 2018: an event.
-    func event(_ message: Message, in talk: Talk) -> JSONValue {
-        let other = talk.members.first { $0 != message.sender } ?? message.sender
+    func event(_ message: Message, in messageThread: MessageThread) -> JSONValue {
+        let other = messageThread.members.first { $0 != message.sender } ?? message.sender
         let id = { (number: Int) in JSONValue.string(String(community.person(number)?.id ?? 0)) }
         let data: JSONValue = [
             "text": .string(Self.escaped(message.text)),
@@ -143,9 +143,11 @@ struct TwitterView {
     }
 
     /// A message as of 2015.
-    func message(_ message: Message, in talk: Talk) -> JSONValue {
-        let other = talk.members.first { $0 != message.sender } ?? message.sender
-        let (sender, recipient) = (community.person(message.sender) ?? .nobody, community.person(other) ?? .nobody)
+    func message(_ message: Message, in messageThread: MessageThread) -> JSONValue {
+        let other = messageThread.members.first { $0 != message.sender } ?? message.sender
+        let (sender, recipient) = (
+            community.person(message.sender) ?? .anonymous, community.person(other) ?? .anonymous
+        )
         return [
             "id_str": .string(String(message.id)), "id": .integer(message.id),
             "text": .string(Self.escaped(message.text)), "created_at": .string(Self.time(message.createdAt)),
@@ -157,14 +159,14 @@ struct TwitterView {
 
     // MARK: v2
 
-    func newUser(_ person: Person) -> JSONValue {
+    func userV2(_ person: Person) -> JSONValue {
         [
             "id": .string(String(person.id)), "name": .string(person.displayName), "username": .string(person.name),
             "profile_image_url": .string("\(origin)/sandbox/media/500001"), "verified": false,
         ]
     }
 
-    func newTweet(_ post: Post) -> JSONValue {
+    func tweetV2(_ post: Post) -> JSONValue {
         let original = post.original.flatMap { community.post($0) }
         let text = original.map { "RT @\(community.person($0.author)?.name ?? ""): \($0.text)" } ?? post.text
         let id = String(post.id)
@@ -181,7 +183,7 @@ struct TwitterView {
         if let original = post.original { references.append(["type": "retweeted", "id": .string(String(original))]) }
         if let parent = post.parent { references.append(["type": "replied_to", "id": .string(String(parent))]) }
         if !references.isEmpty { tweet = tweet.with(["referenced_tweets": .array(references)]) }
-        if let place = post.place { tweet = tweet.with(["geo": ["place_id": .string(place.id ?? "p")]]) }
+        if let location = post.location { tweet = tweet.with(["geo": ["place_id": .string(location.id ?? "p")]]) }
         guard !post.media.isEmpty else { return tweet }
         return tweet.with(["attachments": ["media_keys": .list(post.media.map { .string(Self.key($0)) })]])
     }
@@ -194,10 +196,10 @@ struct TwitterView {
         var includes: [String: JSONValue] = [:]
         if expansions.contains("author_id") || expansions.contains("referenced_tweets.id.author_id") {
             let numbers = Set((posts + referenced).map(\.author)).sorted()
-            includes["users"] = .list(numbers.compactMap { community.person($0) }.map(newUser))
+            includes["users"] = .list(numbers.compactMap { community.person($0) }.map(userV2))
         }
         if expansions.contains("referenced_tweets.id"), !referenced.isEmpty {
-            includes["tweets"] = .list(referenced.map(newTweet))
+            includes["tweets"] = .list(referenced.map(tweetV2))
         }
         let media = (posts + referenced).flatMap(\.media)
         if expansions.contains("attachments.media_keys"), !media.isEmpty {
@@ -217,16 +219,16 @@ struct TwitterView {
         return includes.isEmpty ? nil : .object(includes)
     }
 
-    static func conversation(_ talk: Talk, _ community: Community) -> String {
-        let ids = talk.members.compactMap { community.person($0)?.id }.sorted()
-        return ids.count == 2 ? "\(ids[0])-\(ids[1])" : String(talk.id)
+    static func conversation(_ messageThread: MessageThread, _ community: Community) -> String {
+        let ids = messageThread.members.compactMap { community.person($0)?.id }.sorted()
+        return ids.count == 2 ? "\(ids[0])-\(ids[1])" : String(messageThread.id)
     }
 
-    func newEvent(_ message: Message, in talk: Talk) -> JSONValue {
+    func eventV2(_ message: Message, in messageThread: MessageThread) -> JSONValue {
         [
             "event_type": "MessageCreate", "id": .string(String(message.id)), "text": .string(message.text),
             "sender_id": .string(String(community.person(message.sender)?.id ?? 0)),
-            "dm_conversation_id": .string(Self.conversation(talk, community)),
+            "dm_conversation_id": .string(Self.conversation(messageThread, community)),
             "created_at": .string(Timestamp.string(from: message.createdAt)),
         ]
     }

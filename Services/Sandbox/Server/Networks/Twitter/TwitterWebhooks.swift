@@ -7,7 +7,7 @@ import Wire
 
 /// Account Activity: where events are sent once an address has answered its challenge, and for whom.
 final class TwitterWebhooks: Sendable {
-    struct Hook: Sendable {
+    struct Webhook: Sendable {
         let id: String
         let url: String
         let createdAt: Date
@@ -15,28 +15,28 @@ final class TwitterWebhooks: Sendable {
     }
 
     private struct State {
-        var hooks: [Hook] = []
+        var hooks: [Webhook] = []
         /// By person, those whose events are sent.
         var subscribed: Set<Int> = []
         var last = 1_234_567_889
     }
 
-    let deliveries: Webhooks
-    private let calls: OutgoingCalls
+    let deliveries: WebhookSender
+    private let calls: OutgoingRequests
     private let community: Community
     private let secret: String
     private let clock: SandboxClock
     private let state = Lock(State())
 
-    init(_ calls: OutgoingCalls, community: Community, secret: String, clock: SandboxClock) {
+    init(_ calls: OutgoingRequests, community: Community, secret: String, clock: SandboxClock) {
         self.calls = calls
-        deliveries = Webhooks(calls)
+        deliveries = WebhookSender(calls)
         self.community = community
         self.secret = secret
         self.clock = clock
     }
 
-    var hooks: [Hook] { state.withLock { $0.hooks } }
+    var hooks: [Webhook] { state.withLock { $0.hooks } }
 
     func subscribe(_ person: Int, _ isSubscribed: Bool = true) {
         state.withLock { state in
@@ -55,24 +55,25 @@ final class TwitterWebhooks: Sendable {
     }
 
     /// Challenges an address, and keeps it if it answers well.
-    func add(_ url: String) async -> Hook? {
-        guard await isGood(url) else { return nil }
+    func add(_ url: String) async -> Webhook? {
+        guard await passesChallenge(url) else { return nil }
         return state.withLock { state in
             state.last += 1
-            let hook = Hook(id: String(state.last), url: url, createdAt: clock.now, isValid: true)
+            let hook = Webhook(id: String(state.last), url: url, createdAt: clock.now, isValid: true)
             state.hooks.append(hook)
             return hook
         }
     }
 
     /// The challenge (CRC): the answer is signed with the app's secret.
-    func isGood(_ url: String) async -> Bool {
+    func passesChallenge(_ url: String) async -> Bool {
         let token = Base64URL.random(bytes: 24)
-        guard let answer = await calls.ask(ConsentPage.url(url, [("crc_token", token)])), answer.status == 200 else {
+        guard let response = await calls.get(ConsentPage.url(url, [("crc_token", token)])), response.status == 200
+        else {
             return false
         }
         // Silence: what is no JSON is no answer to the challenge.
-        let json = try? JSONText.parse(answer.body.utf8)
+        let json = try? JSONParser.parse(response.body.utf8)
         return json?["response_token"]?.text == signature(Data(token.utf8))
     }
 
@@ -84,18 +85,18 @@ final class TwitterWebhooks: Sendable {
     // MARK: Events
 
     func listen() {
-        _ = community.listen { [self] event in tell(event) }
+        _ = community.listen { [self] event in deliver(event) }
     }
 
-    private func tell(_ event: CommunityEvent) {
-        let view = TwitterView(community: community, origin: "http://127.0.0.1:8090", viewer: .nobody)
+    private func deliver(_ event: CommunityEvent) {
+        let view = TwitterView(community: community, origin: "http://127.0.0.1:8090", viewer: .anonymous)
         switch event {
         case .posted(let post):
-            var heard: Set<Int> = [post.author]
-            if let parent = post.parent.flatMap({ community.post($0) }) { heard.insert(parent.author) }
-            if let original = post.original.flatMap({ community.post($0) }) { heard.insert(original.author) }
-            heard.formUnion(Community.mentions(in: post.text).compactMap { community.person(named: $0)?.number })
-            for person in heard { send("tweet_create_events", [view.tweet(post, isExtended: false)], to: person) }
+            var recipients: Set<Int> = [post.author]
+            if let parent = post.parent.flatMap({ community.post($0) }) { recipients.insert(parent.author) }
+            if let original = post.original.flatMap({ community.post($0) }) { recipients.insert(original.author) }
+            recipients.formUnion(Community.mentions(in: post.text).compactMap { community.person(named: $0)?.number })
+            for person in recipients { send("tweet_create_events", [view.tweet(post, isExtended: false)], to: person) }
         case .deleted(let post):
             let id = JSONValue.string(String(community.person(post.author)?.id ?? 0))
             let status: JSONValue = ["id": .string(String(post.id)), "user_id": id]
@@ -105,23 +106,28 @@ final class TwitterWebhooks: Sendable {
                 "id": .string(StableText.hex(of: "like \(post.id) \(person)").prefix(32).description),
                 "created_at": .string(TwitterView.time(clock.now)), "timestamp_ms": .string(milliseconds),
                 "favorited_status": view.tweet(post, isExtended: false),
-                "user": view.user(community.person(person) ?? .nobody),
+                "user": view.user(community.person(person) ?? .anonymous),
             ]
             for each in Set([post.author, person]) { send("favorite_events", [event], to: each) }
-        case .said(let talk, let message):
-            for person in talk.members {
-                let people = talk.members.compactMap { community.person($0) }
+        case .messageSent(let messageThread, let message):
+            for person in messageThread.members {
+                let people = messageThread.members.compactMap { community.person($0) }
                 let users = Dictionary(uniqueKeysWithValues: people.map { (String($0.id), view.user($0)) })
-                send("direct_message_events", [view.event(message, in: talk)], to: person, ["users": .object(users)])
+                send(
+                    "direct_message_events",
+                    [view.event(message, in: messageThread)],
+                    to: person,
+                    ["users": .object(users)]
+                )
             }
-        case .noticed(let notice) where notice.kind == .follow:
+        case .notified(let notice) where notice.kind == .follow:
             let follow: JSONValue = [
                 "type": "follow", "created_timestamp": .string(milliseconds),
-                "target": view.user(community.person(notice.recipient) ?? .nobody),
-                "source": view.user(community.person(notice.actor) ?? .nobody),
+                "target": view.user(community.person(notice.recipient) ?? .anonymous),
+                "source": view.user(community.person(notice.actor) ?? .anonymous),
             ]
             send("follow_events", [follow], to: notice.recipient)
-        case .edited, .noticed: break
+        case .edited, .notified: break
         }
     }
 
@@ -134,7 +140,7 @@ final class TwitterWebhooks: Sendable {
         let bytes = Data(body.with(more).line.utf8)
         for hook in hooks {
             deliveries.send(
-                Webhooks.Delivery(
+                WebhookSender.Delivery(
                     url: hook.url,
                     headers: [
                         "content-type": "application/json", "x-twitter-webhooks-signature": signature(bytes),
@@ -148,9 +154,9 @@ final class TwitterWebhooks: Sendable {
 
 extension Twitter {
     /// `webhooks` of the app, and `subscriptions` of people.
-    func webhooks(_ request: NetworkRequest, _ path: [String], by caller: Caller) throws -> WebReply {
-        let isNew = request.path.first == "2"
-        let view: @Sendable (TwitterWebhooks.Hook) -> JSONValue = { hook in
+    func webhooks(_ request: NetworkRequest, _ path: [String], by caller: Caller) throws -> ResponseAction {
+        let isV2 = request.path.first == "2"
+        let view: @Sendable (TwitterWebhooks.Webhook) -> JSONValue = { hook in
             [
                 "id": .string(hook.id), "url": .string(hook.url), "valid": .bool(hook.isValid),
                 "created_at": .string(Timestamp.string(from: hook.createdAt)),
@@ -158,45 +164,46 @@ extension Twitter {
         }
         if path.contains("subscriptions") {
             guard !caller.scopes.contains("app") else {
-                throw isNew
-                    ? Self.problem(403, "Forbidden") : Self.flaw(99, "Unable to verify your credentials.", .forbidden)
+                throw isV2
+                    ? Self.problem(403, "Forbidden")
+                    : Self.apiError(99, "Unable to verify your credentials.", .forbidden)
             }
             // Of 2 by the webhook's number; of 1.1 by the name of an environment, which has one webhook.
-            guard !isNew || hooks.hooks.contains(where: { path.contains($0.id) }) else {
-                return .answer(refusal(.nothing, of: request))
+            guard !isV2 || hooks.hooks.contains(where: { path.contains($0.id) }) else {
+                return .response(errorResponse(.notFound, of: request))
             }
             hooks.subscribe(caller.person.number, request.method != .DELETE)
             let isSubscribed = request.method != .DELETE
-            return .answer(isNew ? .written(["data": ["subscribed": .bool(isSubscribed)]]) : WebAnswer(.noContent))
+            return .response(isV2 ? .jsonValue(["data": ["subscribed": .bool(isSubscribed)]]) : WebResponse(.noContent))
         }
-        guard !isNew || caller.scopes.contains("app") else { throw Self.problem(403, "Forbidden") }
+        guard !isV2 || caller.scopes.contains("app") else { throw Self.problem(403, "Forbidden") }
         switch request.method {
         case .GET:
             let all = JSONValue.list(hooks.hooks.map(view))
-            return .answer(.written(isNew ? ["data": all, "meta": ["result_count": .int(hooks.hooks.count)]] : all))
+            return .response(.jsonValue(isV2 ? ["data": all, "meta": ["result_count": .int(hooks.hooks.count)]] : all))
         case .DELETE:
-            guard path.last.map(hooks.remove) == true else { return .answer(refusal(.nothing, of: request)) }
-            return .answer(isNew ? .written(["data": ["deleted": true]]) : WebAnswer(.noContent))
+            guard path.last.map(hooks.remove) == true else { return .response(errorResponse(.notFound, of: request)) }
+            return .response(isV2 ? .jsonValue(["data": ["deleted": true]]) : WebResponse(.noContent))
         case .POST:
             guard let url = request["url"], url.hasPrefix("http") else {
-                throw isNew
+                throw isV2
                     ? Self.problem(400, "Invalid Request", detail: "UrlValidationFailed")
-                    : Self.flaw(214, "Webhook URL does not meet the requirements.", .badRequest)
+                    : Self.apiError(214, "Webhook URL does not meet the requirements.", .badRequest)
             }
             guard !hooks.hooks.contains(where: { $0.url == url }) else {
-                throw isNew
+                throw isV2
                     ? Self.problem(400, "Invalid Request", detail: "DuplicateUrlFailed")
-                    : Self.flaw(214, "Webhook URL is registered already.", .badRequest)
+                    : Self.apiError(214, "Webhook URL is registered already.", .badRequest)
             }
             return .later { [hooks] in
                 guard let hook = await hooks.add(url) else {
-                    return isNew
-                        ? Self.problem(400, "Invalid Request", detail: "CrcValidationFailed").answer
-                        : Self.flaw(214, "Webhook URL does not meet the requirements.", .badRequest).answer
+                    return isV2
+                        ? Self.problem(400, "Invalid Request", detail: "CrcValidationFailed").response
+                        : Self.apiError(214, "Webhook URL does not meet the requirements.", .badRequest).response
                 }
-                return .written(isNew ? ["data": view(hook)] : view(hook))
+                return .jsonValue(isV2 ? ["data": view(hook)] : view(hook))
             }
-        default: return .answer(refusal(.nothing, of: request))
+        default: return .response(errorResponse(.notFound, of: request))
         }
     }
 }

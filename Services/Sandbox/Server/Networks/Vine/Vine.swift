@@ -5,12 +5,12 @@ import Synchronization
 import Wire
 
 /// Vine as it was: sessions instead of OAuth, an envelope, pages pinned by an anchor, videos alone.
-struct Vine: PlayedNetwork {
+struct Vine: FakeNetwork {
     let service = SandboxService.vine
     let community: Community
     let grants: Grants
     let clock: SandboxClock
-    let media: SeededMedia
+    let media: MediaStore
 
     init(_ parts: NetworkParts) {
         clock = parts.clock
@@ -43,7 +43,7 @@ struct Vine: PlayedNetwork {
         if request.path == ["users", "authenticate"], request.method == .POST { return nil }
         guard let key = request.headers.first(name: "vine-session-id"), let caller = try? caller(token: key) else {
             // Silence: whatever is wrong with the key, nobody is signed in.
-            throw Self.flaw(.unauthorized, 103, "Authenticate first")
+            throw Self.apiError(.unauthorized, 103, "Authenticate first")
         }
         return caller
     }
@@ -55,44 +55,44 @@ struct Vine: PlayedNetwork {
         RateBudget(name: "all", limit: 1_000, window: 3_600)
     }
 
-    func fields(of standing: RateStanding, at time: Date) -> HTTPHeaders { [:] }
+    func fields(of limitStatus: RateLimitStatus, at time: Date) -> HTTPHeaders { [:] }
 
-    func refusal(_ failure: NetworkFailure, of request: NetworkRequest) -> WebAnswer {
+    func errorResponse(_ failure: NetworkFailure, of request: NetworkRequest) -> WebResponse {
         switch failure {
-        case .limited: Self.flaw(HTTPResponseStatus(statusCode: 420), 420, "Enhance your calm").answer
-        case .unwell(let status): .html("<h1>\(status)</h1>", status: HTTPResponseStatus(statusCode: status))
-        case .expired: Self.flaw(.unauthorized, 103, "Authenticate first").answer
+        case .limited: Self.apiError(HTTPResponseStatus(statusCode: 420), 420, "Enhance your calm").response
+        case .unavailable(let status): .html("<h1>\(status)</h1>", status: HTTPResponseStatus(statusCode: status))
+        case .expired: Self.apiError(.unauthorized, 103, "Authenticate first").response
         case .other(let status, let reason):
-            Self.flaw(HTTPResponseStatus(statusCode: status), Int(reason) ?? 1, reason).answer
-        case .nothing: Self.flaw(.notFound, 900, "That record does not exist.").answer
+            Self.apiError(HTTPResponseStatus(statusCode: status), Int(reason) ?? 1, reason).response
+        case .notFound: Self.apiError(.notFound, 900, "That record does not exist.").response
         }
     }
 
-    static func envelope(_ data: JSONValue) -> WebAnswer {
-        var answer = WebAnswer.written(["code": "", "data": data, "success": true, "error": ""])
-        answer.headers.add(name: "cache-control", value: "private, no-store")
-        return answer
+    static func envelope(_ data: JSONValue) -> WebResponse {
+        var response = WebResponse.jsonValue(["code": "", "data": data, "success": true, "error": ""])
+        response.headers.add(name: "cache-control", value: "private, no-store")
+        return response
     }
 
-    static func flaw(_ status: HTTPResponseStatus, _ code: Int, _ text: String) -> NetworkRefusal {
+    static func apiError(_ status: HTTPResponseStatus, _ code: Int, _ text: String) -> NetworkErrorResponse {
         let body: JSONValue = ["code": .int(code), "data": "", "success": false, "error": .string(text)]
-        return NetworkRefusal(.written(body, status), String(code))
+        return NetworkErrorResponse(.jsonValue(body, status), String(code))
     }
 
     // MARK: Routes
 
-    func reply(to request: NetworkRequest, by caller: Caller?) throws -> WebReply {
-        guard let caller else { return .answer(try signIn(request)) }
+    func reply(to request: NetworkRequest, by caller: Caller?) throws -> ResponseAction {
+        guard let caller else { return .response(try signIn(request)) }
         let view = VineView(community: community, origin: request.origin, viewer: caller.person)
-        let answer = request.path.first == "upload" ? try store(request, caller) : try answer(request, view, caller)
-        return .answer(answer ?? refusal(.nothing, of: request))
+        let response = request.path.first == "upload" ? try store(request, caller) : try response(request, view, caller)
+        return .response(response ?? errorResponse(.notFound, of: request))
     }
 
-    private func signIn(_ request: NetworkRequest) throws -> WebAnswer {
+    private func signIn(_ request: NetworkRequest) throws -> WebResponse {
         let name = request["username"].map { String($0.prefix { $0 != "@" }) }
         guard let person = name.flatMap({ community.person(named: $0) }),
             request["username"] == "\(person.name)@example.org", request["password"] == "\(person.name)-password"
-        else { throw Self.flaw(.badRequest, 101, "The username or password you entered is incorrect.") }
+        else { throw Self.apiError(.badRequest, 101, "The username or password you entered is incorrect.") }
         let key = "\(VineView.id(of: person))-\(UUID().uuidString.lowercased())"
         grants.put(key, Grants.Grant(person: person.number, app: clientID, scopes: []))
         return Self.envelope([
@@ -101,7 +101,7 @@ struct Vine: PlayedNetwork {
         ])
     }
 
-    private func answer(_ request: NetworkRequest, _ view: VineView, _ caller: Caller) throws -> WebAnswer? {
+    private func response(_ request: NetworkRequest, _ view: VineView, _ caller: Caller) throws -> WebResponse? {
         let path = request.path
         let own = caller.person
         switch (request.method, path.first ?? "", path.count) {
@@ -123,41 +123,41 @@ struct Vine: PlayedNetwork {
             return view.person(path[2]).map { Self.envelope(view.user($0)) }
         case (.GET, "users", 3) where view.person(path[1])?.number == own.number:
             return ofOwn(request, path[2], view)
-        case (.POST, "conversations", _): return try say(request, path, view)
+        case (.POST, "conversations", _): return try sendMessage(request, path, view)
         case (_, "posts", 3): return try react(request, path, own)
         case (.POST, "posts", 1): return try post(request, own)
         default: return nil
         }
     }
 
-    private func ofOwn(_ request: NetworkRequest, _ kind: String, _ view: VineView) -> WebAnswer? {
+    private func ofOwn(_ request: NetworkRequest, _ kind: String, _ view: VineView) -> WebResponse? {
         let own = view.viewer.number
         switch kind {
         case "notifications": return list(request, community.notices(of: own), { $0.id }, view.notice)
         case "pendingNotificationsCount":
             return Self.envelope(.int(community.notices(of: own).count { !$0.isRead }))
         case "conversations":
-            return list(request, community.talks(of: own), { $0.messages.last?.id ?? 0 }, view.talk)
+            return list(request, community.messageThreads(of: own), { $0.messages.last?.id ?? 0 }, view.messageThread)
         default: return nil
         }
     }
 
     /// A page: the anchor, which is the newest at the time of the first, pins what pages are counted from.
-    private func list<Thing>(
+    private func list<Item>(
         _ request: NetworkRequest,
-        _ all: [Thing],
-        _ id: (Thing) -> Int64,
-        _ show: (Thing) -> JSONValue
-    ) -> WebAnswer {
+        _ all: [Item],
+        _ id: (Item) -> Int64,
+        _ show: (Item) -> JSONValue
+    ) -> WebResponse {
         let size = request.limit("size", standard: 20, most: 100)
         let page = max(1, Int(request.whole("page") ?? 1))
         let anchor = request.whole("anchor") ?? all.first.map(id)
-        let pinned = all.filter { thing in anchor.map { id(thing) <= $0 } ?? true }
+        let pinned = all.filter { item in anchor.map { id(item) <= $0 } ?? true }
         let rest = pinned.dropFirst((page - 1) * size)
-        let shown = request.comesEmpty ? [] : Array(rest.prefix(size))
-        let hasNext = rest.count > size || request.comesEmpty
+        let shown = request.returnsEmptyPage ? [] : Array(rest.prefix(size))
+        let hasNext = rest.count > size || request.returnsEmptyPage
         // An empty page does not use up its number.
-        let next = request.comesEmpty ? page : page + 1
+        let next = request.returnsEmptyPage ? page : page + 1
         return Self.envelope([
             "count": .int(pinned.count), "records": .list(shown.map(show)), "size": .int(size),
             "nextPage": hasNext ? .int(next) : .null, "previousPage": page > 1 ? .int(page - 1) : .null,
@@ -168,7 +168,7 @@ struct Vine: PlayedNetwork {
 
     // MARK: Writing
 
-    private func react(_ request: NetworkRequest, _ path: [String], _ own: Person) throws -> WebAnswer? {
+    private func react(_ request: NetworkRequest, _ path: [String], _ own: Person) throws -> WebResponse? {
         guard let id = Int64(path[1]), community.post(id) != nil else { return nil }
         switch (request.method, path[2]) {
         case (.POST, "likes"):
@@ -178,7 +178,7 @@ struct Vine: PlayedNetwork {
             _ = community.like(id, by: own.number, false)
             return Self.envelope([:])
         case (.POST, "comments"):
-            guard let text = request["comment"] else { throw Self.flaw(.badRequest, 4, "No comment") }
+            guard let text = request["comment"] else { throw Self.apiError(.badRequest, 4, "No comment") }
             let post = community.publish(Community.Draft(text: text, parent: id), by: own.number)
             return Self.envelope(["commentId": .integer(post.id)])
         case (.POST, "repost"):
@@ -188,39 +188,39 @@ struct Vine: PlayedNetwork {
         }
     }
 
-    private func store(_ request: NetworkRequest, _ caller: Caller) throws -> WebAnswer? {
+    private func store(_ request: NetworkRequest, _ caller: Caller) throws -> WebResponse? {
         guard request.method == .PUT, request.path.count == 3, ["videos", "thumbs"].contains(request.path[1]) else {
             return nil
         }
         let type = request.headers.first(name: "content-type") ?? ""
         guard request.path[1] == "thumbs" || type == "video/mp4", request.body.readableBytes > 0 else {
-            throw Self.flaw(.badRequest, 4, "Not a video")
+            throw Self.apiError(.badRequest, 4, "Not a video")
         }
-        let kept = media.keep(request.body, type: type, by: caller.person.number, at: clock.now)
-        return WebAnswer(.ok, headers: ["x-upload-key": "\(request.origin)/sandbox/media/\(kept.attachment.id)"])
+        let saved = media.save(request.body, type: type, by: caller.person.number, at: clock.now)
+        return WebResponse(.ok, headers: ["x-upload-key": "\(request.origin)/sandbox/media/\(saved.attachment.id)"])
     }
 
-    private func post(_ request: NetworkRequest, _ own: Person) throws -> WebAnswer {
+    private func post(_ request: NetworkRequest, _ own: Person) throws -> WebResponse {
         let file = request["videoUrl"]?.split(separator: "/").last.flatMap { Int64($0) }
         guard let upload = file.flatMap({ media.upload($0, of: own.number) }), request["thumbnailUrl"] != nil else {
-            throw Self.flaw(.badRequest, 4, "videoUrl was not uploaded")
+            throw Self.apiError(.badRequest, 4, "videoUrl was not uploaded")
         }
         var draft = Community.Draft(text: request["description"] ?? "", media: [upload.attachment])
-        if let venue = request["foursquareVenueId"] { draft.place = Place(id: venue, name: request["venueName"]) }
+        if let venue = request["foursquareVenueId"] { draft.location = Location(id: venue, name: request["venueName"]) }
         let post = community.publish(draft, by: own.number)
         return Self.envelope(["postId": .integer(post.id), "created": .string(VineView.time(post.createdAt))])
     }
 
-    private func say(_ request: NetworkRequest, _ path: [String], _ view: VineView) throws -> WebAnswer? {
-        guard let text = request["message"] else { throw Self.flaw(.badRequest, 4, "No message") }
-        let said: (Talk, Message)?
+    private func sendMessage(_ request: NetworkRequest, _ path: [String], _ view: VineView) throws -> WebResponse? {
+        guard let text = request["message"] else { throw Self.apiError(.badRequest, 4, "No message") }
+        let sent: (MessageThread, Message)?
         if path.count == 2 {
-            said = Int64(path[1]).flatMap { community.say(text, by: view.viewer.number, in: $0) }
+            sent = Int64(path[1]).flatMap { community.sendMessage(text, by: view.viewer.number, in: $0) }
         } else {
             let other = request["to"].flatMap { view.person($0) }
-            said = other.map { community.say(text, by: view.viewer.number, to: [$0.number]) }
+            sent = other.map { community.sendMessage(text, by: view.viewer.number, to: [$0.number]) }
         }
-        guard let (talk, message) = said else { return nil }
-        return Self.envelope(["conversationId": .integer(talk.id), "messageId": .integer(message.id)])
+        guard let (messageThread, message) = sent else { return nil }
+        return Self.envelope(["conversationId": .integer(messageThread.id), "messageId": .integer(message.id)])
     }
 }

@@ -20,7 +20,7 @@ struct VineView {
     }
 
     private func common(_ number: Int) -> JSONValue {
-        let person = community.person(number) ?? .nobody
+        let person = community.person(number) ?? .anonymous
         return [
             "userId": .integer(Self.id(of: person)), "username": .string(person.displayName),
             "avatarUrl": .string("\(origin)/sandbox/media/500001"), "verified": 0, "vanityUrls": [],
@@ -32,9 +32,9 @@ struct VineView {
     }
 
     private func count(_ people: Set<Int>, _ post: Post, key: String) -> JSONValue {
-        let records = people.sorted().enumerated().map { place, number in
+        let records = people.sorted().enumerated().map { index, number in
             common(number).with([
-                key: .integer(post.id + Int64(place) + 1), "created": .string(Self.time(post.createdAt)),
+                key: .integer(post.id + Int64(index) + 1), "created": .string(Self.time(post.createdAt)),
             ])
         }
         return [
@@ -52,7 +52,7 @@ struct VineView {
             "thumbnailUrl": .string("\(origin)/sandbox/media/500001"),
             "permalinkUrl": .string("https://vine.co/v/O\(post.id)"),
             "shareUrl": .string("https://vine.co/v/O\(post.id)"),
-            "foursquareVenueId": .text(post.place?.id), "venueName": .text(post.place?.name), "private": 0,
+            "foursquareVenueId": .text(post.location?.id), "venueName": .text(post.location?.name), "private": 0,
             "promoted": 0, "explicitContent": 0, "blocked": 0, "following": 1, "followRequested": 0,
             "tags": [], "entities": [], "loops": ["count": .number(1_609.5), "velocity": .number(0.5), "onFire": 0],
         ]
@@ -76,18 +76,18 @@ struct VineView {
         ])
     }
 
-    func talk(_ talk: Talk) -> JSONValue {
-        let messages = talk.messages.suffix(20).reversed().map { message -> JSONValue in
+    func messageThread(_ messageThread: MessageThread) -> JSONValue {
+        let messages = messageThread.messages.suffix(20).reversed().map { message -> JSONValue in
             [
                 "messageId": .integer(message.id), "message": .string(message.text),
-                "userId": .integer(Self.id(of: community.person(message.sender) ?? .nobody)),
+                "userId": .integer(Self.id(of: community.person(message.sender) ?? .anonymous)),
                 "created": .string(Self.time(message.createdAt)),
             ]
         }
         return [
-            "conversationId": .integer(talk.id), "users": .list(talk.members.map { common($0) }),
-            "messages": .array(messages), "unreadMessageCount": .int(talk.unread(by: viewer.number)),
-            "lastMessage": .string(Self.time(talk.messages.last?.createdAt ?? .distantPast)),
+            "conversationId": .integer(messageThread.id), "users": .list(messageThread.members.map { common($0) }),
+            "messages": .array(messages), "unreadMessageCount": .int(messageThread.unread(by: viewer.number)),
+            "lastMessage": .string(Self.time(messageThread.messages.last?.createdAt ?? .distantPast)),
         ]
     }
 }

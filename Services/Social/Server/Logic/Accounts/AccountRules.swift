@@ -26,7 +26,7 @@ struct AccountRules: Sendable {
     ) throws
         -> NetworkAccount
     {
-        let draft = try opened(draft, field: prefix)
+        let draft = try decrypted(draft, field: prefix)
         let texts = [
             ("access_token", draft.accessToken), ("access_token_secret", draft.accessTokenSecret),
             ("id", draft.id), ("refresh_token", draft.refreshToken),
@@ -47,7 +47,7 @@ struct AccountRules: Sendable {
     }
 
     /// The draft with what a client has encrypted decrypted.
-    private func opened(_ draft: LinkDraft, field prefix: String) throws -> LinkDraft {
+    private func decrypted(_ draft: LinkDraft, field prefix: String) throws -> LinkDraft {
         var draft = draft
         draft.accessToken = try encryption.open(draft.accessToken, field: prefix + "access_token")
         draft.accessTokenSecret = try draft.accessTokenSecret.map {
@@ -71,7 +71,7 @@ struct AccountRules: Sendable {
         guard let origin = HTTPOrigin(text.contains("://") ? text : "https://\(text)") else {
             throw APIError.invalid(field, "an instance is given like mastodon.example")
         }
-        guard hosts.mayAsk(origin) else {
+        guard hosts.mayConnect(origin) else {
             let message = "an instance is a public host, reached over https, at port 443 or one from 1024"
             throw APIError.invalid(field, message)
         }

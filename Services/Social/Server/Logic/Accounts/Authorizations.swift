@@ -12,19 +12,19 @@ import Wire
 /// else and agrees links nothing to that other one.
 struct Authorizations: Sendable {
     /// How long one may be away at a network, in seconds.
-    private static let patience: TimeInterval = 600
+    private static let lifetime: TimeInterval = 600
     /// How many of one person may be under way.
     private static let maximum = 20
 
     /// What is remembered of somebody who is away, and then of what he came back with.
-    private struct Kept: Codable {
+    private struct PendingAuthorization: Codable {
         var request: AuthorizationRequest
         var authorization: Authorization
         var query: [String: String]?
     }
 
     let database: PostgresPool
-    let vault: Vault
+    let tokenCipher: TokenCipher
     let linking: Linking
     /// `SOCIAL_REDIRECT_URLS`: where one may be sent back to.
     let redirectURLs: [String]
@@ -44,7 +44,7 @@ struct Authorizations: Sendable {
                 code: "unregistered_url"
             )
         }
-        let connector = try oauth(network)
+        let connector = try oauthConnector(network)
         let store = AuthorizationStore(db: database)
         guard try await store.count(of: identity.user, now: now()) < Self.maximum else {
             throw APIError(.rateLimited, "too_many_authorizations", "finish those under way first", retryAfter: 600)
@@ -61,10 +61,10 @@ struct Authorizations: Sendable {
         do {
             authorization = try await within(.seconds(10)) { try await connector.authorize(request) }
         } catch {
-            throw Linking.refusal(NetworkError(error, isWrite: false), of: network)
+            throw Linking.apiError(NetworkError(error, isWrite: false), of: network)
         }
         let hash = Self.hash(state)
-        let kept = Kept(request: request, authorization: authorization)
+        let payload = PendingAuthorization(request: request, authorization: authorization)
         try await store.insert(
             AuthorizationRecord(
                 stateHash: hash,
@@ -72,15 +72,15 @@ struct Authorizations: Sendable {
                 session: identity.session,
                 network: network,
                 redirectURL: draft.redirectUrl,
-                kept: try vault.seal(kept, of: identity.user, state: hash),
-                endsAt: now().addingTimeInterval(Self.patience)
+                payload: try tokenCipher.seal(payload, of: identity.user, state: hash),
+                endsAt: now().addingTimeInterval(Self.lifetime)
             )
         )
         return AuthorizationPage(url: authorization.url)
     }
 
     /// Somebody is back: where he goes on, with a one-time code or with what went wrong.
-    func back(from network: Network, with query: [String: String]) async throws -> String {
+    func handleCallback(from network: Network, with query: [String: String]) async throws -> String {
         let store = AuthorizationStore(db: database)
         guard let state = query["state"], case let hash = Self.hash(state),
             let record = try await store.waiting(hash, on: network, now: now())
@@ -88,11 +88,11 @@ struct Authorizations: Sendable {
         guard query["error"] == nil, query["denied"] == nil else {
             return Self.adding(["error": "access_denied", "network": network.rawValue], to: record.redirectURL)
         }
-        var kept: Kept = try vault.open(record.kept, of: record.user, state: hash)
-        kept.query = query
+        var payload: PendingAuthorization = try tokenCipher.open(record.payload, of: record.user, state: hash)
+        payload.query = query
         let code = Self.random()
-        let sealed = try vault.seal(kept, of: record.user, state: hash)
-        guard try await store.keep(sealed, codeHash: Self.hash(code), of: hash) else {
+        let sealed = try tokenCipher.seal(payload, of: record.user, state: hash)
+        guard try await store.save(sealed, codeHash: Self.hash(code), of: hash) else {
             throw APIError.invalid("state", "nobody is awaited with this state", code: "unknown_state")
         }
         return Self.adding(["code": code, "network": network.rawValue], to: record.redirectURL)
@@ -100,7 +100,7 @@ struct Authorizations: Sendable {
 
     /// Links what a code stands for; only the session that began has any use of it, and once.
     func complete(_ code: String, on network: Network, by identity: Identity) async throws -> NetworkStatus {
-        let connector = try oauth(network)
+        let connector = try oauthConnector(network)
         let record = try await AuthorizationStore(db: database).take(
             codeHash: Self.hash(code),
             of: identity.user,
@@ -109,22 +109,26 @@ struct Authorizations: Sendable {
             now: now()
         )
         guard let record else { throw APIError.invalid("code", "the code is not this session's", code: "invalid_code") }
-        let kept: Kept = try vault.open(record.kept, of: record.user, state: record.stateHash)
+        let payload: PendingAuthorization = try tokenCipher.open(
+            record.payload,
+            of: record.user,
+            state: record.stateHash
+        )
         let account: AuthorizedAccount
         do {
             account = try await within(.seconds(10)) {
-                try await connector.complete(kept.query ?? [:], of: kept.authorization, for: kept.request)
+                try await connector.complete(payload.query ?? [:], of: payload.authorization, for: payload.request)
             }
         } catch {
-            throw Linking.refusal(NetworkError(error, isWrite: false), of: network)
+            throw Linking.apiError(NetworkError(error, isWrite: false), of: network)
         }
-        return try await linking.keep(
+        return try await linking.save(
             NetworkAccount(
                 owner: identity.user,
                 id: account.id,
                 username: account.username,
                 tokens: account.tokens,
-                instance: kept.request.instance,
+                instance: payload.request.instance,
                 details: account.details
             ),
             by: connector
@@ -137,7 +141,7 @@ struct Authorizations: Sendable {
     func document(of network: Network) throws -> JSONValue {
         let connector = linking.connectors[network] as? any OAuthConnector
         do {
-            if let document = try connector?.clientDocument(callback: callback(of: network)) { return document }
+            if let document = try connector?.clientMetadata(callback: callback(of: network)) { return document }
         } catch is NetworkError {
             // No server could ask for it here.
         }
@@ -151,9 +155,13 @@ struct Authorizations: Sendable {
         try await AuthorizationStore(db: database).delete(endedBefore: now())
     }
 
-    private func oauth(_ network: Network) throws -> any OAuthConnector {
+    private func oauthConnector(_ network: Network) throws -> any OAuthConnector {
         guard let connector = try linking.linkable(network) as? any OAuthConnector else {
-            throw APIError(.unprocessable, "authorization_not_supported", "\(network.rawValue) is linked by its tokens alone")
+            throw APIError(
+                .unprocessable,
+                "authorization_not_supported",
+                "\(network.rawValue) is linked by its tokens alone"
+            )
         }
         return connector
     }

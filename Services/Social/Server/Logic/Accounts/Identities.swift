@@ -7,17 +7,17 @@ final class Identities: Sendable {
     private let capacity = 10_000
 
     /// Fills in what is missing of an account.
-    func complete(_ source: inout Source, _ asking: Asking, within limit: Duration) async throws {
-        let given = source.account.id
+    func complete(_ source: inout Source, _ networkGateway: NetworkGateway, within limit: Duration) async throws {
+        let providedID = source.account.id
         // A linked account was identified when it was linked.
-        let isGiven = source.record == nil && source.network != .roost
-        guard given == nil || isGiven && !source.connector.takesAsGiven(source.account) else { return }
-        let key = "\(source.key) \(given ?? "")"
-        if let identity = known.withLock({ $0[key] }) { return source.account.take(identity) }
-        let identity = try await asking.ask(&source, within: limit) { connector, account in
+        let isFromRequest = source.record == nil && source.network != .roost
+        guard providedID == nil || isFromRequest && !source.connector.acceptsProvidedID(source.account) else { return }
+        let key = "\(source.key) \(providedID ?? "")"
+        if let identity = known.withLock({ $0[key] }) { return source.account.apply(identity) }
+        let identity = try await networkGateway.call(&source, within: limit) { connector, account in
             try await connector.identify(account)
         }
-        if let given, !identity.isCalled(given) {
+        if let providedID, !identity.matches(providedID) {
             throw NetworkError(
                 .invalid,
                 "the tokens belong to another account than \"id\" names",
@@ -28,12 +28,12 @@ final class Identities: Sendable {
             if known.count >= capacity { known.removeAll() }
             known[key] = identity
         }
-        source.account.take(identity)
+        source.account.apply(identity)
     }
 }
 
 extension NetworkAccount {
-    mutating func take(_ identity: NetworkIdentity) {
+    mutating func apply(_ identity: NetworkIdentity) {
         id = identity.id
         username = identity.username ?? username
         avatarUrl = identity.avatarUrl ?? avatarUrl

@@ -13,11 +13,11 @@ struct Linking: Sendable {
     private static let maximumAddress = 2_048
 
     let database: PostgresPool
-    let vault: Vault
+    let tokenCipher: TokenCipher
     let connectors: Connectors
     let rules: AccountRules
-    let asking: Asking
-    let looking: Looking
+    let networkGateway: NetworkGateway
+    let poller: Poller
     let logger: Logger
     let now: @Sendable () -> Date
 
@@ -34,29 +34,29 @@ struct Linking: Sendable {
     /// - Throws: `unprocessable` for tokens that the network does not take; `unavailable` while it does not answer.
     func link(_ draft: LinkDraft, to network: Network, for user: User.ID) async throws -> NetworkStatus {
         let connector = try linkable(network)
-        return try await keep(rules.account(draft, on: network, of: user), by: connector)
+        return try await save(rules.account(draft, on: network, of: user), by: connector)
     }
 
     /// Asks whose the account is and keeps it.
-    func keep(_ account: NetworkAccount, by connector: any Connector) async throws -> NetworkStatus {
+    func save(_ account: NetworkAccount, by connector: any Connector) async throws -> NetworkStatus {
         var account = account
         var source = Source(connector: connector, account: account)
         let identity: NetworkIdentity
         do {
-            identity = try await asking.ask(&source, within: .seconds(10)) { try await $0.identify($1) }
+            identity = try await networkGateway.call(&source, within: .seconds(10)) { try await $0.identify($1) }
         } catch {
-            throw Self.refusal(NetworkError(error, isWrite: false), of: connector.network)
+            throw Self.apiError(NetworkError(error, isWrite: false), of: connector.network)
         }
-        if let id = account.id, !identity.isCalled(id) {
+        if let id = account.id, !identity.matches(id) {
             let message =
                 "the tokens belong to another account than \"id\" names; leave \"id\" out or send its id or name"
             throw APIError(.unprocessable, "account_mismatch", message, field: "id")
         }
         guard 1...Self.maximumID ~= identity.id.utf8.count else {
             let reason = "it does not say whose the account is"
-            throw Self.refusal(NetworkError(.invalid, reason), of: connector.network)
+            throw Self.apiError(NetworkError(.invalid, reason), of: connector.network)
         }
-        account.take(identity)
+        account.apply(identity)
         let record = AccountRecord(
             user: account.owner,
             network: connector.network,
@@ -65,16 +65,16 @@ struct Linking: Sendable {
             avatarUrl: account.avatarUrl.flatMap { $0.utf8.count <= Self.maximumAddress ? $0 : nil },
             instance: account.instance,
             details: account.details,
-            tokens: try vault.seal(account.tokens, of: account.owner, on: connector.network),
+            tokens: try tokenCipher.seal(account.tokens, of: account.owner, on: connector.network),
             expiresAt: account.tokens.expiresAt,
             state: .linked,
             linkedAt: now()
         )
-        let able = connector.abilities(of: account).able
+        let supported = connector.accountCapabilities(of: account).supported
         // Together: what is unlinked in between takes its watches along.
         try await database.transaction { db in
             try await AccountStore(db: db).link(record)
-            try await looking.begin(record, able: able, in: db)
+            try await poller.begin(record, supported: supported, in: db)
         }
         await subscribe(account, by: connector)
         return status(of: connector.network, record, of: account.owner)
@@ -84,26 +84,26 @@ struct Linking: Sendable {
     func unlink(_ network: Network, of user: User.ID) async throws -> NetworkStatus {
         let connector = try linkable(network)
         if let record = try await AccountStore(db: database).unlink(network, of: user) {
-            await leave(record, by: connector)
+            await revokeTokens(record, by: connector)
         }
         return status(of: network, nil, of: user)
     }
 
     /// Gone here in any case: that the network could not be told is noted, and ends with the tokens.
-    private func leave(_ record: AccountRecord, by connector: any Connector) async {
+    private func revokeTokens(_ record: AccountRecord, by connector: any Connector) async {
         do {
             let account = NetworkAccount(
                 owner: record.user,
                 id: record.nativeID,
                 username: record.username,
-                tokens: try vault.open(record.tokens, of: record.user, on: record.network),
+                tokens: try tokenCipher.open(record.tokens, of: record.user, on: record.network),
                 instance: record.instance,
                 details: record.details
             )
             await unsubscribe(account, by: connector)
             try await within(.seconds(3)) { try await connector.revoke(account) }
         } catch {
-            note("tokens could not be revoked", record.network, error)
+            logFailure("tokens could not be revoked", record.network, error)
         }
     }
 
@@ -121,7 +121,7 @@ struct Linking: Sendable {
     private func status(of network: Network, _ record: AccountRecord?, of user: User.ID) -> NetworkStatus {
         // Twitter's API version depends on the kind of token. Tokens that cannot be decrypted have no capabilities to lose:
         // such an account must be linked again.
-        let tokens = record.flatMap { try? vault.open($0.tokens, of: $0.user, on: $0.network) }
+        let tokens = record.flatMap { try? tokenCipher.open($0.tokens, of: $0.user, on: $0.network) }
         let account = NetworkAccount(
             owner: user,
             id: record?.nativeID ?? (network == .roost ? user.user : nil),
@@ -131,7 +131,9 @@ struct Linking: Sendable {
             details: record?.details ?? [:]
         )
         let missing = Dictionary(uniqueKeysWithValues: Capability.allCases.map { ($0, "not available here") })
-        let abilities = connectors[network]?.abilities(of: account) ?? Abilities(able: [], reasons: missing)
+        let accountCapabilities =
+            connectors[network]?.accountCapabilities(of: account)
+            ?? AccountCapabilities(supported: [], reasons: missing)
         let isLinked = record != nil || network == .roost
         return NetworkStatus(
             network: network,
@@ -141,26 +143,26 @@ struct Linking: Sendable {
             username: record?.username,
             avatarUrl: record?.avatarUrl,
             instance: record?.instance,
-            capabilities: Capabilities(abilities.able),
-            limits: abilities.limits,
-            reasons: abilities.reasons.filter { !abilities.able.contains($0.key) },
-            reasonCodes: Self.codes(of: abilities, connectors[network], account)
+            capabilities: Capabilities(accountCapabilities.supported),
+            limits: accountCapabilities.limits,
+            reasons: accountCapabilities.reasons.filter { !accountCapabilities.supported.contains($0.key) },
+            reasonCodes: Self.codes(of: accountCapabilities, connectors[network], account)
         )
     }
 
     /// Why each missing capability is missing, by a stable code.
     private static func codes(
-        of abilities: Abilities,
+        of accountCapabilities: AccountCapabilities,
         _ connector: (any Connector)?,
         _ account: NetworkAccount
     ) -> [Capability: CapabilityReason] {
-        let missing = Capability.allCases.filter { !abilities.able.contains($0) }
+        let missing = Capability.allCases.filter { !accountCapabilities.supported.contains($0) }
         let codes = missing.map { ($0, connector?.reason(why: $0, of: account) ?? .notAvailableHere) }
         return Dictionary(uniqueKeysWithValues: codes)
     }
 
     /// What somebody who links is told of a network's refusal.
-    static func refusal(_ error: NetworkError, of network: Network) -> APIError {
+    static func apiError(_ error: NetworkError, of network: Network) -> APIError {
         switch error.kind {
         case .transient, .unknownOutcome: .unavailable(network.rawValue, retryAfter: 5)
         case .rateLimited:

@@ -10,11 +10,11 @@ import SocialAPI
 /// A network that rotates refresh tokens takes each once: two that renew side by side would look to it like a theft.
 final class Renewals: Sendable {
     /// How long one renewal may take, in seconds; after that another instance may try.
-    private static let patience: TimeInterval = 15
+    private static let timeout: TimeInterval = 15
 
     private let database: PostgresPool
     private let sources: Sources
-    private let journal: Journal
+    private let changeLog: ChangeLog
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let current = Lock<[String: Task<Source, any Error>]>([:])
@@ -22,13 +22,13 @@ final class Renewals: Sendable {
     init(
         database: PostgresPool,
         sources: Sources,
-        journal: Journal,
+        changeLog: ChangeLog,
         logger: Logger,
         now: @escaping @Sendable () -> Date
     ) {
         self.database = database
         self.sources = sources
-        self.journal = journal
+        self.changeLog = changeLog
         self.logger = logger
         self.now = now
     }
@@ -58,14 +58,14 @@ final class Renewals: Sendable {
             current[key] = task
             return task
         }
-        return try await task.valueWhileWanted
+        return try await task.cancellableValue
     }
 
     private func renew(_ source: Source, _ record: AccountRecord) async throws -> Source {
         let store = AccountStore(db: database)
-        let end = now().addingTimeInterval(Self.patience)
+        let end = now().addingTimeInterval(Self.timeout)
         guard try await store.claimRenewal(of: record, until: end, now: now()) else {
-            return try await awaited(record)
+            return try await waitForOtherInstance(record)
         }
         let fresh: NetworkTokens
         do {
@@ -74,7 +74,7 @@ final class Renewals: Sendable {
             return try await failed(NetworkError(error, isWrite: false), source, record)
         }
         let tokens = source.account.tokens.renewed(by: fresh)
-        let sealed = try sources.vault.seal(tokens, of: record.user, on: record.network)
+        let sealed = try sources.tokenCipher.seal(tokens, of: record.user, on: record.network)
         _ = try await store.renew(record, with: sealed, expiresAt: tokens.expiresAt)
         // Linked anew in between: then those tokens are the ones to use.
         return try await reread(record)
@@ -94,21 +94,21 @@ final class Renewals: Sendable {
             logger.notice("tokens could not be renewed", metadata: metadata)
             throw NetworkError(.transient, "the tokens could not be renewed yet", code: error.code)
         }
-        try await giveUp(record)
+        try await requireReauthentication(record)
         throw error
     }
 
     /// Notes that only the user can help with these tokens, and publishes that once.
-    func giveUp(_ record: AccountRecord) async throws {
-        try await journal.giveUp(record)
+    func requireReauthentication(_ record: AccountRecord) async throws {
+        try await changeLog.requireReauthentication(record)
         logger.notice("an account must be linked anew", metadata: ["network": "\(record.network.rawValue)"])
     }
 
     /// What another instance makes of it.
-    private func awaited(_ record: AccountRecord) async throws -> Source {
+    private func waitForOtherInstance(_ record: AccountRecord) async throws -> Source {
         let start = now()
         // It ends with the other's claim at the latest.
-        while now().timeIntervalSince(start) < Self.patience {
+        while now().timeIntervalSince(start) < Self.timeout {
             let latest = try await reread(record)
             if latest.record?.version != record.version { return latest }
             if latest.record?.state == .reauthenticate { throw NetworkError(.auth, "the account must be linked anew") }
@@ -128,13 +128,13 @@ final class Renewals: Sendable {
 extension NetworkTokens {
     /// What was given in the place of these; what the answer lacks, or has empty, stays as it was.
     func renewed(by fresh: NetworkTokens) -> NetworkTokens {
-        func kept(_ new: String?, _ old: String?) -> String? { new.flatMap { $0.isEmpty ? nil : $0 } ?? old }
+        func nonEmpty(_ new: String?, _ old: String?) -> String? { new.flatMap { $0.isEmpty ? nil : $0 } ?? old }
         return NetworkTokens(
-            access: kept(fresh.access, access) ?? access,
-            secret: kept(fresh.secret, secret),
-            refresh: kept(fresh.refresh, refresh),
+            access: nonEmpty(fresh.access, access) ?? access,
+            secret: nonEmpty(fresh.secret, secret),
+            refresh: nonEmpty(fresh.refresh, refresh),
             expiresAt: fresh.expiresAt,
-            others: fresh.others.map { (others ?? [:]).merging($0) { kept($1, $0) ?? $1 } } ?? others
+            others: fresh.others.map { (others ?? [:]).merging($0) { nonEmpty($1, $0) ?? $1 } } ?? others
         )
     }
 }

@@ -13,7 +13,7 @@ struct Source: Sendable {
     var network: Network { connector.network }
 
     /// The part of the network that it lives in; circuits and budgets are kept for each.
-    var place: NetworkPlace { NetworkPlace(network: network, instance: account.instance) }
+    var host: NetworkHost { NetworkHost(network: network, instance: account.instance) }
 
     /// What tells these tokens' account from all others, without saying them.
     var key: String {
@@ -26,7 +26,7 @@ struct Source: Sendable {
 }
 
 /// A network, or one of its many places.
-struct NetworkPlace: Hashable, Sendable {
+struct NetworkHost: Hashable, Sendable {
     var network: Network
     var instance: String?
 }

@@ -22,8 +22,8 @@ struct TokenEncryption: Sendable {
 
     private let keys: [Key]
 
-    init(_ sealer: Sealer) throws {
-        let candidates = (0..<4).map { sealer.derivedKeys(for: "roost social token encryption \($0)") }
+    init(_ encryptor: TokenEncryptor) throws {
+        let candidates = (0..<4).map { encryptor.derivedKeys(for: "roost social token encryption \($0)") }
         keys = try candidates[0].indices.map { index in
             try Self.key(from: candidates.map { $0[index] })
         }
@@ -37,7 +37,7 @@ struct TokenEncryption: Sendable {
             guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: bytes) else { continue }
             return Key(id: thumbprint(of: key.publicKey), privateKey: key)
         }
-        throw Sealer.Failure.malformedKey
+        throw TokenEncryptor.Failure.malformedKey
     }
 
     /// The published key as a JWK set (RFC 7517).
@@ -116,7 +116,7 @@ private struct EncryptedMessage {
         parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].utf8.count <= maximumHeader, let bytes = Base64URL.decode(parts[0]),
             // Silence: a text whose first part is no JSON is no JWE.
-            let header = try? JSONText.parse(bytes), header["alg"]?.text != nil, header["enc"]?.text != nil
+            let header = try? JSONParser.parse(bytes), header["alg"]?.text != nil, header["enc"]?.text != nil
         else { return nil }
         self.header = header
     }

@@ -15,7 +15,7 @@ struct BroadcastSource: Sendable {
     let baseURL: String
     let http: any NetworkHTTP
     /// How long an answer may take; shorter than the time between two.
-    var patience: Duration = .seconds(4)
+    var timeout: Duration = .seconds(4)
 
     /// All that is on the list; none that cannot be read.
     func live() async throws -> [Broadcast] {
@@ -23,12 +23,12 @@ struct BroadcastSource: Sendable {
         request.headers[.cacheControl] = "no-cache"
         request.headers[.accept] = "application/json"
         request.headers[.userAgent] = "server:org.example.roost:1 (broadcasts)"
-        request.timeout = patience
+        request.timeout = timeout
         let response = try await http.send(request)
         guard response.status == 200 else { throw Failure(reason: "status \(response.status)") }
         let answer: JSONValue
         do {
-            answer = try JSONText.parse(response.body.readableBytesView, repairing: true)
+            answer = try JSONParser.parse(response.body.readableBytesView, repairing: true)
         } catch {
             throw Failure(reason: "not JSON")
         }

@@ -18,22 +18,22 @@ struct FollowImports: Sendable {
     private static let pages = 50
 
     let sources: Sources
-    let asking: Asking
+    let networkGateway: NetworkGateway
     let push: SubscriptionsClient
     let database: PostgresPool
     let logger: Logger
     let now: @Sendable () -> Date
 
     /// - Throws: `notFound` where Reddit is not linked; what Reddit or push cannot do.
-    func run(for asker: Asker) async throws -> FollowImport {
-        let found = try await follows(of: asker)
+    func run(for caller: Caller) async throws -> FollowImport {
+        let found = try await follows(of: caller)
         var added: [String] = []
         var rest = found[...]
         while !rest.isEmpty {
-            added += try await push.add(Array(rest.prefix(SubscriptionImport.maximum)), to: asker.user).added
+            added += try await push.add(Array(rest.prefix(SubscriptionImport.maximum)), to: caller.user).added
             rest = rest.dropFirst(SubscriptionImport.maximum)
         }
-        try await FollowImportStore(db: database).postpone(asker.user, until: now() + Self.interval)
+        try await FollowImportStore(db: database).postpone(caller.user, until: now() + Self.interval)
         return FollowImport(found: found.count, added: added)
     }
 
@@ -47,27 +47,27 @@ struct FollowImports: Sendable {
             let due = try await store.claim(limit: Self.batch, at: time, next: next)
             guard !due.isEmpty else { return }
             await withTaskGroup(of: Void.self) { group in
-                for user in due { group.addTask { await runAlone(for: user) } }
+                for user in due { group.addTask { await runImport(for: user) } }
             }
         }
     }
 
-    private func runAlone(for user: User.ID) async {
+    private func runImport(for user: User.ID) async {
         do {
-            _ = try await run(for: Asker(user: user))
+            _ = try await run(for: Caller(user: user))
         } catch {
             logger.notice("follows not imported", metadata: ["error": "\(error)"])
         }
     }
 
-    private func follows(of asker: Asker) async throws -> [SubscriptionImport.Found] {
-        var source = try await sources.one(.reddit, for: asker)
-        var people: [SubscriptionImport.Found] = []
+    private func follows(of caller: Caller) async throws -> [SubscriptionImport.Broadcaster] {
+        var source = try await sources.require(.reddit, for: caller)
+        var people: [SubscriptionImport.Broadcaster] = []
         var names: Set<String> = []
         var cursor: NetworkCursor?
         for _ in 0..<Self.pages {
             let page = PageRequest(cursor: cursor, limit: 100)
-            let found = try await ask(&source, page)
+            let found = try await call(&source, page)
             for person in found.people where names.insert(NameFolding.fold(person.username)).inserted {
                 people.append(.init(name: person.username, iconUrl: person.iconUrl))
             }
@@ -78,23 +78,23 @@ struct FollowImports: Sendable {
         return people
     }
 
-    private func ask(_ source: inout Source, _ page: PageRequest) async throws -> FollowsPage {
+    private func call(_ source: inout Source, _ page: PageRequest) async throws -> FollowsPage {
         do {
-            return try await asking.ask(&source, within: .seconds(10)) { connector, account in
+            return try await networkGateway.call(&source, within: .seconds(10)) { connector, account in
                 guard let connector = connector as? any FollowsConnector else {
                     throw NetworkError.unsupported("\(connector.network.rawValue) does not say whom one follows")
                 }
                 return try await connector.follows(page, as: account)
             }
         } catch let error as NetworkError {
-            throw error.refusal
+            throw error.apiError
         }
     }
 }
 
 extension NetworkError {
     /// What somebody is told who has asked for something of this network alone.
-    fileprivate var refusal: APIError {
+    fileprivate var apiError: APIError {
         switch kind {
         case .auth, .permission:
             APIError(.unprocessable, "reauthenticate", "the Reddit account must be linked anew: \(reason)")

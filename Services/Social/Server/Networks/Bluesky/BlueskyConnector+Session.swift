@@ -11,7 +11,7 @@ extension BlueskyConnector {
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
         if Self.key(of: account) != nil {
             let (session, _) = try await read("com.atproto.server.getSession", [:], account)
-            guard let did = session["did"]?.filled else {
+            guard let did = session["did"]?.nonEmpty else {
                 throw NetworkError(.transient, "the PDS does not say whose account it is")
             }
             return NetworkIdentity(id: did, username: session["handle"]?.text)
@@ -33,7 +33,7 @@ extension BlueskyConnector {
     }
 
     /// A session is made of an app password first, and calls name the account by its DID.
-    func takesAsGiven(_ account: NetworkAccount) -> Bool {
+    func acceptsProvidedID(_ account: NetworkAccount) -> Bool {
         account.id?.hasPrefix("did:") == true && Self.claims(of: account.tokens.access) != nil
     }
 
@@ -47,7 +47,7 @@ extension BlueskyConnector {
             throw NetworkError(.auth, "the session is over", code: "ExpiredToken")
         }
         let method = url("com.atproto.server.refreshSession", account)
-        let (session, _) = try await calls.json(NetworkRequest(.post, method).bearing(refresh))
+        let (session, _) = try await calls.json(NetworkRequest(.post, method).bearer(refresh))
         return try Self.tokens(session)
     }
 
@@ -55,18 +55,18 @@ extension BlueskyConnector {
         if let bound = Self.key(of: account) { return try await revoke(account, bound) }
         guard let refresh = account.tokens.refresh else { return }
         let method = url("com.atproto.server.deleteSession", account)
-        _ = try await calls.ask(NetworkRequest(.post, method).bearing(refresh))
+        _ = try await calls.send(NetworkRequest(.post, method).bearer(refresh))
     }
 
     private static func tokens(_ session: JSONValue) throws -> NetworkTokens {
-        guard let access = session["accessJwt"]?.filled else {
+        guard let access = session["accessJwt"]?.nonEmpty else {
             throw NetworkError(.transient, "the PDS gives no token")
         }
-        return NetworkTokens(access: access, refresh: session["refreshJwt"]?.filled, expiresAt: end(of: access))
+        return NetworkTokens(access: access, refresh: session["refreshJwt"]?.nonEmpty, expiresAt: end(of: access))
     }
 
     private static func identity(_ session: JSONValue, tokens: NetworkTokens) throws -> NetworkIdentity {
-        guard let did = session["did"]?.filled else {
+        guard let did = session["did"]?.nonEmpty else {
             throw NetworkError(.transient, "the PDS does not say whose account it is")
         }
         let known = ["scope": scope(of: tokens.access), "pds": BlueskyDirectory.pds(session["didDoc"])]
@@ -85,6 +85,6 @@ extension BlueskyConnector {
     private static func claims(of token: String) -> JSONValue? {
         let parts = token.split(separator: ".")
         guard parts.count == 3, let payload = Base64URL.decode(parts[1]) else { return nil }
-        return try? JSONText.parse(payload)  // what is no JSON is no token either
+        return try? JSONParser.parse(payload)  // what is no JSON is no token either
     }
 }

@@ -4,7 +4,7 @@ import OAuth1
 import Wire
 
 extension BlueskyConnector {
-    private var videoService: String { key.place("VIDEO_URL", where: Self.standard, "https://video.bsky.app") }
+    private var videoService: String { key.endpoint("VIDEO_URL", where: Self.defaultURL, "https://video.bsky.app") }
 
     /// Films go to a service of their own, which works on them and has the PDS keep them.
     ///
@@ -16,9 +16,9 @@ extension BlueskyConnector {
             .adding(["did": account.id, "name": "\(key.uuidString.lowercased()).mp4"])
         var request = NetworkRequest(.post, place, body: video.bytes)
         request.headers[.contentType] = video.type
-        let (job, _) = try await calls.json(request.bearing(sending))
+        let (job, _) = try await calls.json(request.bearer(sending))
         if let blob = Self.done(job) { return blob }
-        guard let id = (job["jobStatus"] ?? job)["jobId"]?.filled else {
+        guard let id = (job["jobStatus"] ?? job)["jobId"]?.nonEmpty else {
             throw NetworkError(.transient, "the video service does not say what it does")
         }
         let look = "\(videoService)/xrpc/app.bsky.video.getJobStatus".adding(["jobId": id])
@@ -43,7 +43,7 @@ extension BlueskyConnector {
             ["aud": audience, "lxm": method],
             account
         )
-        guard let token = json["token"]?.filled else { throw NetworkError(.transient, "the PDS gives no token") }
+        guard let token = json["token"]?.nonEmpty else { throw NetworkError(.transient, "the PDS gives no token") }
         return token
     }
 }

@@ -15,39 +15,39 @@ struct BlueskyConnector: Connector {
     let pause: Pause
     let nonces = DPoPNonces()
 
-    static let standard = "https://bsky.social"
+    static let defaultURL = "https://bsky.social"
 
     init(_ parts: ConnectorParts, pause: @escaping Pause = { try await Task.sleep(for: $0) }) {
         key = parts.key
-        calls = NetworkCalls(parts, Self.manners)
+        calls = NetworkCalls(parts, Self.errorMapping)
         self.pause = pause
     }
 
     private struct Position: Codable { var cursor: String }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = BlueskyItems(page: page)
-        return try await list("app.bsky.feed.getTimeline", "feed", page, account) { shapes.post($0) }
+        let parser = BlueskyItems(page: page)
+        return try await list("app.bsky.feed.getTimeline", "feed", page, account) { parser.post($0) }
     }
 
     func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = BlueskyItems(page: page)
+        let parser = BlueskyItems(page: page)
         return try await list("app.bsky.notification.listNotifications", "notifications", page, account) {
-            shapes.notification($0).map { NetworkItem($0) }
+            parser.notification($0).map { NetworkItem($0) }
         }
     }
 
     func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = BlueskyItems(page: page)
+        let parser = BlueskyItems(page: page)
         return try await list("chat.bsky.convo.listConvos", "convos", page, account) {
-            shapes.thread($0, of: account).map { NetworkItem($0) }
+            parser.thread($0, of: account).map { NetworkItem($0) }
         }
     }
 
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = BlueskyItems(page: page)
+        let parser = BlueskyItems(page: page)
         return try await list("chat.bsky.convo.getMessages", "messages", page, account, ["convoId": thread]) {
-            shapes.message($0, in: thread).map { NetworkItem($0) }
+            parser.message($0, in: thread).map { NetworkItem($0) }
         }
     }
 
@@ -69,7 +69,7 @@ struct BlueskyConnector: Connector {
         guard case .array(let values)? = json[name] else {
             throw NetworkError(.transient, "the PDS's answer is no list", budget: budget)
         }
-        let next = ListPlace.next(json["cursor"]?.filled, after: position?.cursor, isEmpty: values.isEmpty)
+        let next = ListCursor.next(json["cursor"]?.nonEmpty, after: position?.cursor, isEmpty: values.isEmpty)
         return NetworkPage(
             values.compactMap(item),
             next: try next.map { try NetworkCursor(Position(cursor: $0)) },
@@ -85,7 +85,7 @@ extension BlueskyConnector {
         _ account: NetworkAccount
     ) async throws -> (json: JSONValue, budget: Budget?) {
         let fields = query.sorted { $0.key < $1.key }.map { FormField($0.key, $0.value) }
-        let request = NetworkRequest(.get, url(method, account).adding(fields)).bearing(account.tokens.access)
+        let request = NetworkRequest(.get, url(method, account).adding(fields)).bearer(account.tokens.access)
         return try await calls(of: account).json(proxied(request, method))
     }
 
@@ -93,10 +93,10 @@ extension BlueskyConnector {
         _ method: String,
         _ body: JSONValue,
         _ account: NetworkAccount,
-        isSeen: Bool = false
+        isWrite: Bool = false
     ) async throws -> (json: JSONValue, budget: Budget?) {
-        let request = try NetworkRequest.json(url(method, account), body).bearing(account.tokens.access)
-        return try await calls(of: account).json(proxied(request, method), isSeen: isSeen)
+        let request = try NetworkRequest.json(url(method, account), body).bearer(account.tokens.access)
+        return try await calls(of: account).json(proxied(request, method), isWrite: isWrite)
     }
 
     func url(_ method: String, _ account: NetworkAccount) -> String { "\(pds(account))/xrpc/\(method)" }
@@ -109,7 +109,7 @@ extension BlueskyConnector {
     }
 
     /// Names of errors are the protocol's; an expired token is a 400.
-    static let manners = NetworkManners(
+    static let errorMapping = NetworkErrorMapping(
         budget: { answer, _ in
             answer.budget(
                 answer.header("ratelimit-policy")?.hasPrefix("3000;") == true ? .address : .account,
@@ -119,7 +119,7 @@ extension BlueskyConnector {
                 as: { Double($0).map(Date.init(timeIntervalSince1970:)) }
             )
         },
-        refusal: { answer in
+        mappedError: { answer in
             guard !answer.isSuccess, let code = answer.json?["error"]?.text else { return nil }
             let said = answer.json?["message"]?.text ?? answer.json?["error_description"]?.text
             // So an app password is refused that may not do this; nothing is wrong with the session.
@@ -141,8 +141,8 @@ extension BlueskyConnector {
                 case "XRPCNotSupported", "MethodNotImplemented": .unsupported
                 default: nil
                 }
-            guard let kind else { return .told(answer, said, code: code) }
-            return Refusal(kind: kind, reason: said, code: code)
+            guard let kind else { return .status(answer, said, code: code) }
+            return MappedError(kind: kind, reason: said, code: code)
         }
     )
 }

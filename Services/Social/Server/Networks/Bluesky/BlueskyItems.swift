@@ -24,10 +24,10 @@ struct BlueskyItems {
     }
 
     func notification(_ json: JSONValue) -> Item? {
-        guard let uri = json["uri"]?.filled, let at = json["indexedAt"]?.date else { return nil }
+        guard let uri = json["uri"]?.nonEmpty, let at = json["indexedAt"]?.date else { return nil }
         let record = json["record"]
         let by = author(json["author"])
-        let subject = json["reasonSubject"]?.filled.map { ItemID(.bluesky, $0) }
+        let subject = json["reasonSubject"]?.nonEmpty.map { ItemID(.bluesky, $0) }
         return Item(
             id: ItemID(.bluesky, uri),
             kind: Self.kinds[json["reason"]?.text ?? ""] ?? .other,
@@ -47,7 +47,7 @@ struct BlueskyItems {
     ]
 
     func thread(_ json: JSONValue, of account: NetworkAccount) -> Item? {
-        guard let id = json["id"]?.filled else { return nil }
+        guard let id = json["id"]?.nonEmpty else { return nil }
         let last = json["lastMessage"]
         // A conversation in which nothing was said yet has no time at all.
         guard let at = last?["sentAt"]?.date else { return nil }
@@ -69,7 +69,7 @@ struct BlueskyItems {
     func message(_ json: JSONValue, in thread: String) -> Item? {
         guard json["$type"]?.text?.hasSuffix("#deletedMessageView") != true,
             json["$type"]?.text?.hasSuffix("#systemMessageView") != true,
-            let id = json["id"]?.filled, let at = json["sentAt"]?.date
+            let id = json["id"]?.nonEmpty, let at = json["sentAt"]?.date
         else { return nil }
         return Item(
             id: ItemID(.bluesky, "message/\(id)"),
@@ -86,7 +86,7 @@ struct BlueskyItems {
 
     /// A post view: shown by when the network saw it, since what its author claims may be anything.
     private func content(_ view: JSONValue) -> Item? {
-        guard let uri = view["uri"]?.filled, let at = view["indexedAt"]?.date else { return nil }
+        guard let uri = view["uri"]?.nonEmpty, let at = view["indexedAt"]?.date else { return nil }
         let record = view["record"]
         let by = author(view["author"])
         var item = Item(
@@ -104,7 +104,7 @@ struct BlueskyItems {
             ),
             liked: view["viewer"].map { $0["like"] != nil }
         )
-        if let parent = record?["reply"]?["parent"]?["uri"]?.filled {
+        if let parent = record?["reply"]?["parent"]?["uri"]?.nonEmpty {
             item.kind = .reply
             item.about = ItemReference(id: ItemID(.bluesky, parent))
         }
@@ -116,11 +116,11 @@ struct BlueskyItems {
     }
 
     private func author(_ json: JSONValue?) -> ItemAuthor? {
-        guard let json, let did = json["did"]?.filled else { return nil }
-        let handle = json["handle"]?.filled
+        guard let json, let did = json["did"]?.nonEmpty else { return nil }
+        let handle = json["handle"]?.nonEmpty
         return ItemAuthor(
             id: did,
-            name: json["displayName"]?.filled ?? handle ?? did,
+            name: json["displayName"]?.nonEmpty ?? handle ?? did,
             username: handle,
             avatarUrl: json["avatar"]?.link,
             url: "https://bsky.app/profile/\(handle ?? did)"
@@ -131,7 +131,7 @@ struct BlueskyItems {
     private func quoted(_ embed: JSONValue?) -> ItemReference? {
         guard let type = embed?["$type"]?.text, type.contains("record") else { return nil }
         let record = type.contains("recordWithMedia") ? embed?["record"]?["record"] : embed?["record"]
-        guard let uri = record?["uri"]?.filled, uri.contains("/app.bsky.feed.post/") else { return nil }
+        guard let uri = record?["uri"]?.nonEmpty, uri.contains("/app.bsky.feed.post/") else { return nil }
         let by = author(record?["author"])
         return ItemReference(
             id: ItemID(.bluesky, uri),
@@ -153,13 +153,18 @@ struct BlueskyItems {
                     thumbnailUrl: embed["thumbnail"]?.link,
                     width: size?["width"]?.count,
                     height: size?["height"]?.count,
-                    alt: embed["alt"]?.filled
+                    alt: embed["alt"]?.nonEmpty
                 )
             ]
         }
         if let external = embed["external"], let uri = external["uri"]?.link {
             return [
-                ItemMedia(kind: .link, url: uri, thumbnailUrl: external["thumb"]?.link, alt: external["title"]?.filled)
+                ItemMedia(
+                    kind: .link,
+                    url: uri,
+                    thumbnailUrl: external["thumb"]?.link,
+                    alt: external["title"]?.nonEmpty
+                )
             ]
         }
         // Galleries have their pictures under another name.
@@ -171,7 +176,7 @@ struct BlueskyItems {
                     thumbnailUrl: image["thumb"]?.link,
                     width: image["aspectRatio"]?["width"]?.count,
                     height: image["aspectRatio"]?["height"]?.count,
-                    alt: image["alt"]?.filled
+                    alt: image["alt"]?.nonEmpty
                 )
             }
         }

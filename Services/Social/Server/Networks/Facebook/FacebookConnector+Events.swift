@@ -6,7 +6,9 @@ extension FacebookConnector: WebhookConnector {
     /// A page's events, its own messages among them; a person's came by themselves.
     private static let fields = "feed,mention,messages,message_echoes"
 
-    func handshake(_ query: [String: String]) throws -> WebhookGreeting { try MetaWebhooks.handshake(query, key) }
+    func handshake(_ query: [String: String]) throws -> WebhookHandshakeResponse {
+        try MetaWebhooks.handshake(query, key)
+    }
 
     func subscribe(_ account: NetworkAccount) async throws {
         guard !isPersonal else { return }
@@ -75,7 +77,7 @@ extension FacebookConnector: WebhookConnector {
         let item = Item(
             id: ItemID(.facebook, id),
             kind: kind,
-            author: by?["id"]?.identifier.map { ItemAuthor(id: $0, name: by?["name"]?.filled ?? $0) },
+            author: by?["id"]?.identifier.map { ItemAuthor(id: $0, name: by?["name"]?.nonEmpty ?? $0) },
             text: value["message"]?.text ?? "",
             media: value["photo"]?.link.map { [ItemMedia(kind: .photo, url: $0)] } ?? [],
             createdAt: value["created_time"]?.epoch ?? value["created_time"]?.date ?? graph.calls.now(),

@@ -11,7 +11,7 @@ struct FacebookConnector: Connector {
     let pause: Pause
     let isPersonal: Bool
 
-    static let standard = "https://graph.facebook.com"
+    static let defaultURL = "https://graph.facebook.com"
 
     init(_ parts: ConnectorParts, pause: @escaping Pause = { try await Task.sleep(for: $0) }) {
         key = parts.key
@@ -26,9 +26,9 @@ struct FacebookConnector: Connector {
         if !isPersonal, let longer = try await extended(token) { token = longer }
         let (me, _) = try await graph.read("me", ["fields": "id,name,picture"], token.access)
         guard let id = me["id"]?.identifier else { throw NetworkError(.transient, "Facebook does not say who it is") }
-        let name = me["name"]?.filled
+        let name = me["name"]?.nonEmpty
         let avatar = me["picture"]?["data"]?["url"]?.link
-        let person = [id, name, me["username"]?.filled].compactMap(\.self)
+        let person = [id, name, me["username"]?.nonEmpty].compactMap(\.self)
         let own = NetworkIdentity(
             id: id,
             username: name,
@@ -44,19 +44,19 @@ struct FacebookConnector: Connector {
         }
         return NetworkIdentity(
             id: page["id"]?.identifier ?? id,
-            username: page["name"]?.filled,
-            name: page["name"]?.filled,
+            username: page["name"]?.nonEmpty,
+            name: page["name"]?.nonEmpty,
             avatarUrl: page["picture"]?["data"]?["url"]?.link,
             details: ["person": id],
             // Made of a person's long-lived token it has no end.
-            tokens: NetworkTokens(access: page["access_token"]?.filled ?? token.access),
+            tokens: NetworkTokens(access: page["access_token"]?.nonEmpty ?? token.access),
             // Clients know the id of the person who signed in, and not that of the page (seed comblie).
             aliases: person
         )
     }
 
     /// A client's id may be the person's; the page, and its token, are known only after `identify`.
-    func takesAsGiven(_ account: NetworkAccount) -> Bool { isPersonal && account.id != nil }
+    func acceptsProvidedID(_ account: NetworkAccount) -> Bool { isPersonal && account.id != nil }
 
     private func page(_ wanted: String?, _ token: String) async throws -> JSONValue? {
         do {
@@ -64,7 +64,7 @@ struct FacebookConnector: Connector {
             let pages = json["data"].list
             let named = pages.first { page in
                 guard let id = page["id"]?.identifier, let wanted else { return false }
-                return NetworkIdentity(id: id, username: page["name"]?.filled).isCalled(wanted)
+                return NetworkIdentity(id: id, username: page["name"]?.nonEmpty).matches(wanted)
             }
             return named ?? pages.first
         } catch let error as NetworkError where [.invalid, .notFound, .permission, .unsupported].contains(error.kind) {
@@ -77,44 +77,44 @@ struct FacebookConnector: Connector {
         let path = isPersonal ? "me/home" : "\(me(account))/feed"
         let fields = isPersonal ? FacebookItems.homeFields : FacebookItems.pageFields
         let (json, budget) = try await graph.list(path, ["limit": page.limit(100)], fields, page, account.tokens.access)
-        let shapes = FacebookItems(page: page)
-        return try lists(json, page, budget) { shapes.post($0).map { NetworkItem($0) } }
+        let parser = FacebookItems(page: page)
+        return try lists(json, page, budget) { parser.post($0).map { NetworkItem($0) } }
     }
 
     func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         guard isPersonal else { throw NetworkError.unsupported("pages have no list of notifications") }
         let query: KeyValuePairs = ["include_read": Optional("true"), "limit": page.limit(100)]
         let (json, budget) = try await graph.list("me/notifications", query, nil, page, account.tokens.access)
-        let shapes = FacebookItems(page: page)
-        return try lists(json, page, budget) { shapes.notification($0).map { NetworkItem($0) } }
+        let parser = FacebookItems(page: page)
+        return try lists(json, page, budget) { parser.notification($0).map { NetworkItem($0) } }
     }
 
     func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = FacebookItems(page: page)
+        let parser = FacebookItems(page: page)
         if isPersonal {
             let limit = ["limit": page.limit(100)] as KeyValuePairs<String, String?>
             let (json, budget) = try await graph.list("me/inbox", limit, nil, page, account.tokens.access)
-            return try lists(json, page, budget) { shapes.inboxThread($0, of: account).map { NetworkItem($0) } }
+            return try lists(json, page, budget) { parser.inboxThread($0, of: account).map { NetworkItem($0) } }
         }
         let query: KeyValuePairs = ["platform": Optional("messenger"), "limit": page.limit(100)]
         let fields = "id,updated_time,snippet,unread_count,message_count,participants,can_reply,link"
         let path = "\(me(account))/conversations"
         let (json, budget) = try await graph.list(path, query, fields, page, account.tokens.access)
-        return try lists(json, page, budget) { shapes.conversation($0, of: account).map { NetworkItem($0) } }
+        return try lists(json, page, budget) { parser.conversation($0, of: account).map { NetworkItem($0) } }
     }
 
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = FacebookItems(page: page)
+        let parser = FacebookItems(page: page)
         let edge = isPersonal ? "comments" : "messages"
         let fields = isPersonal ? nil : "id,created_time,from,to,message,attachments"
         let (json, budget) = try await graph.list(
-            "\(thread.asSegment)/\(edge)",
+            "\(thread.pathSegment)/\(edge)",
             ["limit": page.limit(isPersonal ? 100 : 20)],
             fields,
             page,
             account.tokens.access
         )
-        var messages = try lists(json, page, budget) { shapes.message($0, in: thread).map { NetworkItem($0) } }
+        var messages = try lists(json, page, budget) { parser.message($0, in: thread).map { NetworkItem($0) } }
         // Comments came with the oldest first, and their next pages led to older ones all the same.
         messages.items.sort { $0.item.createdAt > $1.item.createdAt }
         return messages
@@ -132,5 +132,5 @@ struct FacebookConnector: Connector {
         return NetworkPage(values.compactMap(item), next: try graph.next(json, after: page), budget: budget)
     }
 
-    func me(_ account: NetworkAccount) -> String { account.id?.asSegment ?? "me" }
+    func me(_ account: NetworkAccount) -> String { account.id?.pathSegment ?? "me" }
 }

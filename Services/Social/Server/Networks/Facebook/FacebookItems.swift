@@ -21,7 +21,7 @@ struct FacebookItems {
             id: ItemID(.facebook, id),
             kind: json["parent_id"]?.identifier == nil ? .post : .repost,
             author: author(json["from"]),
-            text: json["message"]?.filled ?? json["story"]?.text ?? "",
+            text: json["message"]?.nonEmpty ?? json["story"]?.text ?? "",
             media: media(json),
             location: location(json["place"]),
             createdAt: at,
@@ -85,7 +85,7 @@ struct FacebookItems {
             kind: .thread,
             text: json["snippet"]?.text ?? "",
             createdAt: at,
-            url: json["link"]?.filled.map { $0.hasPrefix("/") ? "https://www.facebook.com\($0)" : $0 },
+            url: json["link"]?.nonEmpty.map { $0.hasPrefix("/") ? "https://www.facebook.com\($0)" : $0 },
             thread: id,
             participants: people(json["participants"], but: account),
             unread: json["unread_count"]?.count,
@@ -113,7 +113,7 @@ struct FacebookItems {
         guard let json, let id = json["id"]?.identifier else { return nil }
         return ItemAuthor(
             id: id,
-            name: json["name"]?.filled ?? id,
+            name: json["name"]?.nonEmpty ?? id,
             avatarUrl: json["picture"]?["data"]?["url"]?.link,
             url: "https://www.facebook.com/\(id)"
         )
@@ -139,7 +139,7 @@ struct FacebookItems {
         return ItemLocation(
             latitude: json["location"]?["latitude"]?.double,
             longitude: json["location"]?["longitude"]?.double,
-            name: json["name"]?.filled
+            name: json["name"]?.nonEmpty
         )
     }
 
@@ -176,7 +176,7 @@ struct FacebookItems {
             thumbnailUrl: picture,
             width: image?["width"]?.count,
             height: image?["height"]?.count,
-            alt: json["description"]?.filled
+            alt: json["description"]?.nonEmpty
         )
     }
 

@@ -9,22 +9,22 @@ struct InstagramConnector: Connector {
     let key: ApplicationKey
     let graph: MetaGraph
     /// The old API's own ways of refusing.
-    let old: NetworkCalls
+    let v1Calls: NetworkCalls
     let pause: Pause
-    let isFirst: Bool
+    let isV1: Bool
 
-    static let standard = "https://graph.instagram.com"
+    static let defaultURL = "https://graph.instagram.com"
 
     init(_ parts: ConnectorParts, pause: @escaping Pause = { try await Task.sleep(for: $0) }) {
         key = parts.key
-        isFirst = parts.key.others["API"] == "v1"
+        isV1 = parts.key.others["API"] == "v1"
         graph = MetaGraph(parts, version: "v24.0")
-        old = NetworkCalls(parts, Self.firstManners)
+        v1Calls = NetworkCalls(parts, Self.v1ErrorMapping)
         self.pause = pause
     }
 
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
-        if isFirst {
+        if isV1 {
             let (json, _) = try await read("/users/self", [:], account)
             guard let id = json["data"]?["id"]?.identifier else {
                 throw NetworkError(.transient, "Instagram does not say who it is")
@@ -32,7 +32,7 @@ struct InstagramConnector: Connector {
             return NetworkIdentity(
                 id: id,
                 username: json["data"]?["username"]?.text,
-                name: json["data"]?["full_name"]?.filled,
+                name: json["data"]?["full_name"]?.nonEmpty,
                 avatarUrl: json["data"]?["profile_picture"]?.link
             )
         }
@@ -45,7 +45,7 @@ struct InstagramConnector: Connector {
         return NetworkIdentity(
             id: id,
             username: me["username"]?.text,
-            name: me["name"]?.filled,
+            name: me["name"]?.nonEmpty,
             avatarUrl: me["profile_picture_url"]?.link,
             tokens: tokens,
             // The id that the application knows the account by differs from `user_id`.
@@ -54,12 +54,12 @@ struct InstagramConnector: Connector {
     }
 
     /// The API's paths take the numeric id; a client may know the account by its user name.
-    func takesAsGiven(_ account: NetworkAccount) -> Bool { account.hasNumericID }
+    func acceptsProvidedID(_ account: NetworkAccount) -> Bool { account.hasNumericID }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = InstagramItems(page: page)
-        if isFirst {
-            return try await firstList("/users/self/feed", page, account) { shapes.first($0).map { NetworkItem($0) } }
+        let parser = InstagramItems(page: page)
+        if isV1 {
+            return try await v1List("/users/self/feed", page, account) { parser.first($0).map { NetworkItem($0) } }
         }
         let (json, budget) = try await graph.list(
             "me/media",
@@ -68,23 +68,23 @@ struct InstagramConnector: Connector {
             page,
             account.tokens.access
         )
-        return try lists(json, page, budget) { shapes.media($0, of: account).map { NetworkItem($0) } }
+        return try lists(json, page, budget) { parser.media($0, of: account).map { NetworkItem($0) } }
     }
 
     /// The old API had none: who liked and commented on one's own latest media is as near as it comes.
     func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        guard isFirst else { throw NetworkError.unsupported("Instagram tells of what happens by webhooks alone") }
-        let shapes = InstagramItems(page: page)
+        guard isV1 else { throw NetworkError.unsupported("Instagram tells of what happens by webhooks alone") }
+        let parser = InstagramItems(page: page)
         let id = account.id ?? "self"
-        let media = try await firstMedia("/users/\(id.asSegment)/media/recent", page, account)
-        var items = media.values.flatMap { shapes.reactions(to: $0, of: account) }
+        let media = try await v1Media("/users/\(id.pathSegment)/media/recent", page, account)
+        var items = media.values.flatMap { parser.reactions(to: $0, of: account) }
         items.sort { $0.createdAt > $1.createdAt }
         return NetworkPage(items.map { NetworkItem($0) }, next: media.next, budget: media.budget)
     }
 
     func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        guard !isFirst else { throw NetworkError.unsupported("Instagram had no messages") }
-        let shapes = InstagramItems(page: page)
+        guard !isV1 else { throw NetworkError.unsupported("Instagram had no messages") }
+        let parser = InstagramItems(page: page)
         let (json, budget) = try await graph.list(
             "me/conversations",
             ["platform": "instagram", "limit": page.limit(50)],
@@ -92,20 +92,20 @@ struct InstagramConnector: Connector {
             page,
             account.tokens.access
         )
-        return try lists(json, page, budget) { shapes.conversation($0, of: account).map { NetworkItem($0) } }
+        return try lists(json, page, budget) { parser.conversation($0, of: account).map { NetworkItem($0) } }
     }
 
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        guard !isFirst else { throw NetworkError.unsupported("Instagram had no messages") }
-        let shapes = InstagramItems(page: page)
+        guard !isV1 else { throw NetworkError.unsupported("Instagram had no messages") }
+        let parser = InstagramItems(page: page)
         let (json, budget) = try await graph.list(
-            "\(thread.asSegment)/messages",
+            "\(thread.pathSegment)/messages",
             ["limit": page.limit(20)],
             "id,created_time,from,to,message,attachments",
             page,
             account.tokens.access
         )
-        return try lists(json, page, budget) { shapes.message($0, in: thread).map { NetworkItem($0) } }
+        return try lists(json, page, budget) { parser.message($0, in: thread).map { NetworkItem($0) } }
     }
 
     private func lists(

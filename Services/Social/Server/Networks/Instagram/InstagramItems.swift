@@ -13,7 +13,7 @@ struct InstagramItems {
     /// Today's: one's own alone.
     func media(_ json: JSONValue, of account: NetworkAccount) -> Item? {
         guard let id = json["id"]?.identifier, let at = json["timestamp"]?.date else { return nil }
-        let username = json["username"]?.filled ?? account.username
+        let username = json["username"]?.nonEmpty ?? account.username
         let children = (json["children"]?["data"]).list
         return Item(
             id: ItemID(.instagram, id),
@@ -48,7 +48,7 @@ struct InstagramItems {
             kind: .post,
             author: author(json["user"]),
             text: json["caption"]?["text"]?.text ?? "",
-            media: [firstFile(json)].compactMap { $0 },
+            media: [v1File(json)].compactMap { $0 },
             location: location(json["location"]),
             createdAt: at,
             url: json["link"]?.link,
@@ -131,10 +131,10 @@ struct InstagramItems {
 
     private func author(_ json: JSONValue?) -> ItemAuthor? {
         guard let json, let id = json["id"]?.identifier else { return nil }
-        let username = json["username"]?.filled
+        let username = json["username"]?.nonEmpty
         return ItemAuthor(
             id: id,
-            name: json["full_name"]?.filled ?? json["name"]?.filled ?? username ?? id,
+            name: json["full_name"]?.nonEmpty ?? json["name"]?.nonEmpty ?? username ?? id,
             username: username,
             avatarUrl: json["profile_picture"]?.link,
             url: username.map { "https://www.instagram.com/\($0)/" }
@@ -146,11 +146,11 @@ struct InstagramItems {
         return ItemLocation(
             latitude: json["latitude"]?.double,
             longitude: json["longitude"]?.double,
-            name: json["name"]?.filled
+            name: json["name"]?.nonEmpty
         )
     }
 
-    private func firstFile(_ json: JSONValue) -> ItemMedia? {
+    private func v1File(_ json: JSONValue) -> ItemMedia? {
         let image = json["images"]?["standard_resolution"] ?? json["images"]?["low_resolution"]
         let thumbnail = json["images"]?["thumbnail"]?["url"]?.link
         let video = json["videos"]?["standard_resolution"] ?? json["videos"]?["low_resolution"]

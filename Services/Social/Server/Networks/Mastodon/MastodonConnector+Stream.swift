@@ -11,14 +11,14 @@ extension MastodonConnector: StreamingConnector {
     func events(as account: NetworkAccount) async throws -> PulledSequence<NetworkEvent> {
         // An instance may stream elsewhere, and says so as an address of WebSockets.
         let named = account.details["streaming"].map { $0.hasPrefix("ws") ? "http\($0.dropFirst(2))" : $0 }
-        let place = named ?? account.instance ?? ""
-        var asking = request(.get("\(place)/api/v1/streaming/user"), account)
-        asking.headers[.accept] = "text/event-stream"
-        let stream = try await open(asking)
+        let baseURL = named ?? account.instance ?? ""
+        var streamRequest = request(.get("\(baseURL)/api/v1/streaming/user"), account)
+        streamRequest.headers[.accept] = "text/event-stream"
+        let stream = try await open(streamRequest)
         return PulledSequence { [pause] in
             var pieces = stream.body.makeAsyncIterator()
             var reader = EventStreamReader()
-            var pace = StreamPace()
+            var rateLimit = StreamRateLimit()
             var read: ArraySlice<EventStreamReader.Event> = []
             return {
                 while true {
@@ -27,7 +27,7 @@ extension MastodonConnector: StreamingConnector {
                     }
                     guard let piece = try await pieces.next() else { return nil }
                     read = try reader.feed(piece)[...]
-                    let wait = pace.spend(bytes: piece.readableBytes, events: read.count, at: .now)
+                    let wait = rateLimit.spend(bytes: piece.readableBytes, events: read.count, at: .now)
                     if wait > .zero { try await pause(wait) }
                 }
             }
@@ -37,28 +37,28 @@ extension MastodonConnector: StreamingConnector {
     private func open(_ request: NetworkRequest) async throws -> NetworkStream {
         let stream = try await calls.http.open(request)
         guard stream.status == 200 else {
-            let refusal = Refusal.by(status: stream.status, isWrite: false)
-            throw NetworkError(refusal.kind, "the instance does not stream", code: String(stream.status))
+            let mappedError = MappedError.by(status: stream.status, isWrite: false)
+            throw NetworkError(mappedError.kind, "the instance does not stream", code: String(stream.status))
         }
         return stream
     }
 
     static func event(_ event: EventStreamReader.Event, of account: NetworkAccount) -> NetworkEvent? {
-        let shapes = MastodonItems(page: PageRequest())
-        func told(_ list: NetworkEvent.List, _ change: NetworkEvent.Change) -> NetworkEvent? {
+        let parser = MastodonItems(page: PageRequest())
+        func makeEvent(_ list: NetworkEvent.List, _ change: NetworkEvent.Change) -> NetworkEvent? {
             account.id.map { NetworkEvent(account: $0, list: list, change: change) }
         }
-        if event.name == "delete" { return told(.feed, .deleted(event.data)) }
+        if event.name == "delete" { return makeEvent(.feed, .deleted(event.data)) }
         // What we cannot read is not for us; the next poll reads it again.
-        guard let json = try? JSONText.parse(event.data.utf8, repairing: true) else { return nil }
+        guard let json = try? JSONParser.parse(event.data.utf8, repairing: true) else { return nil }
         switch event.name {
-        case "update": return shapes.post(json).flatMap { told(.feed, .created($0)) }
-        case "status.update": return shapes.post(json).flatMap { told(.feed, .updated($0)) }
+        case "update": return parser.post(json).flatMap { makeEvent(.feed, .created($0)) }
+        case "status.update": return parser.post(json).flatMap { makeEvent(.feed, .updated($0)) }
         case "notification":
-            return shapes.notification(json).flatMap { told(.notifications, .created(NetworkItem($0))) }
+            return parser.notification(json).flatMap { makeEvent(.notifications, .created(NetworkItem($0))) }
         case "conversation":
             guard let status = json["last_status"], let id = status["id"]?.identifier else { return nil }
-            return shapes.message(status, in: id).flatMap { told(.messages, .created(NetworkItem($0))) }
+            return parser.message(status, in: id).flatMap { makeEvent(.messages, .created(NetworkItem($0))) }
         default: return nil
         }
     }

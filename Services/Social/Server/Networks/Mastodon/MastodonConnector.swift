@@ -13,7 +13,7 @@ struct MastodonConnector: Connector {
     let pause: Pause
 
     init(_ parts: ConnectorParts, pause: @escaping Pause = { try await Task.sleep(for: $0) }) {
-        calls = NetworkCalls(parts, Self.manners)
+        calls = NetworkCalls(parts, Self.errorMapping)
         self.pause = pause
     }
 
@@ -26,12 +26,12 @@ struct MastodonConnector: Connector {
             throw NetworkError(.transient, "the instance does not say who it is")
         }
         let instance = try? await calls.json(.get(at("/api/v2/instance", account)))  // else the usual limits count
-        let name = me["username"]?.filled
+        let name = me["username"]?.nonEmpty
         let host = account.instance.flatMap { URL(string: $0)?.host() }
         return NetworkIdentity(
             id: id,
             username: me["acct"]?.text ?? me["username"]?.text,
-            name: me["display_name"]?.filled,
+            name: me["display_name"]?.nonEmpty,
             avatarUrl: me["avatar"]?.link,
             details: instance.map { MastodonLimits.details($0.json) } ?? [:],
             aliases: [name, name.flatMap { name in host.map { "\(name)@\($0)" } }].compactMap(\.self)
@@ -39,19 +39,19 @@ struct MastodonConnector: Connector {
     }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = MastodonItems(page: page)
-        return try await list("/api/v1/timelines/home", page, 40, account) { shapes.post($0) }
+        let parser = MastodonItems(page: page)
+        return try await list("/api/v1/timelines/home", page, 40, account) { parser.post($0) }
     }
 
     func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = MastodonItems(page: page)
-        return try await list("/api/v1/conversations", page, 40, account) { shapes.thread($0).map { NetworkItem($0) } }
+        let parser = MastodonItems(page: page)
+        return try await list("/api/v1/conversations", page, 40, account) { parser.thread($0).map { NetworkItem($0) } }
     }
 
     func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = MastodonItems(page: page)
+        let parser = MastodonItems(page: page)
         return try await list("/api/v1/notifications", page, 40, account) { json in
-            shapes.notification(json).map { NetworkItem($0) }
+            parser.notification(json).map { NetworkItem($0) }
         }
     }
 
@@ -60,20 +60,20 @@ struct MastodonConnector: Connector {
         let before = try page.position(Position.self)?.before
         let (statuses, budget) = try await conversation(thread, account)
         let older = statuses.filter { status in before.map { Self.isOlder(status, than: $0) } ?? true }
-        let shapes = MastodonItems(page: page)
+        let parser = MastodonItems(page: page)
         let shown = older.prefix(max(page.limit, 1))
         let next = shown.count < older.count ? shown.last?["id"]?.identifier : nil
         return NetworkPage(
-            shown.compactMap { shapes.message($0, in: thread).map { NetworkItem($0) } },
+            shown.compactMap { parser.message($0, in: thread).map { NetworkItem($0) } },
             next: try next.map { try NetworkCursor(Position(before: $0)) },
             budget: budget
         )
     }
 
-    func like(_ id: String, as account: NetworkAccount) async throws -> Posted {
-        let path = at("/api/v1/statuses/\(id.asSegment)/favourite", account)
-        let (status, budget) = try await calls.json(request(.form(path, [:]), account), isSeen: true)
-        return Posted(id: id, url: status["url"]?.link, budget: budget)
+    func like(_ id: String, as account: NetworkAccount) async throws -> PublishedPost {
+        let path = at("/api/v1/statuses/\(id.pathSegment)/favourite", account)
+        let (status, budget) = try await calls.json(request(.form(path, [:]), account), isWrite: true)
+        return PublishedPost(id: id, url: status["url"]?.link, budget: budget)
     }
 }
 
@@ -88,7 +88,7 @@ extension MastodonConnector {
     ) async throws -> NetworkPage {
         let position = try page.position(Position.self)
         let url = at(path, account).adding(["limit": page.limit(most), "max_id": position?.before])
-        let answer = try await calls.ask(request(.get(url), account))
+        let answer = try await calls.send(request(.get(url), account))
         // What is there would look like all there is.
         guard answer.status != 206 else {
             throw NetworkError(.transient, "the instance is making the list anew", code: "206", budget: answer.budget)
@@ -99,7 +99,7 @@ extension MastodonConnector {
         let next = answer.header("link").flatMap { LinkHeader($0)["next"] }.flatMap {
             LinkHeader.value("max_id", in: $0)
         }
-        let place = ListPlace.next(next, after: position?.before, isEmpty: values.isEmpty)
+        let place = ListCursor.next(next, after: position?.before, isEmpty: values.isEmpty)
         return NetworkPage(
             values.compactMap(item),
             next: try place.map { try NetworkCursor(Position(before: $0)) },
@@ -110,7 +110,7 @@ extension MastodonConnector {
     /// The direct statuses around one, the newest first.
     func conversation(_ id: String, _ account: NetworkAccount) async throws -> (statuses: [JSONValue], budget: Budget?)
     {
-        let path = at("/api/v1/statuses/\(id.asSegment)", account)
+        let path = at("/api/v1/statuses/\(id.pathSegment)", account)
         async let around = calls.json(request(.get("\(path)/context"), account))
         async let status = calls.json(request(.get(path), account))
         let (context, budget) = try await around
@@ -132,11 +132,11 @@ extension MastodonConnector {
     func at(_ path: String, _ account: NetworkAccount) -> String { (account.instance ?? "") + path }
 
     func request(_ request: NetworkRequest, _ account: NetworkAccount) -> NetworkRequest {
-        request.bearing(account.tokens.access)
+        request.bearer(account.tokens.access)
     }
 
     /// Texts of errors are in the account's language: classes come of the status alone.
-    static let manners = NetworkManners(
+    static let errorMapping = NetworkErrorMapping(
         budget: { answer, _ in
             answer.budget(
                 .account,
@@ -146,6 +146,6 @@ extension MastodonConnector {
                 as: NetworkTime.date
             )
         },
-        refusal: { answer in .told(answer, answer.json?["error"]?.text) }
+        mappedError: { answer in .status(answer, answer.json?["error"]?.text) }
     )
 }

@@ -23,7 +23,7 @@ struct MastodonItems {
             item.kind = .reply
             item.about = ItemReference(id: ItemID(.mastodon, parent))
         }
-        return NetworkItem(item, original: shown["uri"]?.filled)
+        return NetworkItem(item, original: shown["uri"]?.nonEmpty)
     }
 
     func message(_ json: JSONValue, in thread: String) -> Item? {
@@ -99,16 +99,16 @@ struct MastodonItems {
     /// With the warning before it, where there is one.
     private func text(_ json: JSONValue) -> String {
         let content = PlainText.ofHTML(json["content"]?.text ?? "")
-        guard let warning = json["spoiler_text"]?.filled else { return content }
+        guard let warning = json["spoiler_text"]?.nonEmpty else { return content }
         return content.isEmpty ? warning : "\(warning)\n\n\(content)"
     }
 
     private func author(_ json: JSONValue?) -> ItemAuthor? {
         guard let json, let id = json["id"]?.identifier else { return nil }
-        let username = json["acct"]?.filled ?? json["username"]?.filled
+        let username = json["acct"]?.nonEmpty ?? json["username"]?.nonEmpty
         return ItemAuthor(
             id: id,
-            name: json["display_name"]?.filled ?? username ?? id,
+            name: json["display_name"]?.nonEmpty ?? username ?? id,
             username: username,
             avatarUrl: json["avatar"]?.link,
             url: json["url"]?.link
@@ -137,7 +137,7 @@ struct MastodonItems {
             width: original?["width"]?.count,
             height: original?["height"]?.count,
             duration: original?["duration"]?.double,
-            alt: json["description"]?.filled
+            alt: json["description"]?.nonEmpty
         )
     }
 }

@@ -16,7 +16,7 @@ enum MastodonLimits {
             "photoBytes": media?["image_size_limit"]?.count.map(String.init),
             "videoBytes": media?["video_size_limit"]?.count.map(String.init),
             "types": types.isEmpty ? nil : types.joined(separator: ","),
-            "streaming": configuration?["urls"]?["streaming"]?.filled,
+            "streaming": configuration?["urls"]?["streaming"]?.nonEmpty,
         ]
         return details.compactMapValues { $0 }
     }

@@ -14,7 +14,7 @@ struct MetaGraph: Sendable {
     let base: String
 
     init(_ parts: ConnectorParts, version: String) {
-        calls = NetworkCalls(parts, Self.manners)
+        calls = NetworkCalls(parts, Self.errorMapping)
         key = parts.key
         base = "\(parts.key.baseURL)/\(parts.key.others["VERSION"] ?? version)"
     }
@@ -24,24 +24,24 @@ struct MetaGraph: Sendable {
         _ query: KeyValuePairs<String, String?>,
         _ token: String
     ) async throws -> (json: JSONValue, budget: Budget?) {
-        try await calls.json(.get("\(base)/\(path)".adding(query).adding(proof(of: token))).bearing(token))
+        try await calls.json(.get("\(base)/\(path)".adding(query).adding(proof(of: token))).bearer(token))
     }
 
     func write(
         _ path: String,
         _ fields: KeyValuePairs<String, String?>,
         _ token: String,
-        isSeen: Bool = true
+        isWrite: Bool = true
     ) async throws -> (json: JSONValue, budget: Budget?) {
-        try await write(.form("\(base)/\(path)".adding(proof(of: token)), fields), token, isSeen: isSeen)
+        try await write(.form("\(base)/\(path)".adding(proof(of: token)), fields), token, isWrite: isWrite)
     }
 
     func write(
         _ request: NetworkRequest,
         _ token: String,
-        isSeen: Bool = true
+        isWrite: Bool = true
     ) async throws -> (json: JSONValue, budget: Budget?) {
-        try await calls.json(request.bearing(token), isSeen: isSeen)
+        try await calls.json(request.bearer(token), isWrite: isWrite)
     }
 
     /// Proves that the application itself asks, so that a stolen token is worth nothing elsewhere.
@@ -54,12 +54,12 @@ struct MetaGraph: Sendable {
 
     /// Lets the application be told of some fields of an account.
     func subscribe(_ account: String, to fields: String, _ token: String) async throws {
-        _ = try await write("\(account)/subscribed_apps", ["subscribed_fields": fields], token, isSeen: false)
+        _ = try await write("\(account)/subscribed_apps", ["subscribed_fields": fields], token, isWrite: false)
     }
 
     func unsubscribe(_ account: String, _ token: String) async throws {
         let url = "\(base)/\(account)/subscribed_apps".adding(proof(of: token))
-        _ = try await write(NetworkRequest(.delete, url), token, isSeen: false)
+        _ = try await write(NetworkRequest(.delete, url), token, isWrite: false)
     }
 
     // MARK: Pages
@@ -77,7 +77,7 @@ struct MetaGraph: Sendable {
     ) async throws -> (json: JSONValue, budget: Budget?) {
         let url: String
         if let position = try page.position(Position.self) {
-            guard calls.http.mayAsk(position.next) else {
+            guard calls.http.mayConnect(position.next) else {
                 throw NetworkError(.invalid, "the next page is not on the network's own host")
             }
             url = position.next
@@ -85,12 +85,12 @@ struct MetaGraph: Sendable {
             url = "\(base)/\(path)".adding(query)
         }
         let asked = url.adding(["fields": fields]).adding(proof(of: token))
-        return try await calls.json(.get(asked).bearing(token))
+        return try await calls.json(.get(asked).bearer(token))
     }
 
     /// Where a list goes on; a page without anything on it may have a next.
     func next(_ list: JSONValue, after page: PageRequest) throws -> NetworkCursor? {
-        guard let next = list["paging"]?["next"]?.link, calls.http.mayAsk(next), let mark = next.firstIndex(of: "?")
+        guard let next = list["paging"]?["next"]?.link, calls.http.mayConnect(next), let mark = next.firstIndex(of: "?")
         else { return nil }
         let query = FormField.parse(next[next.index(after: mark)...])
             .filter { !["access_token", "appsecret_proof", "fields"].contains($0.name) }
@@ -98,14 +98,14 @@ struct MetaGraph: Sendable {
         // A cursor has room for so much.
         guard address.utf8.count <= 900 else { throw NetworkError(.transient, "the next page's address is too long") }
         let asked = try page.position(Position.self)?.next
-        return try ListPlace.next(address, after: asked, isEmpty: list["data"].list.isEmpty)
+        return try ListCursor.next(address, after: asked, isEmpty: list["data"].list.isEmpty)
             .map { try NetworkCursor(Position(next: $0)) }
     }
 
     // MARK: Refusals
 
     /// Percentages, of which the highest counts; of businesses with the minutes until it goes on.
-    static let manners = NetworkManners(
+    static let errorMapping = NetworkErrorMapping(
         budget: { answer, now in
             if let business = answer.header("x-business-use-case-usage").flatMap(parsed) {
                 let uses = business.fields.values.flatMap(\.list)
@@ -122,13 +122,13 @@ struct MetaGraph: Sendable {
             let usage = (answer.header("x-app-usage") ?? answer.header("x-page-usage")).flatMap(parsed)
             return usage.map { Budget(scope: .application, limit: 100, remaining: max(0, 100 - share($0))) }
         },
-        refusal: { answer in
+        mappedError: { answer in
             guard let error = answer.json?["error"], error["code"] != nil || error["message"] != nil else { return nil }
             let code = error["code"]?.count ?? 0
             let subcode = error["error_subcode"]?.count ?? 0
-            return Refusal(
+            return MappedError(
                 kind: kind(code, subcode, isTransient: error["is_transient"]?.flag ?? false, answer.status),
-                reason: error["error_user_msg"]?.filled ?? error["message"]?.text,
+                reason: error["error_user_msg"]?.nonEmpty ?? error["message"]?.text,
                 code: subcode == 0 ? String(code) : "\(code)/\(subcode)",
                 // Where nobody says when, the window of an hour is waited for.
                 wait: isLimit(code) && answer.budget?.resetAt == nil ? 3_600 : nil
@@ -154,11 +154,11 @@ struct MetaGraph: Sendable {
         case (100, 33), (803, _): .notFound
         case (3, _), (12, _), (2635, _): .unsupported
         case (100, _), (506, _): .invalid
-        default: isTransient ? .transient : Refusal.by(status: status, isWrite: false).kind
+        default: isTransient ? .transient : MappedError.by(status: status, isWrite: false).kind
         }
     }
 
-    private static func parsed(_ text: String) -> JSONValue? { try? JSONText.parse(text.utf8) }  // else it says nothing
+    private static func parsed(_ text: String) -> JSONValue? { try? JSONParser.parse(text.utf8) }  // else it says nothing
 
     private static func share(_ usage: JSONValue) -> Double {
         ["call_count", "total_time", "total_cputime"].compactMap { usage[$0]?.double }.max() ?? 0

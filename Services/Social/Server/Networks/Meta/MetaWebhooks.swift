@@ -6,14 +6,14 @@ import Wire
 /// Deliveries of Meta's webhooks: the question at the beginning, and codes over the body as it came.
 enum MetaWebhooks {
     /// `hub.challenge`, to who knows the token that was agreed.
-    static func handshake(_ query: [String: String], _ key: ApplicationKey) throws -> WebhookGreeting {
+    static func handshake(_ query: [String: String], _ key: ApplicationKey) throws -> WebhookHandshakeResponse {
         guard let token = key.others["VERIFY_TOKEN"], !token.isEmpty, query["hub.mode"] == "subscribe",
             Signatures.isSame(query["hub.verify_token"] ?? "", token)
         else { throw NetworkError(.permission, "the verify token is not ours", code: "verify_token") }
         guard let challenge = query["hub.challenge"], challenge.utf8.count <= 1_024 else {
             throw NetworkError(.invalid, "there is no challenge", code: "hub.challenge")
         }
-        return WebhookGreeting(body: challenge)
+        return WebhookHandshakeResponse(body: challenge)
     }
 
     /// The JSON of a delivery whose `X-Hub-Signature-256` (or, of 2015, `X-Hub-Signature`) is good.
@@ -33,7 +33,7 @@ enum MetaWebhooks {
         guard isSigned else {
             throw NetworkError(.permission, "the delivery is not signed by the network", code: "signature")
         }
-        guard let json = try? JSONText.parse(body, repairing: true) else {
+        guard let json = try? JSONParser.parse(body, repairing: true) else {
             throw NetworkError(.invalid, "the delivery is no JSON")
         }
         return json
@@ -42,7 +42,7 @@ enum MetaWebhooks {
     /// A messenger's message, of Facebook's pages and of Instagram alike; what we said ourselves comes back as an echo.
     static func message(_ json: JSONValue, to account: String, of network: Network) -> NetworkEvent? {
         guard let sender = json["sender"]?["id"]?.identifier, let message = json["message"],
-            let id = message["mid"]?.filled, let time = json["timestamp"]?.epochMilliseconds,
+            let id = message["mid"]?.nonEmpty, let time = json["timestamp"]?.epochMilliseconds,
             let recipient = json["recipient"]?["id"]?.identifier
         else { return nil }
         let item = Item(

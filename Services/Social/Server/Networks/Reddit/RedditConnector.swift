@@ -10,13 +10,13 @@ struct RedditConnector: Connector, FollowsConnector {
     let key: ApplicationKey
     let calls: NetworkCalls
 
-    static let standard = "https://oauth.reddit.com"
+    static let defaultURL = "https://oauth.reddit.com"
     /// Reddit slows down who does not say what he is.
     private static let agent = "server:roost:1 (social backend)"
 
     init(_ parts: ConnectorParts) {
         key = parts.key
-        calls = NetworkCalls(parts, Self.manners)
+        calls = NetworkCalls(parts, Self.errorMapping)
     }
 
     /// A listing goes on after a thing's full name; `count` is how many came before it.
@@ -27,39 +27,39 @@ struct RedditConnector: Connector, FollowsConnector {
 
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
         let (me, _) = try await read("/api/v1/me", [:], account)
-        guard let name = me["name"]?.filled else { throw NetworkError(.transient, "Reddit does not say who it is") }
-        let id = me["id"]?.filled.map { "t2_\($0)" } ?? name
+        guard let name = me["name"]?.nonEmpty else { throw NetworkError(.transient, "Reddit does not say who it is") }
+        let id = me["id"]?.nonEmpty.map { "t2_\($0)" } ?? name
         return NetworkIdentity(
             id: id,
             username: name,
-            name: me["subreddit"]?["title"]?.filled,
+            name: me["subreddit"]?["title"]?.nonEmpty,
             avatarUrl: (me["snoovatar_img"]?.link ?? me["icon_img"]?.link).map(PlainText.unescaped),
-            aliases: ["u/\(name)", me["id"]?.filled].compactMap(\.self)
+            aliases: ["u/\(name)", me["id"]?.nonEmpty].compactMap(\.self)
         )
     }
 
     /// The API's paths take the user name, which clients do not give.
-    func takesAsGiven(_ account: NetworkAccount) -> Bool { account.username != nil }
+    func acceptsProvidedID(_ account: NetworkAccount) -> Bool { account.username != nil }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = RedditItems(page: page, me: account.username)
+        let parser = RedditItems(page: page, me: account.username)
         // By time: the front page's own order is not one that can be merged.
-        return try await list("/new", page, account) { shapes.post($0).map { NetworkItem($0) } }
+        return try await list("/new", page, account) { parser.post($0).map { NetworkItem($0) } }
     }
 
     func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = RedditItems(page: page, me: account.username)
+        let parser = RedditItems(page: page, me: account.username)
         return try await list("/message/messages", page, account, ["mark": "false"]) {
-            shapes.thread($0).map { NetworkItem($0) }
+            parser.thread($0).map { NetworkItem($0) }
         }
     }
 
     /// All of a thread is in one answer.
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let (json, budget) = try await conversation(thread, account)
-        let shapes = RedditItems(page: page, me: account.username)
+        let parser = RedditItems(page: page, me: account.username)
         let position = try page.position(Position.self)
-        let all = shapes.messages(json, in: thread)
+        let all = parser.messages(json, in: thread)
         let rest =
             position.flatMap { position in all.firstIndex { $0.id.native == position.after } }
             .map { all[($0 + 1)...] } ?? (position == nil ? all[...] : [])
@@ -73,9 +73,9 @@ struct RedditConnector: Connector, FollowsConnector {
     }
 
     func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = RedditItems(page: page, me: account.username)
+        let parser = RedditItems(page: page, me: account.username)
         return try await list("/message/inbox", page, account, ["mark": "false"]) {
-            shapes.notification($0).map { NetworkItem($0) }
+            parser.notification($0).map { NetworkItem($0) }
         }
     }
 
@@ -128,15 +128,15 @@ extension RedditConnector {
 
     private static func next(_ json: JSONValue, _ position: Position?) throws -> NetworkCursor? {
         let count = (json["data"]?["children"]).list.count
-        let named = json["data"]?["after"]?.filled
-        guard let after = ListPlace.next(named, after: position?.after, isEmpty: count == 0) else { return nil }
+        let named = json["data"]?["after"]?.nonEmpty
+        guard let after = ListCursor.next(named, after: position?.after, isEmpty: count == 0) else { return nil }
         return try NetworkCursor(Position(after: after, count: (position?.count ?? 0) + count))
     }
 
     /// A thread of private messages, by the full name of its first.
     func conversation(_ thread: String, _ account: NetworkAccount) async throws -> (json: JSONValue, budget: Budget?) {
         let id = thread.hasPrefix("t4_") ? String(thread.dropFirst(3)) : thread
-        let (json, budget) = try await read("/message/messages/\(id.asSegment)", ["mark": "false"], account)
+        let (json, budget) = try await read("/message/messages/\(id.pathSegment)", ["mark": "false"], account)
         guard let first = (json["data"]?["children"]).list.first else {
             throw NetworkError(.notFound, "there is no such thread", budget: budget)
         }
@@ -156,13 +156,13 @@ extension RedditConnector {
     }
 
     func signed(_ request: NetworkRequest, _ account: NetworkAccount) -> NetworkRequest {
-        Self.named(request.bearing(account.tokens.access))
+        Self.named(request.bearer(account.tokens.access))
     }
 
     static func named(_ request: NetworkRequest) -> NetworkRequest { request.with("User-Agent", agent) }
 
     /// Refusals of forms are successes with errors in them; one for being too fast comes as a page of HTML.
-    static let manners = NetworkManners(
+    static let errorMapping = NetworkErrorMapping(
         budget: { answer, now in
             var budget = answer.budget(
                 .account,
@@ -175,20 +175,20 @@ extension RedditConnector {
             if let used, let remaining = budget?.remaining { budget?.limit = remaining + used }
             return budget
         },
-        refusal: { answer in
+        mappedError: { answer in
             if let error = (answer.json?["json"]?["errors"]).list.first {
-                return refusal(error, waiting: answer.json?["json"]?["ratelimit"]?.double)
+                return mappedError(error, waiting: answer.json?["json"]?["ratelimit"]?.double)
             }
             // Of tokens: success and an error's name.
             if let code = answer.json?["error"]?.text { return .granting(code, answer.json?["message"]?.text) }
             // `message` is the status in words.
-            let said = answer.json?["explanation"]?.filled ?? answer.json?["message"]?.text
-            return .told(answer, said, code: answer.json?["reason"]?.text)
+            let said = answer.json?["explanation"]?.nonEmpty ?? answer.json?["message"]?.text
+            return .status(answer, said, code: answer.json?["reason"]?.text)
         }
     )
 
     /// `[name, what it says, field]`.
-    private static func refusal(_ error: JSONValue, waiting seconds: Double?) -> Refusal {
+    private static func mappedError(_ error: JSONValue, waiting seconds: Double?) -> MappedError {
         let code = error.list.first?.text ?? ""
         let said = error.list.dropFirst().first?.text
         let kind: NetworkError.Class =
@@ -199,13 +199,13 @@ extension RedditConnector {
             case "DELETED_COMMENT", "DELETED_LINK", "THREAD_LOCKED", "SUBREDDIT_NOEXIST": .notFound
             default: .invalid
             }
-        return Refusal(kind: kind, reason: said, code: code, wait: kind == .rateLimited(until: nil) ? seconds : nil)
+        return MappedError(kind: kind, reason: said, code: code, wait: kind == .rateLimited(until: nil) ? seconds : nil)
     }
 }
 
-extension Refusal {
+extension MappedError {
     /// What a token endpoint refuses with (RFC 6749, section 5.2).
-    static func granting(_ code: String, _ reason: String?) -> Refusal {
+    static func granting(_ code: String, _ reason: String?) -> MappedError {
         let kind: NetworkError.Class =
             switch code {
             case "invalid_grant", "invalid_token", "access_denied": .auth
@@ -213,6 +213,6 @@ extension Refusal {
             case "temporarily_unavailable", "server_error": .transient
             default: .invalid
             }
-        return Refusal(kind: kind, reason: reason, code: code)
+        return MappedError(kind: kind, reason: reason, code: code)
     }
 }

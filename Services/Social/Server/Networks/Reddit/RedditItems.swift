@@ -11,7 +11,7 @@ struct RedditItems {
     func post(_ json: JSONValue) -> Item? {
         guard let data = json["data"], var item = common(json, data, .post) else { return nil }
         let title = data["title"]?.text ?? ""
-        let body = data["selftext"]?.filled
+        let body = data["selftext"]?.nonEmpty
         item.text = [title, body].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: "\n\n")
         item.media = media(data)
         item.url = permalink(data)
@@ -24,7 +24,7 @@ struct RedditItems {
         item.updatedAt = data["edited"].flatMap { edited in
             edited.flag == nil || edited.double != nil ? edited.epoch : nil
         }
-        if let original = data["crosspost_parent"]?.filled {
+        if let original = data["crosspost_parent"]?.nonEmpty {
             item.kind = .repost
             item.about = ItemReference(id: ItemID(.reddit, original))
         }
@@ -68,12 +68,12 @@ struct RedditItems {
             "comment_reply": .reply, "post_reply": .comment, "username_mention": .mention,
         ]
         // Where the type is missing, its words are the subject.
-        let type = data["type"]?.filled ?? data["subject"]?.text?.replacing(" ", with: "_") ?? ""
+        let type = data["type"]?.nonEmpty ?? data["subject"]?.text?.replacing(" ", with: "_") ?? ""
         guard var item = common(json, data, kinds[type] ?? .other) else { return nil }
         item.text = data["body"]?.text ?? ""
-        item.url = data["context"]?.filled.map { "https://www.reddit.com\($0)" }
+        item.url = data["context"]?.nonEmpty.map { "https://www.reddit.com\($0)" }
         item.unread = data["new"]?.flag.map { $0 ? 1 : 0 }
-        if let parent = data["parent_id"]?.filled {
+        if let parent = data["parent_id"]?.nonEmpty {
             item.about = ItemReference(id: ItemID(.reddit, parent), text: data["link_title"]?.text)
         }
         return item
@@ -83,7 +83,7 @@ struct RedditItems {
 
     private func common(_ json: JSONValue, _ data: JSONValue, _ kind: ItemKind) -> Item? {
         let type = json["kind"]?.text ?? ""
-        guard let name = data["name"]?.filled ?? data["id"]?.filled.map({ "\(type)_\($0)" }),
+        guard let name = data["name"]?.nonEmpty ?? data["id"]?.nonEmpty.map({ "\(type)_\($0)" }),
             let at = data["created_utc"]?.epoch
         else { return nil }
         return Item(
@@ -97,9 +97,9 @@ struct RedditItems {
 
     /// Who deleted his account is nobody.
     private func author(_ data: JSONValue) -> ItemAuthor? {
-        guard let name = data["author"]?.filled, name != "[deleted]" else { return nil }
+        guard let name = data["author"]?.nonEmpty, name != "[deleted]" else { return nil }
         return ItemAuthor(
-            id: data["author_fullname"]?.filled ?? name,
+            id: data["author_fullname"]?.nonEmpty ?? name,
             name: name,
             username: name,
             url: "https://www.reddit.com/user/\(name)"
@@ -107,14 +107,14 @@ struct RedditItems {
     }
 
     private func permalink(_ data: JSONValue) -> String? {
-        data["permalink"]?.filled.map { "https://www.reddit.com\($0)" }
+        data["permalink"]?.nonEmpty.map { "https://www.reddit.com\($0)" }
     }
 
     private func people(_ data: JSONValue, _ messages: [Item]) -> [ItemAuthor] {
         var people: [ItemAuthor] = []
         let named =
             messages.compactMap(\.author)
-            + [data["dest"]?.filled].compactMap { $0 }.map { ItemAuthor(id: $0, name: $0, username: $0) }
+            + [data["dest"]?.nonEmpty].compactMap { $0 }.map { ItemAuthor(id: $0, name: $0, username: $0) }
         for person in named where person.name.lowercased() != me?.lowercased() {
             if !people.contains(where: { $0.name.lowercased() == person.name.lowercased() }) { people.append(person) }
         }
@@ -153,7 +153,7 @@ struct RedditItems {
 
     private func gallery(_ data: JSONValue) -> [ItemMedia] {
         (data["gallery_data"]?["items"]).list.compactMap { entry in
-            guard let id = entry["media_id"]?.filled, let source = data["media_metadata"]?[id]?["s"],
+            guard let id = entry["media_id"]?.nonEmpty, let source = data["media_metadata"]?[id]?["s"],
                 let url = source["u"]?.link ?? source["gif"]?.link
             else { return nil }
             return ItemMedia(
@@ -161,7 +161,7 @@ struct RedditItems {
                 url: url,
                 width: source["x"]?.count,
                 height: source["y"]?.count,
-                alt: entry["caption"]?.filled
+                alt: entry["caption"]?.nonEmpty
             )
         }
     }

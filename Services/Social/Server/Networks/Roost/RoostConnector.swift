@@ -17,7 +17,7 @@ struct RoostConnector: Connector {
     let conversations: ServiceClient
 
     /// Both services know what was done already: posts by the key of their order, messages by their `clientMessageId`.
-    var repeatsSafely: Bool { true }
+    var isIdempotent: Bool { true }
 
     private static let limits = PostLimits(
         text: 1_999,
@@ -28,9 +28,9 @@ struct RoostConnector: Connector {
         reply: 65_536
     )
 
-    func abilities(of account: NetworkAccount) -> Abilities {
-        Abilities(
-            able: [.feed, .messages, .photo, .text, .like, .reply],
+    func accountCapabilities(of account: NetworkAccount) -> AccountCapabilities {
+        AccountCapabilities(
+            supported: [.feed, .messages, .photo, .text, .like, .reply],
             limits: Self.limits,
             reasons: [
                 .notifications: "the suite notifies by push", .video: "photos has no videos",
@@ -40,7 +40,7 @@ struct RoostConnector: Connector {
     }
 
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
-        let profile = try await told { try await PhotosClient(asking(photos, account)).me() }
+        let profile = try await mappingErrors { try await PhotosClient(authorized(photos, account)).me() }
         return NetworkIdentity(id: profile.userId, name: profile.fullName)
     }
 
@@ -48,35 +48,38 @@ struct RoostConnector: Connector {
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let cursor = try page.position(Position.self)?.cursor
-        let posts = try await told {
-            try await PhotosClient(asking(photos, account)).home(limit: min(max(page.limit, 1), 100), cursor: cursor)
+        let posts = try await mappingErrors {
+            try await PhotosClient(authorized(photos, account)).home(
+                limit: min(max(page.limit, 1), 100),
+                cursor: cursor
+            )
         }
         return NetworkPage(
-            posts.things.map { NetworkItem(RoostItems.post($0, page)) },
+            posts.items.map { NetworkItem(RoostItems.post($0, page)) },
             next: try posts.next.map { try NetworkCursor(Position(cursor: $0)) }
         )
     }
 
     func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let cursor = try page.position(Position.self)?.cursor
-        let found = try await told {
-            try await ConversationsClient(asking(conversations, account))
+        let found = try await mappingErrors {
+            try await ConversationsClient(authorized(conversations, account))
                 .list(limit: min(max(page.limit, 1), 100), cursor: cursor)
         }
         return NetworkPage(
-            found.things.compactMap { RoostItems.thread($0, of: account, page).map { NetworkItem($0) } },
+            found.items.compactMap { RoostItems.thread($0, of: account, page).map { NetworkItem($0) } },
             next: try found.next.map { try NetworkCursor(Position(cursor: $0)) }
         )
     }
 
-    private struct Place: Codable { var before: Int64 }
+    private struct MessageCursor: Codable { var before: Int64 }
 
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let limit = min(max(page.limit, 1), 100)
         var query = [("count", String(limit))]
-        if let place = try page.position(Place.self) { query.append(("beforeSeq", String(place.before))) }
-        let said = try await told {
-            try await ConversationsClient(asking(conversations, account)).messages(thread, query: query)
+        if let place = try page.position(MessageCursor.self) { query.append(("beforeSeq", String(place.before))) }
+        let said = try await mappingErrors {
+            try await ConversationsClient(authorized(conversations, account)).messages(thread, query: query)
         }
         let lowest = said.map(\.seq).min()
         let next = said.count == limit ? lowest.flatMap { $0 > 1 ? $0 : nil } : nil
@@ -84,7 +87,7 @@ struct RoostConnector: Connector {
             said.sorted { $0.seq > $1.seq }.compactMap {
                 RoostItems.message($0, in: thread, page).map { NetworkItem($0) }
             },
-            next: try next.map { try NetworkCursor(Place(before: $0)) }
+            next: try next.map { try NetworkCursor(MessageCursor(before: $0)) }
         )
     }
 }
@@ -102,9 +105,9 @@ extension RoostConnector {
         for photo in post.photos {
             var upload = photo.upload
             if upload == nil {
-                upload = try await told {
+                upload = try await mappingErrors {
                     let bytes = Data(photo.bytes.readableBytesView)
-                    return try await orders.upload(bytes, as: photo.type, for: account.owner).uploadId
+                    return try await delegatedPosts.upload(bytes, as: photo.type, for: account.owner).uploadId
                 }
             }
             if let upload { images.append(ImageDraft(uploadId: upload, alt: photo.alt)) }
@@ -113,53 +116,63 @@ extension RoostConnector {
     }
 
     /// Ordered by us, who know whose post it is: he may have asked long ago, and have no credential here any more.
-    func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> Posted {
+    func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost
+    {
         guard let images = try prepared?.read(as: Prepared.self).images else {
             throw NetworkError(.invalid, "the post was not prepared", code: "not_prepared")
         }
-        let order = PostOrder(for: account.owner, key: post.key, PostDraft(text: post.text, images: images))
-        return Posted(id: try await told(isSeen: true) { try await orders.order(order).postId })
+        let request = DelegatedPostRequest(
+            for: account.owner,
+            key: post.key,
+            PostDraft(text: post.text, images: images)
+        )
+        return PublishedPost(
+            id: try await mappingErrors(isWrite: true) { try await delegatedPosts.create(request).postId }
+        )
     }
 
-    func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> Posted? {
+    func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost? {
         do {
-            return Posted(id: try await told { try await orders.find(post.key, of: account.owner).postId })
+            return PublishedPost(
+                id: try await mappingErrors { try await delegatedPosts.find(post.key, of: account.owner).postId }
+            )
         } catch let error as NetworkError where error.kind == .notFound {
             return nil
         }
     }
 
-    func reply(_ reply: NetworkReply, as account: NetworkAccount) async throws -> Posted {
+    func reply(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost {
         try Self.limits.check(reply)
         let draft = MessageDraft(data: reply.text, clientMessageId: reply.key.uuidString.lowercased())
-        let message = try await told(isSeen: true) {
-            try await ConversationsClient(asking(conversations, account)).send(draft, to: reply.thread)
+        let message = try await mappingErrors(isWrite: true) {
+            try await ConversationsClient(authorized(conversations, account)).send(draft, to: reply.thread)
         }
-        return Posted(id: RoostItems.id(of: message))
+        return PublishedPost(id: RoostItems.id(of: message))
     }
 
-    func find(_ reply: NetworkReply, as account: NetworkAccount) async throws -> Posted? {
+    func find(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost? {
         try await self.reply(reply, as: account)
     }
 
-    func like(_ id: String, as account: NetworkAccount) async throws -> Posted {
-        _ = try await told(isSeen: true) { try await PhotosClient(asking(photos, account)).like(id) }
-        return Posted(id: id)
+    func like(_ id: String, as account: NetworkAccount) async throws -> PublishedPost {
+        _ = try await mappingErrors(isWrite: true) { try await PhotosClient(authorized(photos, account)).like(id) }
+        return PublishedPost(id: id)
     }
 
     // MARK: -
 
-    private var orders: PostOrdersClient { PostOrdersClient(photos) }
+    private var delegatedPosts: DelegatedPostsClient { DelegatedPostsClient(photos) }
 
-    private func asking(_ service: ServiceClient, _ account: NetworkAccount) throws -> ServiceClient {
+    private func authorized(_ service: ServiceClient, _ account: NetworkAccount) throws -> ServiceClient {
         guard !account.tokens.access.isEmpty else {
             throw NetworkError(.auth, "nobody is there to ask for", code: "authentication_required")
         }
-        return service.asking(as: account.tokens.access)
+        return service.authorized(as: account.tokens.access)
     }
 
     /// With the services' errors in the networks' classes.
-    private func told<Answer>(isSeen: Bool = false, _ call: () async throws -> Answer) async throws -> Answer {
+    private func mappingErrors<Answer>(isWrite: Bool = false, _ call: () async throws -> Answer) async throws -> Answer
+    {
         do {
             return try await call()
         } catch let error as APIError {
@@ -171,7 +184,7 @@ extension RoostConnector {
                 case .rateLimited: .rateLimited(until: nil)
                 // The answer says nothing of what was done.
                 case .timedOut, .internal, .badGateway, .unavailable, .gatewayTimeout, .insufficientStorage:
-                    isSeen ? .unknownOutcome : .transient
+                    isWrite ? .unknownOutcome : .transient
                 default: .invalid
                 }
             throw NetworkError(kind, error.message, code: error.code)

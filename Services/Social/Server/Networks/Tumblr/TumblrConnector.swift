@@ -14,39 +14,39 @@ struct TumblrConnector: Connector {
     let calls: NetworkCalls
     private let nonce: @Sendable () -> String
 
-    static let standard = "https://api.tumblr.com"
+    static let defaultURL = "https://api.tumblr.com"
 
     init(_ parts: ConnectorParts, nonce: @escaping @Sendable () -> String = { OAuth1Signer.randomNonce() }) {
         key = parts.key
-        calls = NetworkCalls(parts, Self.manners)
+        calls = NetworkCalls(parts, Self.errorMapping)
         self.nonce = nonce
     }
 
     /// The account is the user; posts go to the blog that the client named, otherwise to the user's primary blog.
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
-        let (json, _) = try await ask(.get("\(key.baseURL)/v2/user/info"), account)
-        guard let user = json["user"], let name = user["name"]?.filled else {
+        let (json, _) = try await send(.get("\(key.baseURL)/v2/user/info"), account)
+        guard let user = json["user"], let name = user["name"]?.nonEmpty else {
             throw NetworkError(.transient, "Tumblr does not say who it is")
         }
         let blogs = user["blogs"].list
         let named = blogs.first { blog in
-            guard let wanted = account.id, let blogName = blog["name"]?.filled else { return false }
-            return NetworkIdentity(id: blogName, aliases: Self.names(of: blog)).isCalled(wanted)
+            guard let wanted = account.id, let blogName = blog["name"]?.nonEmpty else { return false }
+            return NetworkIdentity(id: blogName, aliases: Self.names(of: blog)).matches(wanted)
         }
         let blog = named ?? blogs.first { $0["primary"]?.flag == true } ?? blogs.first
         return NetworkIdentity(
-            id: blog?["uuid"]?.filled ?? name,
+            id: blog?["uuid"]?.nonEmpty ?? name,
             username: name,
-            name: blog?["title"]?.filled,
-            details: ["blog": blog?["name"]?.filled ?? name],
+            name: blog?["title"]?.nonEmpty,
+            details: ["blog": blog?["name"]?.nonEmpty ?? name],
             aliases: blogs.flatMap(Self.names)
         )
     }
 
     /// What a blog is called: its name, the host of its address, and its id.
     private static func names(of blog: JSONValue) -> [String] {
-        let name = blog["name"]?.filled
-        return [name, name.map { "\($0).tumblr.com" }, blog["uuid"]?.filled].compactMap(\.self)
+        let name = blog["name"]?.nonEmpty
+        return [name, name.map { "\($0).tumblr.com" }, blog["uuid"]?.nonEmpty].compactMap(\.self)
     }
 
     /// The dashboard has no place to go on from but a number of posts, and new ones shift that: so a position is the oldest
@@ -62,11 +62,11 @@ struct TumblrConnector: Connector {
             "limit": page.limit(20), "offset": position.map { String($0.offset) }, "npf": "true", "reblog_info": "true",
             "notes_info": "true",
         ])
-        let (json, budget) = try await ask(.get(url), account)
+        let (json, budget) = try await send(.get(url), account)
         guard case .array(let posts)? = json["posts"] else {
             throw NetworkError(.transient, "Tumblr's answer is no list", budget: budget)
         }
-        let shapes = TumblrItems(page: page)
+        let parser = TumblrItems(page: page)
         func number(_ post: JSONValue) -> Int64? {
             (post["id_string"]?.identifier ?? post["id"]?.identifier).flatMap { Int64($0) }
         }
@@ -80,23 +80,25 @@ struct TumblrConnector: Connector {
         let isOver = posts.isEmpty && json["_links"]?["next"] == nil
         let place = Position(offset: (position?.offset ?? 0) + posts.count, oldest: oldest ?? .max)
         let next = try isOver ? nil : NetworkCursor(place)
-        return NetworkPage(fresh.compactMap(shapes.post), next: next, budget: budget)
+        return NetworkPage(fresh.compactMap(parser.post), next: next, budget: budget)
     }
 
     private struct Activity: Codable { var before: String }
 
     func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let position = try page.position(Activity.self)
-        let url = "\(key.baseURL)/v2/blog/\(blog(account).asSegment)/notifications".adding(["before": position?.before])
-        let (json, budget) = try await ask(.get(url), account)
-        let shapes = TumblrItems(page: page)
-        let told = json["notifications"].list
+        let url = "\(key.baseURL)/v2/blog/\(blog(account).pathSegment)/notifications".adding([
+            "before": position?.before
+        ])
+        let (json, budget) = try await send(.get(url), account)
+        let parser = TumblrItems(page: page)
+        let values = json["notifications"].list
         let next = json["_links"]?["next"]?["query_params"]?["before"]?.identifier
         return NetworkPage(
-            told.compactMap {
-                shapes.notification($0, to: blog(account)).map { NetworkItem($0) }
+            values.compactMap {
+                parser.notification($0, to: blog(account)).map { NetworkItem($0) }
             },
-            next: try ListPlace.next(next, after: position?.before, isEmpty: told.isEmpty)
+            next: try ListCursor.next(next, after: position?.before, isEmpty: values.isEmpty)
                 .map { try NetworkCursor(Activity(before: $0)) },
             budget: budget
         )
@@ -107,18 +109,18 @@ struct TumblrConnector: Connector {
 
 extension TumblrConnector {
     /// What is in the envelope.
-    func ask(
+    func send(
         _ request: NetworkRequest,
         _ account: NetworkAccount,
         form: [FormField] = [],
-        isSeen: Bool = false
+        isWrite: Bool = false
     ) async throws -> (json: JSONValue, budget: Budget?) {
-        let (json, budget) = try await calls.json(try signed(request, account, form: form), isSeen: isSeen)
+        let (json, budget) = try await calls.json(try signed(request, account, form: form), isWrite: isWrite)
         return (json["response"] ?? .null, budget)
     }
 
     func signed(_ request: NetworkRequest, _ account: NetworkAccount, form: [FormField] = []) throws -> NetworkRequest {
-        guard let secret = account.tokens.secret else { return Self.named(request.bearing(account.tokens.access)) }
+        guard let secret = account.tokens.secret else { return Self.named(request.bearer(account.tokens.access)) }
         return try signed(request, OAuth1Credentials(key: account.tokens.access, secret: secret), form: form)
     }
 
@@ -145,7 +147,7 @@ extension TumblrConnector {
     static func named(_ request: NetworkRequest) -> NetworkRequest { request.with("User-Agent", "Roost/1") }
 
     /// Counted are the hour and the day of the whole application; the nearer to its end says when to go on.
-    static let manners = NetworkManners(
+    static let errorMapping = NetworkErrorMapping(
         budget: { answer, now in
             let windows = ["perhour", "perday"].compactMap { window in
                 answer.budget(
@@ -158,7 +160,7 @@ extension TumblrConnector {
             }
             return windows.min { $0.remaining < $1.remaining }
         },
-        refusal: { answer in
+        mappedError: { answer in
             guard !answer.isSuccess else { return nil }
             if let code = answer.json?["error"]?.text {
                 return .granting(code, answer.json?["error_description"]?.text)
@@ -175,8 +177,8 @@ extension TumblrConnector {
                 case ("8006", _), ("8009", _), ("8010", _): .transient
                 default: nil
                 }
-            guard let kind else { return .told(answer, said, code: code) }
-            return Refusal(kind: kind, reason: said, code: code)
+            guard let kind else { return .status(answer, said, code: code) }
+            return MappedError(kind: kind, reason: said, code: code)
         }
     )
 }

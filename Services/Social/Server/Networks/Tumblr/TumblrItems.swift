@@ -8,7 +8,7 @@ struct TumblrItems {
 
     func post(_ json: JSONValue) -> NetworkItem? {
         guard let number = json["id_string"]?.identifier ?? json["id"]?.identifier, let at = json["timestamp"]?.epoch,
-            let blog = json["blog_name"]?.filled ?? json["blog"]?["name"]?.filled
+            let blog = json["blog_name"]?.nonEmpty ?? json["blog"]?["name"]?.nonEmpty
         else { return nil }
         let trail = json["trail"].list
         let blocks = trail.flatMap { $0["content"].list } + json["content"].list
@@ -36,7 +36,7 @@ struct TumblrItems {
 
     func notification(_ json: JSONValue, to blog: String) -> Item? {
         guard let at = json["timestamp"]?.epoch, let type = json["type"]?.text else { return nil }
-        let from = json["from_tumblelog_name"]?.filled
+        let from = json["from_tumblelog_name"]?.nonEmpty
         // Not every kind has an id; who did what to which post and when is one.
         let id =
             json["id"]?.identifier
@@ -48,7 +48,7 @@ struct TumblrItems {
             kind: Self.kinds[type] ?? .other,
             author: from.map { name in
                 ItemAuthor(
-                    id: json["from_tumblelog_uuid"]?.filled ?? name,
+                    id: json["from_tumblelog_uuid"]?.nonEmpty ?? name,
                     name: name,
                     username: name,
                     url: "https://\(name).tumblr.com/"
@@ -71,8 +71,8 @@ struct TumblrItems {
 
     private func author(_ blog: JSONValue?, named name: String) -> ItemAuthor {
         ItemAuthor(
-            id: blog?["uuid"]?.filled ?? name,
-            name: blog?["title"]?.filled ?? name,
+            id: blog?["uuid"]?.nonEmpty ?? name,
+            name: blog?["title"]?.nonEmpty ?? name,
             username: name,
             avatarUrl: (blog?["avatar"]).list.first?["url"]?.link,
             url: blog?["url"]?.link ?? "https://\(name).tumblr.com/"
@@ -81,7 +81,7 @@ struct TumblrItems {
 
     private func root(_ json: JSONValue, _ trail: [JSONValue]) -> ItemReference? {
         if let first = trail.first, let number = first["post"]?["id"]?.identifier,
-            let blog = first["blog"]?["name"]?.filled ?? first["broken_blog"]?["name"]?.filled
+            let blog = first["blog"]?["name"]?.nonEmpty ?? first["broken_blog"]?["name"]?.nonEmpty
         {
             return ItemReference(
                 id: ItemID(.tumblr, "\(blog)/\(number)"),
@@ -90,7 +90,7 @@ struct TumblrItems {
             )
         }
         guard let number = json["reblogged_root_id"]?.identifier ?? json["reblogged_from_id"]?.identifier,
-            let blog = json["reblogged_root_name"]?.filled ?? json["reblogged_from_name"]?.filled
+            let blog = json["reblogged_root_name"]?.nonEmpty ?? json["reblogged_from_name"]?.nonEmpty
         else { return nil }
         return ItemReference(
             id: ItemID(.tumblr, "\(blog)/\(number)"),
@@ -103,7 +103,7 @@ struct TumblrItems {
         blocks.compactMap { block in
             switch block["type"]?.text {
             case "text": block["text"]?.text
-            case "link": [block["title"]?.filled, block["url"]?.filled].compactMap { $0 }.joined(separator: "\n")
+            case "link": [block["title"]?.nonEmpty, block["url"]?.nonEmpty].compactMap { $0 }.joined(separator: "\n")
             default: nil
             }
         }.filter { !$0.isEmpty }.joined(separator: "\n\n")
@@ -122,22 +122,22 @@ struct TumblrItems {
             thumbnailUrl: block["poster"].list.first?["url"]?.link,
             width: file?["width"]?.count,
             height: file?["height"]?.count,
-            alt: block["alt_text"]?.filled
+            alt: block["alt_text"]?.nonEmpty
         )
     }
 
     // MARK: As posts were before they had blocks
 
     private func legacyText(_ json: JSONValue) -> String {
-        var parts = [json["title"]?.filled]
+        var parts = [json["title"]?.nonEmpty]
         parts.append(
             contentsOf: ["body", "caption", "description", "text", "source"].map {
-                json[$0]?.filled.map(PlainText.ofHTML)
+                json[$0]?.nonEmpty.map(PlainText.ofHTML)
             }
         )
-        parts += [json["question"]?.filled, json["answer"]?.filled.map(PlainText.ofHTML)]
+        parts += [json["question"]?.nonEmpty, json["answer"]?.nonEmpty.map(PlainText.ofHTML)]
         parts += json["dialogue"].list.map { line in
-            [line["label"]?.filled ?? line["name"]?.filled, line["phrase"]?.filled].compactMap { $0 }.joined(
+            [line["label"]?.nonEmpty ?? line["name"]?.nonEmpty, line["phrase"]?.nonEmpty].compactMap { $0 }.joined(
                 separator: " "
             )
         }
@@ -154,7 +154,7 @@ struct TumblrItems {
                     thumbnailUrl: photo["alt_sizes"].list.last?["url"]?.link,
                     width: size?["width"]?.count,
                     height: size?["height"]?.count,
-                    alt: photo["caption"]?.filled
+                    alt: photo["caption"]?.nonEmpty
                 )
             }
         }

@@ -7,12 +7,12 @@ import Wire
 /// Account Activity, whose deliveries are of 1.1's shapes, and X Activity, which has those of 2.
 extension TwitterConnector: WebhookConnector {
     /// The challenge-response check, which is asked hourly.
-    func handshake(_ query: [String: String]) throws -> WebhookGreeting {
+    func handshake(_ query: [String: String]) throws -> WebhookHandshakeResponse {
         guard let token = query["crc_token"], !token.isEmpty else {
             throw NetworkError(.invalid, "there is no crc_token", code: "crc_token")
         }
         let answer = #"{"response_token":"\#(try signature(of: Data(token.utf8)))"}"#
-        return WebhookGreeting(body: answer, contentType: "application/json")
+        return WebhookHandshakeResponse(body: answer, contentType: "application/json")
     }
 
     func events(of delivery: WebhookDelivery) throws -> WebhookEvents {
@@ -21,7 +21,7 @@ extension TwitterConnector: WebhookConnector {
         guard Signatures.isSame(given, try signature(of: body)) else {
             throw NetworkError(.permission, "the delivery is not signed by the network", code: "signature")
         }
-        guard let json = try? JSONText.parse(body, repairing: true) else {
+        guard let json = try? JSONParser.parse(body, repairing: true) else {
             throw NetworkError(.invalid, "the delivery is no JSON")
         }
         return json["data"]?["event_type"] == nil ? Self.activity(json) : Self.event(json)
@@ -36,31 +36,31 @@ extension TwitterConnector: WebhookConnector {
 
     private static func activity(_ json: JSONValue) -> WebhookEvents {
         guard let account = json["for_user_id"]?.identifier else { return WebhookEvents(events: []) }
-        let tweets = TweetItems(page: PageRequest())
+        let tweets = TwitterV1Items(page: PageRequest())
         let people = (json["users"]?.fields ?? [:]).compactMapValues { user in
             user["id"]?.identifier.map { id in
                 ItemAuthor(
                     id: id,
-                    name: user["name"]?.filled ?? id,
-                    username: user["screen_name"]?.filled,
+                    name: user["name"]?.nonEmpty ?? id,
+                    username: user["screen_name"]?.nonEmpty,
                     avatarUrl: user["profile_image_url_https"]?.link
                 )
             }
         }
         let messages = DirectMessageItems(page: PageRequest(), me: account, people: people)
-        func told(_ list: NetworkEvent.List, _ change: NetworkEvent.Change) -> NetworkEvent {
+        func makeEvent(_ list: NetworkEvent.List, _ change: NetworkEvent.Change) -> NetworkEvent {
             NetworkEvent(account: account, list: list, change: change)
         }
         var events: [NetworkEvent] = []
         events += json["tweet_create_events"].list.compactMap { tweets.post($0, .post) }.map { item in
             // One's own go to the feed; others' come because they mention or repeat one.
             let isOwn = item.item.author?.id == account
-            return told(isOwn ? .feed : .notifications, .created(item))
+            return makeEvent(isOwn ? .feed : .notifications, .created(item))
         }
         events += json["tweet_delete_events"].list.compactMap { $0["status"]?["id"]?.identifier }
-            .map { told(.feed, .deleted($0)) }
+            .map { makeEvent(.feed, .deleted($0)) }
         events += json["direct_message_events"].list.compactMap(messages.first)
-            .map { told(.messages, .created(NetworkItem($0))) }
+            .map { makeEvent(.messages, .created(NetworkItem($0))) }
         events += json["favorite_events"].list.compactMap { favorite($0, to: account) }
         events += json["follow_events"].list.compactMap { follow($0, to: account) }
         let at =
@@ -71,14 +71,14 @@ extension TwitterConnector: WebhookConnector {
     }
 
     private static func favorite(_ json: JSONValue, to account: String) -> NetworkEvent? {
-        guard let by = TweetItems.author(json["user"]), by.id != account, let id = json["id"]?.identifier,
+        guard let by = TwitterV1Items.author(json["user"]), by.id != account, let id = json["id"]?.identifier,
             let status = json["favorited_status"]?["id_str"]?.identifier
         else { return nil }
         let item = Item(
             id: ItemID(.twitter, "favorite/\(id)"),
             kind: .like,
             author: by,
-            text: json["favorited_status"].map(TweetItems.text) ?? "",
+            text: json["favorited_status"].map(TwitterV1Items.text) ?? "",
             createdAt: time(json),
             about: ItemReference(id: ItemID(.twitter, status))
         )
@@ -86,7 +86,7 @@ extension TwitterConnector: WebhookConnector {
     }
 
     private static func follow(_ json: JSONValue, to account: String) -> NetworkEvent? {
-        guard json["type"]?.text == "follow", let by = TweetItems.author(json["source"]), by.id != account else {
+        guard json["type"]?.text == "follow", let by = TwitterV1Items.author(json["source"]), by.id != account else {
             return nil
         }
         let item = Item(
@@ -110,15 +110,15 @@ extension TwitterConnector: WebhookConnector {
         guard let type = data?["event_type"]?.text, let account = data?["filter"]?["user_id"]?.identifier,
             let payload = data?["payload"]
         else { return WebhookEvents(events: []) }
-        let shapes = PostItems(page: PageRequest(), answer: data ?? .null)
+        let parser = TwitterV2Items(page: PageRequest(), answer: data ?? .null)
         let change: (NetworkEvent.List, NetworkEvent.Change?) =
             switch type {
-            case "post.create": (.feed, shapes.post(payload, .post).map { .created($0) })
+            case "post.create": (.feed, parser.post(payload, .post).map { .created($0) })
             case "post.delete": (.feed, payload["id"]?.identifier.map { .deleted($0) })
-            case "post.mention.create": (.notifications, shapes.post(payload, .mention).map { .created($0) })
-            case "post.reply.create": (.notifications, shapes.post(payload, .reply).map { .created($0) })
-            case "post.quote.create": (.notifications, shapes.post(payload, .quote).map { .created($0) })
-            case "post.repost.create": (.notifications, shapes.post(payload, .repost).map { .created($0) })
+            case "post.mention.create": (.notifications, parser.post(payload, .mention).map { .created($0) })
+            case "post.reply.create": (.notifications, parser.post(payload, .reply).map { .created($0) })
+            case "post.quote.create": (.notifications, parser.post(payload, .quote).map { .created($0) })
+            case "post.repost.create": (.notifications, parser.post(payload, .repost).map { .created($0) })
             case "dm.received", "dm.sent": (.messages, .ping)
             case "like.create", "follow.follow": (.notifications, .ping)
             default: (.feed, nil)

@@ -10,9 +10,9 @@ extension TwitterConnector {
     private static let piece = 4_194_304
 
     private func uploads(_ account: NetworkAccount) -> String {
-        isSecond(account)
+        isV2(account)
             ? "\(key.baseURL)/2/media/upload"
-            : "\(key.place("UPLOAD_URL", where: Self.standard, "https://upload.twitter.com"))/1.1/media/upload.json"
+            : "\(key.endpoint("UPLOAD_URL", where: Self.defaultURL, "https://upload.twitter.com"))/1.1/media/upload.json"
     }
 
     func send(_ media: OutgoingMedia, _ account: NetworkAccount) async throws -> String {
@@ -20,25 +20,25 @@ extension TwitterConnector {
         var form = MultipartForm()
         form.add("media_category", kind)
         form.add("media", fileName: media.fileName, contentType: media.type, media.bytes)
-        let (json, _) = try await ask(.multipart(uploads(account), form), account)
+        let (json, _) = try await send(.multipart(uploads(account), form), account)
         let id = try mediaID(json, account)
         if let alt = media.alt, !alt.isEmpty { try await describe(id, alt, account) }
         return id
     }
 
-    func sendInPieces(_ media: OutgoingMedia, _ account: NetworkAccount) async throws -> String {
-        let isSecond = isSecond(account)
+    func sendInChunks(_ media: OutgoingMedia, _ account: NetworkAccount) async throws -> String {
+        let isV2 = isV2(account)
         let url = uploads(account)
         let size = String(media.bytes.readableBytes)
         let begun: JSONValue
-        if isSecond {
+        if isV2 {
             let body: JSONValue = .object([
                 "media_type": .string(media.type), "total_bytes": .integer(Int64(media.bytes.readableBytes)),
                 "media_category": .string("tweet_video"),
             ])
-            begun = try await ask(try .json("\(url)/initialize", body), account).json
+            begun = try await send(try .json("\(url)/initialize", body), account).json
         } else {
-            begun = try await ask(
+            begun = try await send(
                 form: url,
                 ["command": "INIT", "total_bytes": size, "media_type": media.type, "media_category": "tweet_video"],
                 account
@@ -49,21 +49,21 @@ extension TwitterConnector {
         var index = 0
         while let piece = rest.readSlice(length: min(Self.piece, rest.readableBytes)), piece.readableBytes > 0 {
             var form = MultipartForm()
-            if !isSecond {
+            if !isV2 {
                 form.add("command", "APPEND")
                 form.add("media_id", id)
             }
             form.add("segment_index", String(index))
             form.add("media", fileName: media.fileName, contentType: media.type, piece)
-            let place = isSecond ? "\(url)/\(id.asSegment)/append" : url
+            let place = isV2 ? "\(url)/\(id.pathSegment)/append" : url
             // What is appended is answered by nothing at all.
-            _ = try await calls.ask(try signed(.multipart(place, form), account))
+            _ = try await calls.send(try signed(.multipart(place, form), account))
             index += 1
         }
         let finished =
-            isSecond
-            ? try await ask(NetworkRequest(.post, "\(url)/\(id.asSegment)/finalize"), account).json
-            : try await ask(form: url, ["command": "FINALIZE", "media_id": id], account).json
+            isV2
+            ? try await send(NetworkRequest(.post, "\(url)/\(id.pathSegment)/finalize"), account).json
+            : try await send(form: url, ["command": "FINALIZE", "media_id": id], account).json
         try await work(finished, id, account)
         return id
     }
@@ -82,13 +82,13 @@ extension TwitterConnector {
             }
             try await pause(.seconds(min(max(info["check_after_secs"]?.double ?? 1, 0.5), 30)))
             let look = uploads(account).adding(["command": "STATUS", "media_id": id])
-            latest = try await ask(.get(look), account).json
+            latest = try await send(.get(look), account).json
             return nil
         }
     }
 
     private func mediaID(_ json: JSONValue, _ account: NetworkAccount) throws -> String {
-        let id = isSecond(account) ? json["data"]?["id"]?.identifier : json["media_id_string"]?.identifier
+        let id = isV2(account) ? json["data"]?["id"]?.identifier : json["media_id_string"]?.identifier
         guard let id else { throw NetworkError(.transient, "the network does not say what it keeps") }
         return id
     }
@@ -97,7 +97,7 @@ extension TwitterConnector {
     private func describe(_ id: String, _ alt: String, _ account: NetworkAccount) async throws {
         let text: JSONValue = .object(["text": .string(String(alt.prefix(1_000)))])
         let (url, body): (String, JSONValue) =
-            isSecond(account)
+            isV2(account)
             ? (
                 "\(key.baseURL)/2/media/metadata",
                 .object(["id": .string(id), "metadata": .object(["alt_text": text])])
@@ -107,7 +107,7 @@ extension TwitterConnector {
                 .object(["media_id": .string(id), "alt_text": text])
             )
         do {
-            _ = try await calls.ask(try signed(.json(url, body), account))
+            _ = try await calls.send(try signed(.json(url, body), account))
         } catch let error as NetworkError where error.kind != .auth {
             // A picture without its description is better than none.
         }

@@ -15,7 +15,7 @@ struct TwitterConnector: Connector {
     let pause: Pause
     private let nonce: @Sendable () -> String
 
-    static let standard = "https://api.twitter.com"
+    static let defaultURL = "https://api.twitter.com"
 
     init(
         _ parts: ConnectorParts,
@@ -23,7 +23,7 @@ struct TwitterConnector: Connector {
         nonce: @escaping @Sendable () -> String = { OAuth1Signer.randomNonce() }
     ) {
         key = parts.key
-        calls = NetworkCalls(parts, Self.manners)
+        calls = NetworkCalls(parts, Self.errorMapping)
         self.pause = pause
         self.nonce = nonce
     }
@@ -31,14 +31,14 @@ struct TwitterConnector: Connector {
     /// Whether the account uses API v2: tokens of OAuth 1.0a (with a secret) use 1.1 unless `TWITTER_API` is 2.
     ///
     /// Without an account, the answer is the version that `TWITTER_API` links accounts with.
-    func isSecond(_ account: NetworkAccount) -> Bool {
+    func isV2(_ account: NetworkAccount) -> Bool {
         if key.others["API"] == "2" { return true }
         return account.tokens.access.isEmpty ? key.others["API"] != "1.1" : account.tokens.secret == nil
     }
 
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
-        if isSecond(account) {
-            let (json, _) = try await ask(
+        if isV2(account) {
+            let (json, _) = try await send(
                 .get("\(key.baseURL)/2/users/me".adding(["user.fields": "profile_image_url"])),
                 account
             )
@@ -52,7 +52,7 @@ struct TwitterConnector: Connector {
                 avatarUrl: json["data"]?["profile_image_url"]?.link
             )
         }
-        let (json, _) = try await ask(.get("\(key.baseURL)/1.1/account/verify_credentials.json"), account)
+        let (json, _) = try await send(.get("\(key.baseURL)/1.1/account/verify_credentials.json"), account)
         guard let id = json["id_str"]?.identifier else {
             throw NetworkError(.transient, "the network does not say who it is")
         }
@@ -65,17 +65,17 @@ struct TwitterConnector: Connector {
     }
 
     /// The API's paths take the numeric id; a client may know the account by its user name.
-    func takesAsGiven(_ account: NetworkAccount) -> Bool { account.hasNumericID }
+    func acceptsProvidedID(_ account: NetworkAccount) -> Bool { account.hasNumericID }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        guard isSecond(account) else { return try await timeline("statuses/home_timeline", page, account, .post) }
+        guard isV2(account) else { return try await timeline("statuses/home_timeline", page, account, .post) }
         let path = "/2/users/\(try me(account))/timelines/reverse_chronological"
         return try await posts(path, page, account, .post)
     }
 
     /// There is no list of what happened: who mentions one is as much as can be asked for.
     func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        guard isSecond(account) else {
+        guard isV2(account) else {
             return try await timeline("statuses/mentions_timeline", page, account, .mention)
         }
         return try await posts("/2/users/\(try me(account))/mentions", page, account, .mention)
@@ -83,34 +83,34 @@ struct TwitterConnector: Connector {
 
     func me(_ account: NetworkAccount) throws -> String {
         guard let id = account.id, !id.isEmpty else { throw NetworkError(.invalid, "the account's id is not known") }
-        return id.asSegment
+        return id.pathSegment
     }
 }
 
 extension TwitterConnector {
     /// The JSON of a request that is signed, or bears the token.
-    func ask(
+    func send(
         _ request: NetworkRequest,
         _ account: NetworkAccount,
         form: [FormField] = [],
-        isSeen: Bool = false
+        isWrite: Bool = false
     ) async throws -> (json: JSONValue, budget: Budget?) {
-        try await calls.json(try signed(request, account, form: form), isSeen: isSeen)
+        try await calls.json(try signed(request, account, form: form), isWrite: isWrite)
     }
 
-    func ask(
+    func send(
         form url: String,
         _ fields: KeyValuePairs<String, String?>,
         _ account: NetworkAccount,
-        isSeen: Bool = false
+        isWrite: Bool = false
     ) async throws -> (json: JSONValue, budget: Budget?) {
         let fields = [FormField](fields)
-        return try await ask(.form(url, fields), account, form: fields, isSeen: isSeen)
+        return try await send(.form(url, fields), account, form: fields, isWrite: isWrite)
     }
 
     /// Of a body only a form is signed.
     func signed(_ request: NetworkRequest, _ account: NetworkAccount, form: [FormField] = []) throws -> NetworkRequest {
-        guard let secret = account.tokens.secret else { return request.bearing(account.tokens.access) }
+        guard let secret = account.tokens.secret else { return request.bearer(account.tokens.access) }
         return try signed(request, OAuth1Credentials(key: account.tokens.access, secret: secret), form: form)
     }
 
@@ -136,7 +136,7 @@ extension TwitterConnector {
         return request
     }
 
-    static let manners = NetworkManners(
+    static let errorMapping = NetworkErrorMapping(
         budget: { answer, _ in
             answer.budget(
                 .account,
@@ -146,7 +146,7 @@ extension TwitterConnector {
                 as: { Double($0).map(Date.init(timeIntervalSince1970:)) }
             )
         },
-        refusal: { answer in
+        mappedError: { answer in
             guard !answer.isSuccess else { return nil }
             if let error = (answer.json?["errors"]).list.first, let code = error["code"]?.count {
                 return first(code, error["message"]?.text, answer)
@@ -159,7 +159,7 @@ extension TwitterConnector {
     )
 
     /// The numbers of 1.1.
-    private static func first(_ code: Int, _ reason: String?, _ answer: NetworkAnswer) -> Refusal? {
+    private static func first(_ code: Int, _ reason: String?, _ answer: ParsedResponse) -> MappedError? {
         let kind: NetworkError.Class? =
             switch code {
             // A clock that is off (135) says nothing of the token.
@@ -171,25 +171,25 @@ extension TwitterConnector {
             case 186, 187, 324, 354: .invalid
             default: nil
             }
-        guard let kind else { return .told(answer, reason, code: String(code)) }
-        return Refusal(kind: kind, reason: reason, code: String(code))
+        guard let kind else { return .status(answer, reason, code: String(code)) }
+        return MappedError(kind: kind, reason: reason, code: String(code))
     }
 
     /// The problems of 2; what an application's plan does not have is lacking, whatever the token.
-    private static func second(_ answer: NetworkAnswer) -> Refusal? {
+    private static func second(_ answer: ParsedResponse) -> MappedError? {
         let problem = answer.json?["type"]?.text?.split(separator: "/").last.map(String.init)
         let enrolled = answer.json?["reason"]?.text
         let said = answer.json?["detail"]?.text ?? answer.json?["title"]?.text
         switch (problem, enrolled) {
         case (_, "client-not-enrolled"?), (_, "official-client-forbidden"?), ("client-forbidden"?, _),
             ("client-not-enrolled"?, _):
-            return Refusal(kind: .unsupported, reason: said, code: enrolled ?? problem)
+            return MappedError(kind: .unsupported, reason: said, code: enrolled ?? problem)
         // Until the month ends, whatever the window's header says.
         case ("usage-capped"?, _):
-            return Refusal(kind: .rateLimited(until: nil), reason: said, code: problem, wait: 86_400)
-        case ("not-authorized-for-resource"?, _): return Refusal(kind: .permission, reason: said, code: problem)
-        case ("resource-not-found"?, _): return Refusal(kind: .notFound, reason: said, code: problem)
-        default: return .told(answer, said, code: problem == "about:blank" || problem == "blank" ? nil : problem)
+            return MappedError(kind: .rateLimited(until: nil), reason: said, code: problem, wait: 86_400)
+        case ("not-authorized-for-resource"?, _): return MappedError(kind: .permission, reason: said, code: problem)
+        case ("resource-not-found"?, _): return MappedError(kind: .notFound, reason: said, code: problem)
+        default: return .status(answer, said, code: problem == "about:blank" || problem == "blank" ? nil : problem)
         }
     }
 }

@@ -12,11 +12,11 @@ struct VineConnector: Connector {
     let key: ApplicationKey
     let calls: NetworkCalls
 
-    static let standard = "https://api.vineapp.com"
+    static let defaultURL = "https://api.vineapp.com"
 
     init(_ parts: ConnectorParts) {
         key = parts.key
-        calls = NetworkCalls(parts, Self.manners)
+        calls = NetworkCalls(parts, Self.errorMapping)
     }
 
     /// The anchor pins the list, so that what is new does not shift its pages.
@@ -32,7 +32,8 @@ struct VineConnector: Connector {
                 "deviceToken": String(repeating: "0", count: 64),
             ]
             let (json, _) = try await calls.json(Self.named(.form("\(key.baseURL)/users/authenticate", form)))
-            guard let data = json["data"], let id = data["userId"]?.identifier, let session = data["key"]?.filled else {
+            guard let data = json["data"], let id = data["userId"]?.identifier, let session = data["key"]?.nonEmpty
+            else {
                 throw NetworkError(.transient, "Vine opens no session")
             }
             return NetworkIdentity(
@@ -54,21 +55,21 @@ struct VineConnector: Connector {
     }
 
     /// The API's paths take the numeric id; beside an e-mail address the token is a password.
-    func takesAsGiven(_ account: NetworkAccount) -> Bool { account.hasNumericID }
+    func acceptsProvidedID(_ account: NetworkAccount) -> Bool { account.hasNumericID }
 
     func revoke(_ account: NetworkAccount) async throws {
-        _ = try await calls.ask(signed(NetworkRequest(.delete, "\(key.baseURL)/users/authenticate"), account))
+        _ = try await calls.send(signed(NetworkRequest(.delete, "\(key.baseURL)/users/authenticate"), account))
     }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = VineItems(page: page)
-        return try await list("/timelines/graph", page, account) { shapes.post($0) }
+        let parser = VineItems(page: page)
+        return try await list("/timelines/graph", page, account) { parser.post($0) }
     }
 
     func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        let shapes = VineItems(page: page)
+        let parser = VineItems(page: page)
         return try await list("/users/\(try me(account))/notifications", page, account) {
-            shapes.notification($0).map { NetworkItem($0) }
+            parser.notification($0).map { NetworkItem($0) }
         }
     }
 
@@ -101,7 +102,7 @@ struct VineConnector: Connector {
         // A session's key begins with whose it is.
         let id = account.id ?? account.tokens.access.split(separator: "-").first.map(String.init)
         guard let id, !id.isEmpty else { throw NetworkError(.invalid, "the account's id is not known") }
-        return id.asSegment
+        return id.pathSegment
     }
 }
 
@@ -121,10 +122,10 @@ extension VineConnector {
     }
 
     /// Its limits are published nowhere; 420 is their end.
-    static let manners = NetworkManners(
-        refusal: { answer in
+    static let errorMapping = NetworkErrorMapping(
+        mappedError: { answer in
             guard let json = answer.json else {
-                return answer.status == 420 ? Refusal(kind: .rateLimited(until: nil), wait: 60) : nil
+                return answer.status == 420 ? MappedError(kind: .rateLimited(until: nil), wait: 60) : nil
             }
             guard !answer.isSuccess || json["success"]?.flag == false else { return nil }
             let code = json["code"]?.identifier
@@ -136,10 +137,12 @@ extension VineConnector {
                 case ("4", _): .permission
                 default: nil
                 }
-            let said = json["error"]?.filled
-            if let kind { return Refusal(kind: kind, reason: said, code: code, wait: answer.status == 420 ? 60 : nil) }
+            let said = json["error"]?.nonEmpty
+            if let kind {
+                return MappedError(kind: kind, reason: said, code: code, wait: answer.status == 420 ? 60 : nil)
+            }
             return answer.isSuccess
-                ? Refusal(kind: .invalid, reason: said, code: code) : .told(answer, said, code: code)
+                ? MappedError(kind: .invalid, reason: said, code: code) : .status(answer, said, code: code)
         }
     )
 }

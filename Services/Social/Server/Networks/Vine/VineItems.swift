@@ -14,7 +14,7 @@ struct VineItems {
             author: author(json),
             text: json["description"]?.text ?? "",
             media: film(json).map { [$0] } ?? [],
-            location: json["venueName"]?.filled.map { ItemLocation(name: $0) },
+            location: json["venueName"]?.nonEmpty.map { ItemLocation(name: $0) },
             createdAt: at,
             url: json["permalinkUrl"]?.link ?? json["shareUrl"]?.link,
             stats: ItemStats(
@@ -70,8 +70,8 @@ struct VineItems {
 
     private func author(_ json: JSONValue) -> ItemAuthor? {
         guard let id = json["userId"]?.identifier else { return nil }
-        let name = json["username"]?.filled
-        let vanity = json["vanityUrls"].list.first?.filled
+        let name = json["username"]?.nonEmpty
+        let vanity = json["vanityUrls"].list.first?.nonEmpty
         return ItemAuthor(
             id: id,
             name: name ?? id,

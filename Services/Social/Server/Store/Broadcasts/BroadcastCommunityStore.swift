@@ -8,7 +8,7 @@ struct BroadcastCommunityStore<Executor: PostgresExecutor> {
 
     func all() async throws -> [BroadcastCommunity] {
         try await db.all(
-            "SELECT name, icon, is_official FROM broadcast_communities WHERE NOT is_hidden ORDER BY folded",
+            "SELECT name, icon, is_official FROM broadcast_communities WHERE NOT is_hidden ORDER BY normalized_name",
             as: BroadcastCommunity.init(row:)
         )
     }
@@ -24,7 +24,7 @@ struct BroadcastCommunityStore<Executor: PostgresExecutor> {
     func add(_ name: String) async throws -> BroadcastCommunity {
         try await db.one(
             """
-            INSERT INTO broadcast_communities (folded, name, is_official)
+            INSERT INTO broadcast_communities (normalized_name, name, is_official)
             VALUES (\(NameFolding.fold(name)), \(name), true)
             ON CONFLICT ON CONSTRAINT broadcast_communities_pkey DO UPDATE
             SET name = excluded.name, is_official = true, is_hidden = false
@@ -39,21 +39,21 @@ struct BroadcastCommunityStore<Executor: PostgresExecutor> {
         try await db.run(
             """
             UPDATE broadcast_communities SET is_official = false, is_hidden = true
-            WHERE folded = \(NameFolding.fold(name)) AND NOT is_hidden
+            WHERE normalized_name = \(NameFolding.fold(name)) AND NOT is_hidden
             """
         ) == 1
     }
 
     /// Notes where broadcasts come from; each but once.
-    func note(_ communities: [BroadcastCommunity]) async throws {
+    func upsert(_ communities: [BroadcastCommunity]) async throws {
         try await db.run(
             """
-            INSERT INTO broadcast_communities AS known (folded, name, icon)
-            SELECT folded, name, icon
+            INSERT INTO broadcast_communities AS known (normalized_name, name, icon)
+            SELECT normalized_name, name, icon
             FROM unnest(
                 \(communities.map { NameFolding.fold($0.name) }), \(communities.map(\.name)), \(communities.map(\.icon))
-            ) AS found (folded, name, icon)
-            ON CONFLICT (folded) DO UPDATE SET name = excluded.name, icon = excluded.icon
+            ) AS found (normalized_name, name, icon)
+            ON CONFLICT (normalized_name) DO UPDATE SET name = excluded.name, icon = excluded.icon
             WHERE (known.name, known.icon) IS DISTINCT FROM (excluded.name, excluded.icon)
             """
         )

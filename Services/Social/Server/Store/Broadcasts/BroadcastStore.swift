@@ -75,10 +75,10 @@ struct BroadcastStore<Executor: PostgresExecutor> {
     }
 
     /// Those of these that nobody was told of yet, with when they were first seen; noted as told from now on.
-    func tell(_ ids: [String], at now: Date) async throws -> [String] {
+    func markNotified(_ ids: [String], at now: Date) async throws -> [String] {
         try await db.all(
             """
-            UPDATE broadcasts SET told_at = \(now) WHERE broadcast_id = ANY (\(ids)) AND told_at IS NULL
+            UPDATE broadcasts SET notified_at = \(now) WHERE broadcast_id = ANY (\(ids)) AND notified_at IS NULL
             RETURNING broadcast_id
             """,
             as: { try $0.string("broadcast_id") }
@@ -86,9 +86,9 @@ struct BroadcastStore<Executor: PostgresExecutor> {
     }
 
     /// Those that were not told of, with when they were first seen.
-    func untold() async throws -> [String: Date] {
+    func awaitingNotification() async throws -> [String: Date] {
         let rows = try await db.all(
-            "SELECT broadcast_id, first_seen_at FROM broadcasts WHERE told_at IS NULL AND is_live",
+            "SELECT broadcast_id, first_seen_at FROM broadcasts WHERE notified_at IS NULL AND is_live",
             as: { (try $0.string("broadcast_id"), try $0.date("first_seen_at")) }
         )
         return Dictionary(rows) { first, _ in first }

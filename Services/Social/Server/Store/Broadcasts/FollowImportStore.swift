@@ -34,7 +34,7 @@ struct FollowImportStore<Executor: PostgresExecutor> {
         )
     }
 
-    func forget(_ user: User.ID) async throws {
+    func delete(_ user: User.ID) async throws {
         try await db.run(
             "DELETE FROM follow_imports WHERE application_id = \(user.application) AND user_id = \(user.user)"
         )

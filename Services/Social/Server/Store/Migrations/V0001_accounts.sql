@@ -25,9 +25,9 @@ CREATE TABLE accounts (
 );
 
 -- Whom a webhook is for.
-CREATE INDEX accounts_of_network ON accounts (network, native_id);
+CREATE INDEX accounts_network_native_id ON accounts (network, native_id);
 -- What is sealed with a key that is to be replaced.
-CREATE INDEX accounts_of_key ON accounts (key_id);
+CREATE INDEX accounts_key_id ON accounts (key_id);
 
 -- People who were sent to a network and are not back yet. What is to be remembered of each is sealed as tokens are.
 CREATE TABLE authorizations (
@@ -38,7 +38,7 @@ CREATE TABLE authorizations (
     session_id text COLLATE "C" NOT NULL,
     network text COLLATE "C" NOT NULL,
     redirect_url text NOT NULL,
-    kept bytea NOT NULL,
+    payload bytea NOT NULL,
     key_id text COLLATE "C" NOT NULL,
     -- SHA-256 of the one-time code, once he is back.
     code_hash bytea,

@@ -32,17 +32,17 @@ CREATE TABLE post_media (
 
 -- A post's part on one network. It is `sent` before the one request that people would see the result of, so that after a
 -- crash nobody sends it again without having looked whether it is there.
-CREATE TABLE deliveries (
+CREATE TABLE publications (
     post_id uuid NOT NULL REFERENCES posts ON DELETE CASCADE,
     network text COLLATE "C" NOT NULL,
     state text COLLATE "C" NOT NULL DEFAULT 'waiting',
     -- What the network's connector wants to remember of media it has sent.
     prepared jsonb,
     result jsonb,
-    looks integer NOT NULL DEFAULT 0,
+    lookups integer NOT NULL DEFAULT 0,
     changed_at timestamptz NOT NULL,
-    CONSTRAINT deliveries_pkey PRIMARY KEY (post_id, network),
-    CONSTRAINT deliveries_state CHECK (state IN ('waiting', 'sent', 'unknown', 'done'))
+    CONSTRAINT publications_pkey PRIMARY KEY (post_id, network),
+    CONSTRAINT publications_state CHECK (state IN ('waiting', 'sent', 'unknown', 'done'))
 );
 
-CREATE INDEX deliveries_unknown ON deliveries (changed_at) WHERE state IN ('sent', 'unknown');
+CREATE INDEX publications_unknown ON publications (changed_at) WHERE state IN ('sent', 'unknown');

@@ -1,17 +1,17 @@
 -- What changed for somebody on his networks, in the order in which we heard of it; kept for as long as a stream can be gone
--- on from. A change takes its place under the lock of its owner's row in `journals`, so the places of one person have no gap
+-- on from. A change takes its number under the lock of its owner's row in `change_logs`, so the places of one person have no gap
 -- and none comes late.
-CREATE TABLE journals (
+CREATE TABLE change_logs (
     application_id text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,
-    last_place bigint NOT NULL DEFAULT 0,
-    CONSTRAINT journals_pkey PRIMARY KEY (application_id, user_id)
+    last_number bigint NOT NULL DEFAULT 0,
+    CONSTRAINT change_logs_pkey PRIMARY KEY (application_id, user_id)
 );
 
 CREATE TABLE changes (
     application_id text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,
-    place bigint NOT NULL,
+    number bigint NOT NULL,
     kind text COLLATE "C" NOT NULL,
     list text COLLATE "C" NOT NULL,
     item_id text COLLATE "C" NOT NULL,
@@ -19,44 +19,44 @@ CREATE TABLE changes (
     item jsonb,
     happened_at timestamptz NOT NULL,
     -- Whether push has to be told yet, and who does so until when.
-    is_untold boolean NOT NULL,
+    needs_push boolean NOT NULL,
     claimed_until timestamptz,
-    CONSTRAINT changes_pkey PRIMARY KEY (application_id, user_id, place),
+    CONSTRAINT changes_pkey PRIMARY KEY (application_id, user_id, number),
     CONSTRAINT changes_kind CHECK (kind IN ('created', 'updated', 'deleted'))
 );
 
-CREATE INDEX changes_untold ON changes (happened_at) WHERE is_untold;
+CREATE INDEX changes_needing_push ON changes (happened_at) WHERE needs_push;
 CREATE INDEX changes_old ON changes (happened_at);
 
 -- Lists that are looked at, each as it was when it was looked at last: the newest items, by id, with their time and a hash of
 -- what people see of them.
-CREATE TABLE watches (
+CREATE TABLE polled_lists (
     application_id text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,
     network text COLLATE "C" NOT NULL,
     list text COLLATE "C" NOT NULL,
     seen jsonb NOT NULL DEFAULT '{}',
     -- Whether it was looked at before: the first look tells nothing.
-    is_begun boolean NOT NULL DEFAULT false,
+    has_baseline boolean NOT NULL DEFAULT false,
     due_at timestamptz NOT NULL,
     -- No look before, however much of a hurry there is: what the network's limits ask for.
-    free_at timestamptz,
+    not_before timestamptz,
     -- When the last look began.
-    looked_at timestamptz,
+    polled_at timestamptz,
     -- Seconds to the next look: shorter while things happen.
     pause double precision NOT NULL,
-    CONSTRAINT watches_pkey PRIMARY KEY (application_id, user_id, network, list),
-    CONSTRAINT watches_account FOREIGN KEY (application_id, user_id, network) REFERENCES accounts ON DELETE CASCADE
+    CONSTRAINT polled_lists_pkey PRIMARY KEY (application_id, user_id, network, list),
+    CONSTRAINT polled_lists_account FOREIGN KEY (application_id, user_id, network) REFERENCES accounts ON DELETE CASCADE
 );
 
-CREATE INDEX watches_due ON watches (network, due_at);
+CREATE INDEX polled_lists_due ON polled_lists (network, due_at);
 
 -- How many looks each network's application key has left: filled by the hour, shared by all instances.
-CREATE TABLE look_budgets (
+CREATE TABLE poll_budgets (
     network text COLLATE "C" NOT NULL,
-    looks double precision NOT NULL,
+    polls double precision NOT NULL,
     filled_at timestamptz NOT NULL,
-    CONSTRAINT look_budgets_pkey PRIMARY KEY (network)
+    CONSTRAINT poll_budgets_pkey PRIMARY KEY (network)
 );
 
 -- Deliveries of webhooks that were taken, by a hash, so that one that comes again does nothing.

@@ -9,7 +9,7 @@ CREATE TABLE broadcasts (
     first_seen_at timestamptz NOT NULL,
     seen_at timestamptz NOT NULL,
     -- When its followers were told, or it was found too old for that.
-    told_at timestamptz,
+    notified_at timestamptz,
     CONSTRAINT broadcasts_pkey PRIMARY KEY (broadcast_id)
 );
 
@@ -33,10 +33,10 @@ INSERT INTO broadcast_poll DEFAULT VALUES;
 
 -- Where broadcasts were seen to come from.
 CREATE TABLE broadcast_communities (
-    folded text COLLATE "C" NOT NULL,
+    normalized_name text COLLATE "C" NOT NULL,
     name text NOT NULL,
     icon text,
-    CONSTRAINT broadcast_communities_pkey PRIMARY KEY (folded)
+    CONSTRAINT broadcast_communities_pkey PRIMARY KEY (normalized_name)
 );
 
 -- When it is looked again whom somebody follows on Reddit.

@@ -1,4 +1,4 @@
--- Push receives updates and deletions too, without an alert. The default is what an earlier release means by is_untold.
+-- Push receives updates and deletions too, without an alert. The default is what an earlier release means by needs_push.
 ALTER TABLE changes ADD COLUMN is_alert boolean NOT NULL DEFAULT true;
 
 -- The tokens of an account have ended for good; the list is empty, and the id names the account.

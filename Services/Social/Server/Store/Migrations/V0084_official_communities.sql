@@ -5,7 +5,7 @@ ALTER TABLE broadcast_communities
     ADD COLUMN is_hidden boolean NOT NULL DEFAULT false;
 
 -- Reddit's list of 2021 (its wiki, r/pan).
-INSERT INTO broadcast_communities (folded, name, is_official)
+INSERT INTO broadcast_communities (normalized_name, name, is_official)
 SELECT lower(name), name, true
 FROM unnest(ARRAY[
     'AnimalsOnReddit', 'distantsocializing', 'GlamourSchool', 'HeadlineWorthy', 'lgbt', 'pan', 'readwithme',

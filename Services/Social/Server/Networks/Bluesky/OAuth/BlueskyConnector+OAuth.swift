@@ -9,29 +9,31 @@ extension BlueskyConnector: OAuthConnector {
         BlueskyDirectory(
             calls: calls,
             resolver: key.baseURL,
-            register: key.place("PLC_URL", where: Self.standard, "https://plc.directory")
+            register: key.endpoint("PLC_URL", where: Self.defaultURL, "https://plc.directory")
         )
     }
 
-    func clientDocument(callback: String) throws -> JSONValue? { try BlueskyClient(callback: callback, key).metadata }
+    func clientMetadata(callback: String) throws -> JSONValue? {
+        try BlueskyOAuthClient(callback: callback, key).metadata
+    }
 
     func authorize(_ request: AuthorizationRequest) async throws -> Authorization {
-        let client = try BlueskyClient(callback: request.callback, key)
+        let client = try BlueskyOAuthClient(callback: request.callback, key)
         let identity = try await identity(request)
         let server = try await directory.server(of: identity?.pds ?? request.instance ?? key.baseURL)
         let bound = DPoPKey()
         let form = [FormField]([
-            "response_type": "code", "redirect_uri": request.callback, "scope": BlueskyClient.scopes,
+            "response_type": "code", "redirect_uri": request.callback, "scope": BlueskyOAuthClient.scopes,
             "state": request.state, "code_challenge": OAuth2.challenge(request.verifier),
             "code_challenge_method": "S256", "login_hint": identity?.handle ?? identity?.did,
         ])
         let named = try client.fields(for: server.issuer, now: calls.now())
         let (pushed, _) = try await calls(by: bound).json(.form(server.pushing, named + form))
-        guard let place = pushed["request_uri"]?.filled else {
+        guard let place = pushed["request_uri"]?.nonEmpty else {
             throw NetworkError(.transient, "the account's server does not keep the request")
         }
-        let kept = ["key": bound.text, "issuer": server.issuer, "did": identity?.did].compactMapValues { $0 }
-        return Authorization(url: server.page.adding(["client_id": client.id, "request_uri": place]), kept: kept)
+        let payload = ["key": bound.text, "issuer": server.issuer, "did": identity?.did].compactMapValues { $0 }
+        return Authorization(url: server.page.adding(["client_id": client.id, "request_uri": place]), payload: payload)
     }
 
     private func identity(_ request: AuthorizationRequest) async throws -> BlueskyIdentity? {
@@ -47,10 +49,10 @@ extension BlueskyConnector: OAuthConnector {
         for request: AuthorizationRequest
     ) async throws -> AuthorizedAccount {
         let code = try OAuth2.code(query)
-        guard let issuer = authorization.kept["issuer"], query["iss"] == issuer,
-            let bound = authorization.kept["key"].flatMap(DPoPKey.init(text:))
+        guard let issuer = authorization.payload["issuer"], query["iss"] == issuer,
+            let bound = authorization.payload["key"].flatMap(DPoPKey.init(text:))
         else { throw NetworkError(.permission, "another server than the account's has answered", code: "iss") }
-        let client = try BlueskyClient(callback: request.callback, key)
+        let client = try BlueskyOAuthClient(callback: request.callback, key)
         let server = try await directory.server(issuer: issuer)
         let form = [FormField]([
             "grant_type": "authorization_code", "code": code, "redirect_uri": request.callback,
@@ -58,7 +60,7 @@ extension BlueskyConnector: OAuthConnector {
         ])
         let (json, _) = try await calls(by: bound)
             .json(.form(server.tokens, try client.fields(for: issuer, now: calls.now()) + form))
-        guard let did = json["sub"]?.filled, authorization.kept["did"].map({ $0 == did }) ?? true else {
+        guard let did = json["sub"]?.nonEmpty, authorization.payload["did"].map({ $0 == did }) ?? true else {
             throw NetworkError(.permission, "access was granted to another account", code: "sub")
         }
         let identity = try await directory.identity(of: did)
@@ -95,7 +97,7 @@ extension BlueskyConnector: OAuthConnector {
         guard let refresh = account.tokens.refresh else {
             throw NetworkError(.auth, "the grant is over", code: "invalid_grant")
         }
-        let (json, _) = try await tell(
+        let (json, _) = try await post(
             account,
             bound,
             at: "tokens",
@@ -106,10 +108,10 @@ extension BlueskyConnector: OAuthConnector {
 
     func revoke(_ account: NetworkAccount, _ bound: DPoPKey) async throws {
         guard account.details["revocation"] != nil else { return }
-        _ = try await tell(account, bound, at: "revocation", ["token": account.tokens.refresh ?? account.tokens.access])
+        _ = try await post(account, bound, at: "revocation", ["token": account.tokens.refresh ?? account.tokens.access])
     }
 
-    private func tell(
+    private func post(
         _ account: NetworkAccount,
         _ bound: DPoPKey,
         at place: String,
@@ -118,9 +120,9 @@ extension BlueskyConnector: OAuthConnector {
         guard let url = account.details[place], let issuer = account.details["issuer"],
             let callback = account.details["callback"]
         else { throw NetworkError(.auth, "nobody knows who granted access", code: "invalid_grant") }
-        let client = try BlueskyClient(callback: callback, key)
+        let client = try BlueskyOAuthClient(callback: callback, key)
         let named = try client.fields(for: issuer, now: calls.now())
-        let answer = try await calls(by: bound).ask(.form(url, named + [FormField](form)))
+        let answer = try await calls(by: bound).send(.form(url, named + [FormField](form)))
         return (answer.json ?? .null, answer.budget)
     }
 

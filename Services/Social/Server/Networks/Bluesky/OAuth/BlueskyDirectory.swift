@@ -48,11 +48,11 @@ struct BlueskyDirectory: Sendable {
     private func did(of handle: String) async throws -> String {
         let url = "\(resolver)/xrpc/com.atproto.identity.resolveHandle".adding(["handle": handle])
         do {
-            if let did = try await calls.json(.get(url)).json["did"]?.filled { return did }
+            if let did = try await calls.json(.get(url)).json["did"]?.nonEmpty { return did }
         } catch let error as NetworkError where [.invalid, .notFound, .transient].contains(error.kind) {
             // Then its own host may say whose it is.
         }
-        let said = try? await calls.ask(.get("https://\(handle)/.well-known/atproto-did"))  // silence is an answer too
+        let said = try? await calls.send(.get("https://\(handle)/.well-known/atproto-did"))  // silence is an answer too
         let did = said?.text.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
         guard did.hasPrefix("did:"), did.utf8.count <= 2_048 else {
             throw NetworkError(.notFound, "there is no account of this handle", code: "invalid_handle")

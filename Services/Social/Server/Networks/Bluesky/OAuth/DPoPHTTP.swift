@@ -14,7 +14,7 @@ struct DPoPHTTP: NetworkHTTP {
     let nonces: DPoPNonces
     let now: @Sendable () -> Date
 
-    func mayAsk(_ url: String) -> Bool { http.mayAsk(url) }
+    func mayConnect(_ url: String) -> Bool { http.mayConnect(url) }
 
     func send(_ request: NetworkRequest) async throws -> NetworkResponse {
         let known = nonces[request.url]
@@ -70,6 +70,6 @@ extension NetworkResponse {
         guard status == 400 || status == 401 else { return false }
         let challenge = headers[.wwwAuthenticate] ?? ""
         return challenge.contains("use_dpop_nonce")
-            || NetworkAnswer(self).json?["error"]?.text == "use_dpop_nonce"
+            || ParsedResponse(self).json?["error"]?.text == "use_dpop_nonce"
     }
 }

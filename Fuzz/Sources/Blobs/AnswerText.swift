@@ -1,1 +1,0 @@
-../../../Shared/Blobs/S3/AnswerText.swift

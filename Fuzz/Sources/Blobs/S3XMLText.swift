@@ -1,0 +1,1 @@
+../../../Shared/Blobs/S3/S3XMLText.swift

@@ -1,0 +1,1 @@
+../../../Shared/SocketIO/Packets/JSONStringCoder.swift

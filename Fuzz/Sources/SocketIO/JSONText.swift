@@ -1,1 +1,0 @@
-../../../Shared/SocketIO/Packets/JSONText.swift

@@ -1,0 +1,44 @@
+import HTTPTypes
+import Hummingbird
+import Messages
+import NIOCore
+import ServiceHost
+import Wire
+
+/// Says what is known of the client behind a request.
+struct ClientInfoReader: Sendable {
+    /// Whose `X-Forwarded-For` is believed.
+    let gateway: AddressRanges
+    let texts: AuthTexts
+
+    func caller(of request: Request, _ context: SuiteContext) -> ClientInfo {
+        caller(of: request, at: context.remoteAddress)
+    }
+
+    func caller(of request: Request, at remoteAddress: SocketAddress?) -> ClientInfo {
+        let peer = remoteAddress?.ipAddress.flatMap { IPAddress($0) }
+        let userAgent = request.headers[.userAgent].map { text in
+            String(String.UnicodeScalarView(text.unicodeScalars.filter { !$0.isControl }.prefix(255)))
+        }
+        return ClientInfo(
+            address: gateway.client(of: peer, forwardedFor: request.headers[values: .forwardedFor]),
+            userAgent: userAgent.flatMap { $0.isEmpty ? nil : $0 },
+            language: texts.preferred(accepting: request.headers[.acceptLanguage])?.description
+        )
+    }
+}
+
+extension Response {
+    /// An answer that nobody on the way may keep (RFC 6749, section 5.1).
+    static func secret(_ value: some Encodable) throws -> Response {
+        var response = try Response.json(value)
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+}
+
+extension HTTPField.Name {
+    // A name of RFC 9110's token characters alone always parses.
+    // swift-format-ignore: NeverForceUnwrap
+    fileprivate static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
+}

@@ -1,0 +1,80 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Messages
+import NIOCore
+
+/// The page that a link in a mail leads to where no app has one of its own, in each language.
+///
+/// Looking at it changes nothing, as programs do that look at every link in a mail; its button does.
+struct EmailLinkPage: Sendable {
+    private let texts: AuthTexts
+    private let pages: [LanguageTag: ByteBuffer]
+    private let policy: String
+
+    init(texts: AuthTexts) {
+        self.texts = texts
+        let template = String(decoding: PackageResources.link_html, as: UTF8.self)
+        var pages: [LanguageTag: ByteBuffer] = [:]
+        for language in texts.languages {
+            pages[language] = ByteBuffer(string: Self.page(template, texts, in: language))
+        }
+        self.pages = pages
+        // Its own script and style and nothing else, and only to where it came from. No text is in either of them, so
+        // that all languages share the hashes.
+        policy = """
+            default-src 'none'; script-src \(Self.source("script", of: template)); \
+            style-src \(Self.source("style", of: template)); \
+            connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
+            """
+    }
+
+    /// The page in the language that the browser asks for.
+    func response(to request: Request) -> Response {
+        let language = texts.language(accepting: request.headers[.acceptLanguage])
+        let body = pages[language] ?? ByteBuffer()
+        return Response(
+            status: .ok,
+            headers: [
+                .contentType: "text/html; charset=utf-8", .contentLength: "\(body.readableBytes)",
+                .contentLanguage: language.description, .vary: "Accept-Language",
+                .contentSecurityPolicy: policy, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+            ],
+            body: ResponseBody(byteBuffer: body)
+        )
+    }
+
+    /// Replaces each `%%key%%` of the template by a text, and `%%lang%%` by the language.
+    private static func page(_ template: String, _ texts: AuthTexts, in language: LanguageTag) -> String {
+        template.components(separatedBy: "%%").enumerated().reduce(into: "") { page, part in
+            guard part.offset % 2 == 1 else {
+                page += part.element
+                return
+            }
+            page += escaped(part.element == "lang" ? language.description : texts.text(part.element, in: language))
+        }
+    }
+
+    /// Text for an element or an attribute in quotation marks.
+    private static func escaped(_ text: String) -> String {
+        text.reduce(into: "") { escaped, character in
+            switch character {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            default: escaped.append(character)
+            }
+        }
+    }
+
+    /// What a policy names an inline element by (CSP level 2): the hash of what is between its tags.
+    static func source(_ element: String, of page: String) -> String {
+        guard let begin = page.range(of: "<\(element)>"), let end = page.range(of: "</\(element)>") else {
+            return "'none'"
+        }
+        let hash = SHA256.hash(data: Data(page[begin.upperBound..<end.lowerBound].utf8))
+        return "'sha256-\(Data(hash).base64EncodedString())'"
+    }
+}

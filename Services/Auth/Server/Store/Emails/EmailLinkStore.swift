@@ -1,0 +1,58 @@
+import Foundation
+import Postgres
+
+/// The table `email_links`.
+struct EmailLinkStore {
+    let db: any PostgresExecutor
+
+    /// Keeps a link as long as the mail that it is sent in has not been withdrawn.
+    func insert(_ link: EmailLink, in email: UUID, hash: Data, until expiry: Date) async throws {
+        try await db.run(
+            """
+            INSERT INTO email_links (hash, purpose, user_id, address, expires_at)
+            SELECT \(hash), \(link.purpose.rawValue), \(link.account), \(link.address), \(expiry)
+            FROM emails WHERE email_id = \(email)
+            FOR KEY SHARE
+            """
+        )
+    }
+
+    /// The account that a link is for; nil if the link is unknown, used or expired.
+    func account(of hash: Data, for purpose: EmailLink.Purpose, at now: Date) async throws -> UUID? {
+        try await db.first(
+            """
+            SELECT user_id FROM email_links
+            WHERE hash = \(hash) AND purpose = \(purpose.rawValue) AND expires_at > \(now)
+            """
+        ) { try $0.uuid("user_id") }
+    }
+
+    /// Uses a link up; nil if it is none any more.
+    ///
+    /// Who uses the same one at the same time waits here until the other's transaction has ended.
+    func consume(_ hash: Data, for purpose: EmailLink.Purpose, at now: Date) async throws -> EmailLink? {
+        try await db.first(
+            """
+            DELETE FROM email_links
+            WHERE hash = \(hash) AND purpose = \(purpose.rawValue) AND expires_at > \(now)
+            RETURNING user_id, address
+            """
+        ) { row in
+            EmailLink(purpose: purpose, account: try row.uuid("user_id"), address: try row.string("address"))
+        }
+    }
+
+    /// Makes all links of an account worthless, of one purpose or of any.
+    func delete(of account: UUID, for purpose: EmailLink.Purpose? = nil) async throws {
+        try await db.run(
+            """
+            DELETE FROM email_links
+            WHERE user_id = \(account) AND (\(purpose?.rawValue) IS NULL OR purpose = \(purpose?.rawValue))
+            """
+        )
+    }
+
+    func delete(expiredBefore date: Date) async throws -> Int {
+        try await db.run("DELETE FROM email_links WHERE expires_at <= \(date)")
+    }
+}

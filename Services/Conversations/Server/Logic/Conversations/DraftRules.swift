@@ -1,0 +1,169 @@
+import ConversationsAPI
+import Foundation
+import ServiceHost
+import Wire
+
+/// What a label, a `meta`, a white list and a message may be.
+enum DraftRules {
+    static let maximumText = 65_536
+    static let maximumMeta = 5_120
+    /// How many userIds one request may name, so that asking auth about them stays short.
+    static let maximumNamed = 1_000
+
+    static func label(_ label: String) throws -> String {
+        guard !label.isEmpty else { throw APIError.missing("label") }
+        return try length(label, atMost: 255, "label")
+    }
+
+    /// Empty where there is none.
+    static func optionalLabel(_ label: String?) throws -> String {
+        guard let label, !label.isEmpty else { return "" }
+        return try self.label(label)
+    }
+
+    /// Compact JSON of an object; nil for null.
+    static func meta(_ meta: JSONValue?, field: String = "meta") throws -> String? {
+        switch meta {
+        case nil, .null: return nil
+        case .object:
+            let compact = try meta?.compact() ?? Data()
+            guard compact.count <= maximumMeta else {
+                throw APIError.fieldTooLong(field, limit: maximumMeta)
+            }
+            return String(decoding: compact, as: UTF8.self)
+        default:
+            throw APIError.invalid(field, "the field \"\(field)\" must be an object", code: "invalid_type")
+        }
+    }
+
+    /// Of Roost's own accounts and of a customer's alike.
+    static func userID(_ user: String, field: String) throws -> String {
+        guard !user.isEmpty else { throw APIError.missing(field) }
+        return try length(user, atMost: 255, field)
+    }
+
+    /// A system message must be able to carry it, also as PostgreSQL writes it once a name was taken out: with a space
+    /// behind each comma and colon.
+    static func whiteListSize(_ users: [String]?) throws {
+        let spaces = (users?.count ?? 0) + 3
+        guard try SystemEvent.whiteListUpdated(users).data().utf8.count + spaces <= maximumText else {
+            throw APIError(.tooLarge, "white_list_too_long", "the white list is too long", field: "whiteList")
+        }
+    }
+
+    static func text(_ data: String) throws -> String {
+        guard !data.isEmpty else { throw APIError.missing("data") }
+        guard data.utf8.count <= maximumText else {
+            throw APIError(.tooLarge, "text_too_long", "a text may have \(maximumText) bytes", field: "data")
+        }
+        return data
+    }
+
+    static func mime(_ mime: String?) throws -> String {
+        guard let mime else { return "text/plain" }
+        let isPlain = mime.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        guard isPlain, (3...255).contains(mime.utf8.count), mime.dropFirst().dropLast().contains("/") else {
+            throw APIError.invalid("mime", "\"mime\" must be a media type, as text/plain")
+        }
+        guard mime.prefix(while: { $0 != ";" }).trimmingCharacters(in: .whitespaces).lowercased() != SystemEvent.mime
+        else { throw APIError.invalid("mime", "this media type is the system's own") }
+        return mime
+    }
+
+    static func encoding(_ encoding: String?) throws -> String {
+        guard let encoding else { return "utf8" }
+        guard ["utf8", "json"].contains(encoding) else {
+            throw APIError.invalid("encoding", "\"encoding\" must be utf8 or json")
+        }
+        return encoding
+    }
+
+    static func clientMessageID(_ id: String?) throws -> String {
+        guard let id else { return ClientMessageID.new() }
+        IdempotentRequest.markRepeatable()
+        guard !id.isEmpty else { throw APIError.missing("clientMessageId") }
+        guard !id.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw APIError.invalid("clientMessageId", "\"clientMessageId\" may not contain control characters")
+        }
+        return try length(id, atMost: 255, "clientMessageId")
+    }
+
+    /// One emoji as Unicode has them (UTS #51): a symbol, a flag, a keycap, or several joined to one.
+    static func emoji(_ text: String) throws -> String {
+        // The length first: normalising a long text may take the square of it.
+        let text = text.utf8.count <= 256 ? text.precomposedStringWithCanonicalMapping : ""
+        guard text.utf8.count <= 64, text.count == 1, let character = text.first, character.isOneEmoji else {
+            throw APIError.invalid("emoji", "\"emoji\" must be one emoji")
+        }
+        return text
+    }
+
+    /// What the notification is to say, as compact JSON; nil where nothing is said about it.
+    static func push(_ draft: MessageDraft) throws -> String? {
+        var fields: [String: JSONValue] = [:]
+        if let text = draft.pushMessage { fields["message"] = .string(try length(text, atMost: 4_096, "pushMessage")) }
+        if let title = draft.pushTitle { fields["title"] = .string(try length(title, atMost: 255, "pushTitle")) }
+        if try meta(draft.pushPayload, field: "pushPayload") != nil { fields["payload"] = draft.pushPayload }
+        if case .object(let payload) = draft.pushPayload, payload[MessageNotification.reservedKey] != nil {
+            throw APIError.invalid("pushPayload", "\"pushPayload\" may not have \"aps\", which is Apple's own")
+        }
+        switch draft.badge {
+        case .number(let number):
+            guard (0...1_000_000).contains(number) else {
+                throw APIError.invalid("badge", "\"badge\" must be \"increment\" or a number from 0 to 1,000,000")
+            }
+            fields["badge"] = .integer(number)
+        case .increment: fields["badge"] = .string("increment")
+        case nil: break
+        }
+        guard !fields.isEmpty else { return nil }
+        return String(decoding: try JSONValue.object(fields).compact(), as: UTF8.self)
+    }
+
+    private static func length(_ text: String, atMost maximum: Int, _ field: String) throws -> String {
+        // Bytes are counted first, since they are free: a text of so few bytes has no more characters.
+        guard text.utf8.count <= maximum || text.unicodeScalars.count <= maximum else {
+            throw APIError.invalid(field, "\"\(field)\" may have \(maximum) characters", code: "too_long")
+        }
+        return text
+    }
+}
+
+extension JSONLimits {
+    private static let fields = ["meta": DraftRules.maximumMeta, "pushPayload": DraftRules.maximumMeta]
+
+    /// A request with `meta`, whose size is checked before it is decoded.
+    static let withMeta = body.limiting(fields)
+    /// A message's text, a white list, or a list of members, beside `meta`.
+    static let largeWithMeta = large.limiting(fields)
+    /// A message with a file as base64: each slash may be escaped, and lines end now and then.
+    static let withFile = JSONLimits(bytes: 8_388_608, values: 10_000, depth: 16).limiting(fields)
+}
+
+extension Character {
+    fileprivate var isOneEmoji: Bool {
+        let scalars = unicodeScalars
+        guard let first = scalars.first, first.properties.isEmoji else { return false }
+        // Two letters are a flag; one is nothing yet.
+        if first.isRegionalIndicator { return scalars.count == 2 && scalars.allSatisfy(\.isRegionalIndicator) }
+        // Digits, # and * are emoji on a keycap only.
+        if first.isASCII { return scalars.count > 1 && scalars.last == "\u{20E3}" && scalars.dropFirst().allMayFollow }
+        return scalars.dropFirst().allMayFollow
+    }
+}
+
+extension Collection<Unicode.Scalar> {
+    /// Other emoji, and what joins, colours, flags or frames them.
+    fileprivate var allMayFollow: Bool {
+        allSatisfy { scalar in
+            switch scalar.value {
+            case 0x200D, 0xFE0E, 0xFE0F, 0x20E3, 0xE0020...0xE007F: true
+            default: scalar.properties.isEmoji && !scalar.isASCII
+            }
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isRegionalIndicator: Bool { (0x1F1E6...0x1F1FF).contains(value) }
+}

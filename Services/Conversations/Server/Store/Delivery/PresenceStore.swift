@@ -1,0 +1,120 @@
+import ConversationsAPI
+import Foundation
+import Postgres
+import Wire
+
+/// Whether somebody has an open socket anywhere, and when he last had one.
+struct Presence: Hashable, Sendable {
+    let user: User.ID
+    let isOnline: Bool
+    /// Nil: never.
+    let lastSeen: Date?
+}
+
+/// Who is there, and who is told: partners of direct conversations and of small groups, unless one blocks the other.
+struct PresenceStore<Executor: PostgresExecutor> {
+    /// In how many conversations somebody's presence is told at most: the newest.
+    private static var audienceLimit: Int { 1_000 }
+
+    let db: Executor
+
+    func presences(of users: [String], of application: String) async throws -> [Presence] {
+        try await db.all(
+            """
+            SELECT users.application_id, users.user_id, users.last_seen_at, EXISTS (
+                SELECT FROM connected_devices AS devices
+                JOIN instances ON instances.instance_id = devices.instance_id
+                WHERE devices.application_id = users.application_id AND devices.user_id = users.user_id
+                    AND instances.lease_until > clock_timestamp()
+            ) AS is_online
+            FROM users WHERE users.application_id = \(application) AND users.user_id = ANY (\(users))
+            """,
+            as: { row in
+                Presence(
+                    user: try User.ID(row: row),
+                    isOnline: try row.bool("is_online"),
+                    lastSeen: try row.optionalDate("last_seen_at")
+                )
+            }
+        )
+    }
+
+    /// The presences that each viewer may see in a conversation, for many of them at once; as `Presences.presences`.
+    func presences(
+        seen: [(conversation: Conversation.ID, viewer: String)],
+        of application: String
+    ) async throws -> [(conversation: Conversation.ID, viewer: String, presence: Presence)] {
+        try await db.all(
+            """
+            SELECT asked.conversation_id, asked.viewer_id, users.application_id, users.user_id, users.last_seen_at,
+                   EXISTS (
+                       SELECT FROM connected_devices AS devices
+                       JOIN instances ON instances.instance_id = devices.instance_id
+                       WHERE devices.application_id = users.application_id AND devices.user_id = users.user_id
+                           AND instances.lease_until > clock_timestamp()
+                   ) AS is_online
+            FROM unnest(\(seen.map(\.conversation.rawValue)), \(seen.map(\.viewer)))
+                AS asked (conversation_id, viewer_id)
+            JOIN members AS mine ON mine.conversation_id = asked.conversation_id AND mine.user_id = asked.viewer_id
+                AND mine.application_id = \(application)
+            JOIN conversations ON conversations.conversation_id = asked.conversation_id
+                AND conversations.member_count <= \(ConversationStore<Executor>.readsLimit)
+            JOIN members AS people ON people.conversation_id = asked.conversation_id
+                AND people.user_id <> asked.viewer_id
+            JOIN users ON users.application_id = people.application_id AND users.user_id = people.user_id
+            WHERE NOT EXISTS (
+                SELECT FROM blocks
+                WHERE blocks.application_id = \(application) AND blocks.user_id = asked.viewer_id
+                    AND blocks.blocked_id = people.user_id
+            ) AND NOT EXISTS (
+                SELECT FROM blocks
+                WHERE blocks.application_id = \(application) AND blocks.user_id = people.user_id
+                    AND blocks.blocked_id = asked.viewer_id
+            )
+            ORDER BY people.conversation_id, people.joined_seq
+            """,
+            as: { row in
+                let presence = Presence(
+                    user: try User.ID(row: row),
+                    isOnline: try row.bool("is_online"),
+                    lastSeen: try row.optionalDate("last_seen_at")
+                )
+                return (try row.decode("conversation_id"), try row.string("viewer_id"), presence)
+            }
+        )
+    }
+
+    /// Where a user's presence is told.
+    func audience(of user: User.ID) async throws -> [Conversation.ID] {
+        try await db.all(
+            """
+            SELECT mine.conversation_id FROM (
+                SELECT conversation_id FROM members
+                WHERE application_id = \(user.application) AND user_id = \(user.user)
+                ORDER BY conversation_id DESC LIMIT \(Self.audienceLimit)
+            ) AS mine
+            WHERE (
+                SELECT member_count FROM conversations WHERE conversations.conversation_id = mine.conversation_id
+            ) <= \(ConversationStore<Executor>.readsLimit)
+            """,
+            as: { try $0.decode("conversation_id") }
+        )
+    }
+
+    /// The members of a conversation that `user` is in, where it is small enough for him to be told of them.
+    func partners(of user: User.ID, in conversation: Conversation.ID) async throws -> [String] {
+        try await db.all(
+            """
+            SELECT people.user_id
+            FROM members AS mine
+            JOIN conversations ON conversations.conversation_id = mine.conversation_id
+            JOIN members AS people ON people.conversation_id = mine.conversation_id
+            WHERE mine.conversation_id = \(conversation) AND mine.application_id = \(user.application)
+                AND mine.user_id = \(user.user) AND people.user_id <> mine.user_id
+                AND conversations.member_count <= \(ConversationStore<Executor>.readsLimit)
+            ORDER BY people.joined_seq
+            """,
+            as: { try $0.string("user_id") }
+        )
+    }
+}

@@ -1,0 +1,149 @@
+import ConversationsAPI
+import Postgres
+import Wire
+
+extension BatchWriter {
+    /// How many different emoji a message may have.
+    static let maximumEmoji = 20
+    /// How many reactions a message may have in all.
+    static let maximumReactions = 1_000
+
+    /// Edits, deletes and reacts to messages, each of them once; what changes takes a change's number.
+    ///
+    /// What is already as it is asked to be changes nothing: so a batch of unknown outcome may be run again. A deleted
+    /// message keeps its row, and with it everybody's `seq`; the client's id stays, so that a draft that comes again is
+    /// known.
+    static func amend(_ amendments: [Amendment], recalledBy subscribers: [String] = []) -> PostgresQuery {
+        """
+        WITH asked AS MATERIALIZED (
+            SELECT n, conversation_id, secret, application_id, user_id, seq, action, data, meta, replaces_meta, emoji
+            FROM unnest(
+                \(amendments.map(\.conversation.id.rawValue)), \(amendments.map(\.conversation.secret)),
+                \(amendments.map(\.user.application)), \(amendments.map(\.user.user)),
+                \(amendments.map(\.message.seq)), \(amendments.map(\.action.name)),
+                \(amendments.map(\.action.data)), \(amendments.map(\.action.meta)),
+                \(amendments.map(\.action.replacesMeta)), \(amendments.map(\.action.emoji))
+            ) WITH ORDINALITY AS amendment (
+                conversation_id, secret, application_id, user_id, seq, action, data, meta, replaces_meta, emoji, n
+            )
+        ), found AS MATERIALIZED (
+            SELECT asked.n, asked.conversation_id, asked.application_id, asked.user_id, asked.seq, asked.action, asked.data, asked.meta,
+                   asked.replaces_meta, asked.emoji, heads.last_change,
+                   CASE
+                       WHEN messages.seq IS NULL THEN 'missing'
+                       WHEN messages.mime = \(SystemEvent.mime) THEN 'system'
+                       WHEN asked.action IN ('edit', 'delete') AND messages.sender_id IS DISTINCT FROM asked.user_id
+                           AND NOT (asked.action = 'delete' AND members.is_admin) THEN 'not_author'
+                       WHEN members.is_blocked AND asked.action IN ('edit', 'react') THEN 'blocked'
+                       WHEN messages.deleted_at IS NOT NULL THEN
+                           CASE WHEN asked.action IN ('delete', 'unreact') THEN 'same' ELSE 'deleted' END
+                       WHEN asked.action = 'edit' AND messages.encoding = 'url' THEN 'file'
+                       WHEN asked.action = 'edit' AND messages.data = asked.data
+                           AND (NOT asked.replaces_meta OR messages.meta IS NOT DISTINCT FROM asked.meta) THEN 'same'
+                       WHEN asked.action IN ('react', 'unreact') AND (asked.action = 'react') = EXISTS (
+                           SELECT FROM reactions
+                           WHERE reactions.conversation_id = asked.conversation_id AND reactions.seq = asked.seq
+                               AND reactions.emoji = asked.emoji AND reactions.user_id = asked.user_id
+                       ) THEN 'same'
+                       WHEN asked.action = 'react' AND messages.reaction_count > 0 AND (
+                           messages.reaction_count >= \(maximumReactions) OR (
+                               SELECT count(DISTINCT reactions.emoji) FROM reactions
+                               WHERE reactions.conversation_id = asked.conversation_id AND reactions.seq = asked.seq
+                                   AND reactions.emoji <> asked.emoji
+                           ) >= \(maximumEmoji)
+                       ) THEN 'full'
+                       ELSE 'done'
+                   END AS outcome
+            FROM asked
+            JOIN heads ON heads.conversation_id = asked.conversation_id
+            JOIN conversations ON conversations.conversation_id = asked.conversation_id
+                AND conversations.secret = asked.secret
+            JOIN members ON members.conversation_id = asked.conversation_id
+                AND members.user_id = asked.user_id AND members.application_id = asked.application_id
+            LEFT JOIN messages ON messages.conversation_id = asked.conversation_id AND messages.seq = asked.seq
+        ), changing AS MATERIALIZED (
+            SELECT n, conversation_id, application_id, user_id, seq, action, data, meta, replaces_meta, emoji,
+                   last_change + row_number() OVER (PARTITION BY conversation_id ORDER BY n) AS change,
+                   date_trunc('milliseconds', clock_timestamp()) AS now
+            FROM found WHERE outcome = 'done'
+        ), amended AS (
+            UPDATE messages
+            SET change = changing.change,
+                data = CASE action WHEN 'edit' THEN changing.data WHEN 'delete' THEN '' ELSE messages.data END,
+                meta = CASE WHEN replaces_meta THEN changing.meta ELSE messages.meta END,
+                push = CASE action WHEN 'delete' THEN NULL ELSE push END,
+                edited_at = CASE action WHEN 'edit' THEN greatest(created_at, now) ELSE edited_at END,
+                deleted_at = CASE action WHEN 'delete' THEN greatest(created_at, now) END,
+                reaction_count = CASE action
+                    WHEN 'react' THEN coalesce(reaction_count, 0) + 1
+                    WHEN 'unreact' THEN nullif(reaction_count - 1, 0)
+                    WHEN 'delete' THEN NULL
+                    ELSE reaction_count
+                END
+            FROM changing
+            WHERE messages.conversation_id = changing.conversation_id AND messages.seq = changing.seq
+        ), reacted AS (
+            INSERT INTO reactions (conversation_id, seq, emoji, user_id, change)
+            SELECT conversation_id, seq, emoji, user_id, change FROM changing WHERE action = 'react'
+        ), removed_reactions AS (
+            DELETE FROM reactions USING changing
+            WHERE reactions.conversation_id = changing.conversation_id AND reactions.seq = changing.seq
+                AND (changing.action = 'delete' OR changing.action = 'unreact'
+                    AND reactions.emoji = changing.emoji AND reactions.user_id = changing.user_id)
+        ), moved AS (
+            UPDATE heads SET last_change = sums.change
+            FROM (SELECT conversation_id, max(change) AS change FROM changing GROUP BY conversation_id) AS sums
+            WHERE heads.conversation_id = sums.conversation_id
+        ), queued AS (
+            INSERT INTO outbox (kind, conversation_id, from_seq, to_seq, written_at)
+            SELECT 'message.deleted', conversation_id, seq, seq, now FROM changing WHERE action = 'delete'
+        ), recalled AS (
+            \(recalling: Self.recalled, for: subscribers)
+        )
+        SELECT n, outcome FROM found
+        """
+    }
+
+    private static let recalled = """
+        (
+            SELECT application_id, conversation_id, seq, action = 'delete' AS is_deleted
+            FROM changing WHERE action IN ('edit', 'delete')
+        ) AS recalled_messages
+        """
+
+    /// Takes apart a row of `amend`.
+    static func amendment(_ row: PostgresRow) throws -> (place: Int, WriteOutcome) {
+        let outcome: String = try row.decode(at: 1)
+        return (try row.decode(at: 0) - 1, WriteRejection(rawValue: outcome).map(WriteOutcome.refused) ?? .amended)
+    }
+}
+
+extension Amendment.Action {
+    fileprivate var name: String {
+        switch self {
+        case .edit: "edit"
+        case .delete: "delete"
+        case .react: "react"
+        case .unreact: "unreact"
+        }
+    }
+
+    fileprivate var data: String? { if case .edit(let data, _, _) = self { data } else { nil } }
+    fileprivate var meta: String? { if case .edit(_, let meta, _) = self { meta } else { nil } }
+
+    /// A deleted message's goes too.
+    fileprivate var replacesMeta: Bool {
+        switch self {
+        case .edit(_, _, let replaces): replaces
+        case .delete: true
+        case .react, .unreact: false
+        }
+    }
+
+    fileprivate var emoji: String? {
+        switch self {
+        case .edit, .delete: nil
+        case .react(let emoji), .unreact(let emoji): emoji
+        }
+    }
+}

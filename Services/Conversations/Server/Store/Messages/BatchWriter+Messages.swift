@@ -1,0 +1,85 @@
+import ConversationsAPI
+import Postgres
+import Wire
+
+extension BatchWriter {
+    /// Numbers and writes the drafts whose senders are members; answers those that were there already with their `seq`.
+    ///
+    /// Who is blocked in a direct conversation is told so; where nobody is, it costs nothing to know.
+    ///
+    /// Every index is met by its whole key in a nested loop: a draft costs the same in a small table and a large one.
+    /// `createdAt` has milliseconds, as on the wire, so that what a client read serves as `before` without loss.
+    static func insert(_ drafts: [MessageWrite]) -> PostgresQuery {
+        """
+        WITH drafts AS MATERIALIZED (
+            SELECT n, conversation_id, secret, application_id, sender_id, client_message_id,
+                   data, mime, encoding, meta, push, reply_to
+            FROM unnest(
+                \(drafts.map(\.conversation.id.rawValue)), \(drafts.map(\.conversation.secret)),
+                \(drafts.map(\.sender.application)), \(drafts.map(\.sender.user)), \(drafts.map(\.clientMessageID)),
+                \(drafts.map(\.data)), \(drafts.map(\.mime)), \(drafts.map(\.encoding)),
+                \(drafts.map(\.meta)), \(drafts.map(\.push)), \(drafts.map(\.replyTo))
+            ) WITH ORDINALITY AS draft (
+                conversation_id, secret, application_id, sender_id, client_message_id,
+                data, mime, encoding, meta, push, reply_to, n
+            )
+        ), known AS MATERIALIZED (
+            SELECT drafts.n, messages.seq
+            FROM drafts JOIN messages ON messages.conversation_id = drafts.conversation_id
+                AND messages.sender_id = drafts.sender_id AND messages.client_message_id = drafts.client_message_id
+        ), fresh AS MATERIALIZED (
+            SELECT drafts.n, drafts.conversation_id, drafts.sender_id, drafts.client_message_id,
+                   drafts.data, drafts.mime, drafts.encoding, drafts.meta, drafts.push, drafts.reply_to,
+                   members.user_number, members.is_blocked, conversations.member_count,
+                   heads.last_seq, heads.last_change, heads.last_user_seq, heads.last_at,
+                   row_number() OVER (PARTITION BY drafts.conversation_id, members.is_blocked ORDER BY drafts.n) AS nth
+            FROM drafts
+            JOIN heads ON heads.conversation_id = drafts.conversation_id
+            JOIN conversations ON conversations.conversation_id = drafts.conversation_id
+                AND conversations.secret = drafts.secret
+            JOIN members ON members.conversation_id = drafts.conversation_id
+                AND members.user_id = drafts.sender_id AND members.application_id = drafts.application_id
+            WHERE drafts.n NOT IN (SELECT known.n FROM known)
+        ), clock AS MATERIALIZED (
+            SELECT date_trunc('milliseconds', clock_timestamp()) AS now
+        ), written AS (
+            INSERT INTO messages (conversation_id, seq, change, user_seq, sender_id, sender_number, client_message_id,
+                                  data, mime, encoding, meta, push, reply_to, created_at)
+            SELECT conversation_id, last_seq + nth, last_change + nth, last_user_seq + nth,
+                   sender_id, user_number, client_message_id,
+                   data, mime, encoding, meta, push, reply_to, greatest(last_at, now)
+            FROM fresh CROSS JOIN clock WHERE NOT is_blocked
+            ORDER BY n
+        ), moved AS (
+            UPDATE heads
+            SET last_seq = heads.last_seq + added, last_change = heads.last_change + added,
+                last_user_seq = heads.last_user_seq + added, last_at = greatest(heads.last_at, now)
+            FROM (
+                SELECT conversation_id, count(*) AS added FROM fresh WHERE NOT is_blocked GROUP BY conversation_id
+            ) AS sums
+            CROSS JOIN clock
+            WHERE heads.conversation_id = sums.conversation_id
+        ), marked AS (
+            UPDATE members
+            SET read_seq = last_seq + nth, read_user_seq = last_user_seq + nth, read_change = last_change + nth
+            FROM (
+                SELECT conversation_id, sender_id, last_seq, last_user_seq, last_change, max(nth) AS nth
+                FROM fresh WHERE NOT is_blocked GROUP BY conversation_id, sender_id, last_seq, last_user_seq, last_change
+            ) AS sent
+            WHERE members.conversation_id = sent.conversation_id AND members.user_id = sent.sender_id
+        ), queued AS (
+            INSERT INTO outbox (conversation_id, from_seq, to_seq, written_at)
+            SELECT conversation_id, last_seq + 1, last_seq + count(*), max(now)
+            FROM fresh CROSS JOIN clock WHERE NOT is_blocked GROUP BY conversation_id, last_seq
+        )
+        SELECT n, last_seq + nth AS seq, last_change + nth AS change, user_number,
+               greatest(last_at, now) AS created_at, member_count,
+               \(unsafe: MessageRow.senderMeta(of: "fresh.user_number")) AS sender_meta
+        FROM fresh CROSS JOIN clock WHERE NOT is_blocked
+        UNION ALL
+        SELECT n, seq, NULL, NULL, NULL, NULL, NULL FROM known
+        UNION ALL
+        SELECT n, NULL, NULL, NULL, NULL, NULL, NULL FROM fresh WHERE is_blocked
+        """
+    }
+}

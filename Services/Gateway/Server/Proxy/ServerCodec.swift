@@ -1,0 +1,124 @@
+import NIOCore
+import NIOHTTP1
+
+/// The HTTP/1 handlers of a client's connection, which can be renewed or taken away.
+final class ServerCodec {
+    private let limits: NIOHTTPDecoderLimitConfiguration
+    private let meter: ByteMeter
+    private let encoder: HTTPResponseEncoder
+    private var decoder: ByteToMessageHandler<HTTPRequestDecoder>
+
+    init(configuration: GatewayConfiguration) {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldSize = configuration.headerBytesLimit
+        limits.maxHeaderListSize = configuration.headerBytesLimit
+        limits.maxHeaderFieldCount = configuration.headerCountLimit
+        self.limits = limits
+        // The framing fields are the front's to set: NIO's own choice would end an answer to HEAD with a chunk.
+        var framing = HTTPResponseEncoder.Configuration()
+        framing.automaticallySetFramingHeaders = false
+        encoder = HTTPResponseEncoder(configuration: framing)
+        decoder = Self.decoder(limits)
+        meter = ByteMeter()
+    }
+
+    private static func decoder(_ limits: NIOHTTPDecoderLimitConfiguration) -> ByteToMessageHandler<HTTPRequestDecoder>
+    {
+        ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .fireError, limitConfiguration: limits))
+    }
+
+    func install(in channel: any Channel, before proxyHandler: ProxyHandler) throws {
+        meter.proxyHandler = proxyHandler
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(meter)
+        try pipeline.addHandler(decoder)
+        try pipeline.addHandler(encoder)
+        try pipeline.addHandler(proxyHandler)
+    }
+
+    /// Puts a new decoder in the place of one that stopped at the end of a request with `Upgrade`.
+    ///
+    /// What the old one had not read arrives at the front as an error before `completion`, which hands it back through
+    /// `feed`.
+    func renew(in channel: any Channel, _ completion: @escaping (Bool) -> Void) {
+        let pipeline = channel.pipeline.syncOperations
+        pipeline.removeHandler(decoder).assumeIsolated().whenComplete { result in
+            do {
+                try result.get()
+                self.decoder = Self.decoder(self.limits)
+                try pipeline.addHandler(self.decoder, position: .after(self.meter))
+                completion(true)
+            } catch {
+                completion(false)
+            }
+        }
+    }
+
+    func feed(_ bytes: ByteBuffer) {
+        meter.replay(bytes)
+    }
+
+    /// Makes way for `end`, which passes on what comes from now on.
+    func becomeTunnel(_ end: TunnelHandler, in channel: any Channel, proxyHandler: ProxyHandler) throws {
+        try end.install(in: channel, ahead: meter)
+        let pipeline = channel.pipeline.syncOperations
+        pipeline.removeHandler(decoder).assumeIsolated().whenComplete { _ in
+            pipeline.removeHandler(self.encoder, promise: nil)
+            pipeline.removeHandler(self.meter, promise: nil)
+            pipeline.removeHandler(proxyHandler, promise: nil)
+            end.start(after: proxyHandler.leftover)
+        }
+    }
+}
+
+/// Tells the front how many bytes a client sends, which the decoder keeps to itself until it has a whole head.
+final class ByteMeter: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    weak var proxyHandler: ProxyHandler?
+    private var context: ChannelHandlerContext?
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = Self.unwrapInboundIn(data)
+        guard let proxyHandler else {
+            context.fireChannelRead(data)
+            return
+        }
+        proxyHandler.bytesArrived(bytes.readableBytes)
+        let before = proxyHandler.partCount
+        if bytes.readableBytes > 1, !bytes.endsBlank {
+            // The last byte on its own shows whether a request ends with it, or has ended before and another begun.
+            var start = bytes
+            let last = start.readSlice(length: bytes.readableBytes - 1)
+            if let last { context.fireChannelRead(Self.wrapInboundOut(last)) }
+            let middle = proxyHandler.partCount
+            context.fireChannelRead(Self.wrapInboundOut(start))
+            if proxyHandler.isBetweenRequests, proxyHandler.partCount == middle { proxyHandler.nextRequestBegan() }
+        } else {
+            context.fireChannelRead(data)
+            if proxyHandler.isBetweenRequests, proxyHandler.partCount == before { proxyHandler.nextRequestBegan() }
+        }
+    }
+
+    func replay(_ bytes: ByteBuffer) {
+        guard let context else { return }
+        channelRead(context: context, data: NIOAny(bytes))
+        context.fireChannelReadComplete()
+    }
+}
+
+extension ByteBuffer {
+    /// Whether an empty line ends it, as it does a request without a body.
+    fileprivate var endsBlank: Bool {
+        readableBytes >= 4 && getInteger(at: writerIndex - 4, as: UInt32.self) == 0x0D0A_0D0A
+    }
+}

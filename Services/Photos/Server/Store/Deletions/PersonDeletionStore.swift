@@ -1,0 +1,149 @@
+import Foundation
+import Postgres
+import ServiceHost
+import Wire
+
+/// The table `person_deletions`, and what somebody who is nobody any more has left in those of people.
+///
+/// Each method does a part, which may be done twice; those with a limit are called until there is no more.
+struct PersonDeletionStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// What goes at once: his name, his picture and what he is found by; nothing of a stranger, which is nil.
+    ///
+    /// His row gets a userId that is longer than any can be, so who comes by the old one is somebody new.
+    func insert(_ user: User.ID, at moment: Date) async throws -> Person.ID? {
+        try await db.first(
+            """
+            WITH gone AS (
+                UPDATE people
+                SET user_id = rpad('deleted ' || person_id, 300, '.'), full_name = '', picture_url = NULL, bio = '',
+                    searchable = false
+                WHERE application_id = \(user.application) AND user_id = \(user.user)
+                RETURNING person_id
+            ), removed_names AS (
+                DELETE FROM people_names USING gone WHERE people_names.person_id = gone.person_id
+            )
+            INSERT INTO person_deletions (person_id, deleted_at) SELECT person_id, \(moment) FROM gone
+            RETURNING person_id
+            """,
+            as: { try $0.decode("person_id") }
+        )
+    }
+
+    /// Tables without a reference to a user that have rows of an application.
+    static var tables: [String] {
+        [
+            "post_hashtags", "hashtags", "flagged_items", "pending_changes", "changes", "change_counters",
+            "block_backfill_events",
+        ]
+    }
+
+    /// Begins the deletion of up to `limit` users of an application, as ``insert(_:at:)`` does of one; returns how many.
+    func insert(allOf application: String, at moment: Date, limit: Int) async throws -> Int {
+        try await db.all(
+            """
+            WITH chosen AS (
+                SELECT person_id FROM people
+                WHERE application_id = \(application)
+                    AND NOT EXISTS (SELECT FROM person_deletions WHERE person_deletions.person_id = people.person_id)
+                ORDER BY person_id
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+            ), gone AS (
+                UPDATE people
+                SET user_id = rpad('deleted ' || people.person_id, 300, '.'), full_name = '', picture_url = NULL,
+                    bio = '', searchable = false
+                FROM chosen WHERE people.person_id = chosen.person_id
+                RETURNING people.person_id
+            ), removed_names AS (
+                DELETE FROM people_names USING gone WHERE people_names.person_id = gone.person_id
+            ), removed_imports AS (
+                DELETE FROM avatar_imports USING gone WHERE avatar_imports.person_id = gone.person_id
+            )
+            INSERT INTO person_deletions (person_id, deleted_at) SELECT person_id, \(moment) FROM gone
+            RETURNING person_id
+            """,
+            as: { try $0.int64("person_id") }
+        ).count
+    }
+
+    /// Whether nothing is left of the users of a deleted application.
+    ///
+    /// Files and posts that wait for their removal name a person by number alone, so those of deleted people of all
+    /// applications are waited for.
+    func isDeleted(_ application: String) async throws -> Bool {
+        try await db.one(
+            """
+            SELECT NOT EXISTS (SELECT FROM people WHERE application_id = \(application))
+                AND NOT EXISTS (SELECT FROM posts WHERE application_id = \(application))
+                AND NOT EXISTS (
+                    SELECT FROM deleted_posts
+                    WHERE NOT EXISTS (SELECT FROM people WHERE people.person_id = deleted_posts.author_id)
+                )
+                AND NOT EXISTS (
+                    SELECT FROM blobs
+                    WHERE blobs.due_at IS NOT NULL
+                        AND NOT EXISTS (SELECT FROM people WHERE people.person_id = blobs.owner_id)
+                ) AS is_deleted
+            """,
+            as: { try $0.bool("is_deleted") }
+        )
+    }
+
+    /// Whether there is anything of somebody yet that goes little by little.
+    func hasRemainingData(_ person: Person.ID) async throws -> Bool {
+        try await db.one(
+            """
+            SELECT EXISTS (SELECT FROM person_deletions WHERE person_id = \(person))
+                OR EXISTS (SELECT FROM deleted_posts WHERE author_id = \(person))
+                OR EXISTS (SELECT FROM blobs WHERE owner_id = \(person)) AS has_data
+            """,
+            as: { try $0.bool("has_data") }
+        )
+    }
+
+    /// The one that began first.
+    func next(at now: Date) async throws -> Person.ID? {
+        try await db.first(
+            """
+            SELECT person_id FROM person_deletions WHERE \(isDue: .personDeletion, at: now)
+            ORDER BY deleted_at, person_id LIMIT 1
+            """,
+            as: { try $0.decode("person_id") }
+        )
+    }
+
+    /// Those whom he follows, or who follow him.
+    func followed(by person: Person.ID, limit: Int) async throws -> [Person.ID] {
+        try await db.all(
+            """
+            (SELECT followee_id AS other FROM follows WHERE follower_id = \(person) LIMIT \(limit))
+            UNION
+            (SELECT follower_id FROM follows WHERE followee_id = \(person) LIMIT \(limit))
+            """,
+            as: { try $0.decode("other") }
+        )
+    }
+
+    /// What is his alone: blocks of his and of him, what he was to be told and others of him, his feed, and himself.
+    func remove(_ person: Person.ID) async throws {
+        for (table, column) in [
+            ("blocks", "blocker_id"), ("blocks", "blocked_id"), ("activities", "actor_id"),
+            ("activity_groups", "recipient_id"),
+            ("feed", "owner_id"), ("people", "person_id"),
+        ] {
+            try await db.run("DELETE FROM \(identifier: table) WHERE \(identifier: column) = \(person)")
+        }
+    }
+}
+
+extension SetAsideKind {
+    /// A deleted user whose posts, comments and follows are to be removed.
+    static let personDeletion = SetAsideKind(
+        "account_deletion",
+        table: "person_deletions",
+        key: ["person_id": "bigint"],
+        dropping: .keep
+    )
+}

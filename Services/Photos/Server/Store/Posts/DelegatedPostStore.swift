@@ -1,0 +1,35 @@
+import Foundation
+import Postgres
+import Wire
+
+/// The table `delegated_posts`: what another service had posted for somebody.
+struct DelegatedPostStore<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// Takes the key, or finds it taken once whoever else has it is done; false: it was.
+    func insert(_ key: UUID, of author: Person.ID) async throws -> Bool {
+        try await db.run(
+            "INSERT INTO delegated_posts (author_id, key) VALUES (\(author), \(key)) ON CONFLICT DO NOTHING"
+        ) == 1
+    }
+
+    func complete(_ key: UUID, as post: PostKey) async throws {
+        try await db.run(
+            "UPDATE delegated_posts SET number = \(post.number) WHERE author_id = \(post.author) AND key = \(key)"
+        )
+    }
+
+    func find(_ key: UUID, of user: User.ID) async throws -> PostKey? {
+        try await db.first(
+            """
+            SELECT author_id, number FROM delegated_posts JOIN people ON person_id = author_id
+            WHERE application_id = \(user.application) AND user_id = \(user.user) AND key = \(key)
+            """,
+            as: PostKey.init(row:)
+        )
+    }
+
+    func delete(createdBefore date: Date) async throws {
+        try await db.run("DELETE FROM delegated_posts WHERE created_at < \(date)")
+    }
+}

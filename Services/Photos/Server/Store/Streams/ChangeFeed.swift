@@ -1,0 +1,106 @@
+import Foundation
+import Postgres
+import Wire
+
+/// The posts whose changes a stream sends.
+enum ChangeScope: Hashable, Sendable {
+    /// The posts of the listener's home feed.
+    case home
+    /// All posts of the application.
+    case all
+    /// One post, with its comments.
+    case post(PostKey)
+}
+
+/// What of the changes somebody may hear of.
+struct ChangeFeed<Executor: PostgresExecutor> {
+    let db: Executor
+
+    /// How many changes are looked at in one statement, whether the listener may hear of them or not.
+    static var window: Int { 500 }
+
+    /// What follows a change number, at most a window of it, for somebody who listens to posts of a scope.
+    ///
+    /// The last change of the window is there in any case, so that the listener goes on behind it.
+    func changes(
+        after changeNumber: Int64,
+        in application: String,
+        for viewer: Person.ID,
+        scope: ChangeScope
+    ) async throws -> [NumberedChange] {
+        try await db.all(
+            """
+            WITH candidates AS MATERIALIZED (
+                SELECT change_number, kind, author_id, number, comment_id, numbered_at FROM changes
+                WHERE application_id = \(application) AND change_number > \(changeNumber)
+                ORDER BY change_number LIMIT \(Self.window)
+            ), filtered AS (
+                SELECT candidates.*, \(isVisibleIn: scope, by: viewer) AS is_visible FROM candidates
+            )
+            SELECT change_number, kind, author_id, number, comment_id, numbered_at, is_visible FROM filtered
+            WHERE is_visible OR change_number = (SELECT max(change_number) FROM candidates)
+                OR change_number = (SELECT min(change_number) FROM candidates)
+            ORDER BY change_number
+            """,
+            as: NumberedChange.init(row:)
+        )
+    }
+}
+
+extension PostgresQuery.StringInterpolation {
+    /// Whether the listener may hear of a row of `candidates`.
+    fileprivate mutating func appendInterpolation(isVisibleIn scope: ChangeScope, by viewer: Person.ID) {
+        switch scope {
+        case .home, .all:
+            let isHome = scope == .home
+            appendLiteral("CASE WHEN kind = ")
+            appendInterpolation(PhotoChange.Kind.home.rawValue)
+            appendLiteral(" THEN ")
+            appendInterpolation(isHome)
+            appendLiteral(" AND author_id = ")
+            appendInterpolation(viewer)
+            appendLiteral(" WHEN author_id = ")
+            appendInterpolation(viewer)
+            appendLiteral(" THEN true ELSE ")
+            appendInterpolation(unblocked: "author_id", by: viewer)
+            appendLiteral(" AND (NOT ")
+            appendInterpolation(isHome)
+            appendLiteral(" OR EXISTS (SELECT FROM follows WHERE follows.follower_id = ")
+            appendInterpolation(viewer)
+            appendLiteral(" AND follows.followee_id = candidates.author_id)) END")
+        case .post(let post):
+            // A home change of the listener may be a block: comments, or the post itself, are no longer visible.
+            appendLiteral("(author_id = ")
+            appendInterpolation(post.author)
+            appendLiteral(" AND number = ")
+            appendInterpolation(post.number)
+            appendLiteral(" OR kind = ")
+            appendInterpolation(PhotoChange.Kind.home.rawValue)
+            appendLiteral(" AND author_id = ")
+            appendInterpolation(viewer)
+            appendLiteral(")")
+        }
+    }
+}
+
+/// A change that has its number.
+struct NumberedChange: Hashable, Sendable {
+    /// Nil for a kind that another release notes and this one does not know.
+    let kind: PhotoChange.Kind?
+    let post: PostKey
+    /// The number of the comment that it is about; nil for a change of the post itself.
+    let comment: Int64?
+    let eventID: StreamEventID
+    /// Whether the listener may hear of it.
+    let isVisible: Bool
+
+    fileprivate init(row: PostgresRow) throws {
+        kind = PhotoChange.Kind(rawValue: try row.string("kind"))
+        post = PostKey(author: try row.decode("author_id"), number: try row.int64("number"))
+        comment = try row.optionalInt64("comment_id")
+        eventID = StreamEventID(changeNumber: try row.int64("change_number"), at: try row.date("numbered_at"))
+        isVisible = try row.bool("is_visible")
+    }
+
+    var commentKey: CommentKey? { comment.map { CommentKey(post: post, number: $0) } }
+}

@@ -1,0 +1,257 @@
+import Foundation
+import Locks
+import Logging
+import Postgres
+import PushAPI
+import ServiceHost
+import ServiceLifecycle
+import Wire
+
+/// Decides whom notifications are for, a batch of people at a time, and puts what is to be sent into the queue.
+///
+/// How far each has come is in the database, in the transaction that decides: whoever is stopped or dies in the middle of
+/// a hundred thousand people is followed by another instance, and nobody is decided about twice or left out. What is about
+/// one thing is decided in its order; a big one takes turns with those that are due beside it.
+final class FanOutWorker: Service {
+    /// How many people are decided about in one transaction.
+    static let batch = 1_000
+    /// How many notifications, likewise.
+    private static let notifications = 64
+    /// Batches at once in one instance.
+    private static let workers = 2
+
+    /// What a transaction has read.
+    private struct BatchRead: Sendable {
+        var batch = Batch()
+        /// How many rows it was.
+        var steps = 0
+        var unreadable: [FailedRow] = []
+    }
+
+    private let database: PostgresPool
+    private let rules: Rules
+    private let setAside: SetAside
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+    private let metrics = FanOutMetrics()
+    /// Rung where something was written that is to be told.
+    let wakeSignal = WakeSignal()
+    private let queueSignal: WakeSignal
+
+    /// Rings `queueSignal` where there is something in the queue.
+    init(
+        database: PostgresPool,
+        rules: Rules,
+        queueSignal: WakeSignal,
+        setAside: SetAside,
+        logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.database = database
+        self.rules = rules
+        self.queueSignal = queueSignal
+        self.setAside = setAside
+        self.logger = logger
+        self.now = now
+    }
+
+    func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<Self.workers {
+                group.addTask {
+                    await self.wakeSignal.runUntilShutdown(self.logger, "notifications are not decided") {
+                        try await self.processBatch()
+                    }
+                }
+            }
+        }
+    }
+
+    /// Decides about a batch of what is new, and one of what was held; returns for how many people, or 0 at the end.
+    func processBatch() async throws -> Int {
+        let now = now()
+        var decided = 0
+        if try await FanOutStore(db: database.reads).hasWork(at: now) {
+            decided += try await decide(.fanout, upTo: Self.notifications) { db, limit, willDecide in
+                try await self.due(at: now, on: db, limit: limit, willDecide: willDecide)
+            }
+        }
+        if try await HeldStore(db: database.reads).hasDue(at: now) {
+            decided += try await decide(.held, upTo: Self.batch) { db, limit, willDecide in
+                try await Self.held(at: now, on: db, limit: limit, willDecide: willDecide)
+            }
+        }
+        return decided
+    }
+
+    /// Decides about a batch.
+    ///
+    /// Where the batch fails, decides its rows one by one up to the row that fails: that row is retried later, and the
+    /// others do not wait for it.
+    private func decide(
+        _ kind: SetAsideKind,
+        upTo limit: Int,
+        _ read: @Sendable (PostgresTransaction, Int, ([String]) -> Void) async throws -> BatchRead
+    ) async throws -> Int {
+        do {
+            return try await write(kind) { db in try await read(db, limit) { _ in } }
+        } catch {
+            guard FailedRow([], error) != nil else { throw error }
+            logger.notice("notifications are decided one by one", metadata: ["error": "\(error)"])
+        }
+        var decided = 0
+        for _ in 0..<limit {
+            let begun = Lock<[String]?>(nil)
+            do {
+                let steps = try await write(kind) { db in
+                    try await read(db, 1) { key in begun.withLock { $0 = key } }
+                }
+                guard steps > 0 else { break }
+                decided += steps
+            } catch {
+                guard let key = begun.withLock({ $0 }), let failed = FailedRow(key, error) else { throw error }
+                try await setAside.failed([failed], of: kind)
+                return decided + 1
+            }
+        }
+        return decided
+    }
+
+    private func write(
+        _ kind: SetAsideKind,
+        _ read: @Sendable (PostgresTransaction) async throws -> BatchRead
+    ) async throws -> Int {
+        let now = now()
+        let (decided, batchRead) = try await database.transaction { db -> (FanOutResult?, BatchRead) in
+            try await BatchPlans.set(in: db)
+            let batchRead = try await read(db)
+            guard !batchRead.batch.candidates.isEmpty else { return (nil, batchRead) }
+            return (try await decide(batchRead.batch, at: now, on: db), batchRead)
+        }
+        if let decided {
+            metrics.count(decided)
+            if !decided.queue.isEmpty { queueSignal.wake() }
+        }
+        try await setAside.failed(batchRead.unreadable, of: kind)
+        return batchRead.steps
+    }
+
+    /// The next people of what is due in the lane whose turn it is; moves each notification on behind them.
+    private func due(
+        at now: Date,
+        on db: PostgresTransaction,
+        limit: Int,
+        willDecide: ([String]) -> Void
+    ) async throws -> BatchRead {
+        let store = FanOutStore(db: db)
+        guard let partition = try await store.lockPartition(at: now) else { return BatchRead() }
+        var batch = Batch()
+        var finished: [Int64] = []
+        let (fanouts, unreadable) = try await store.due(in: partition, at: now, limit: limit)
+        for fanout in fanouts where batch.candidates.count < Self.batch {
+            willDecide(["\(fanout.notification.key)"])
+            let index = batch.notifications.count
+            batch.notifications.append(fanout.notification)
+            let capacity = Self.batch - batch.candidates.count
+            let (people, isLast) = try await Self.people(of: fanout, as: index, capacity: capacity, on: db)
+            batch.candidates += people
+            if isLast {
+                finished.append(fanout.notification.key)
+            } else if let last = people.last {
+                try await store.advance(fanout.notification.key, after: last.user, at: now)
+            }
+        }
+        try await store.finish(finished)
+        return BatchRead(
+            batch: batch,
+            steps: batch.notifications.count + unreadable.count,
+            unreadable: unreadable
+        )
+    }
+
+    private static func people(
+        of fanout: FanOutStore<PostgresTransaction>.FanOutJob,
+        as index: Int,
+        capacity: Int,
+        on db: PostgresTransaction
+    ) async throws -> (people: [Candidate], isLast: Bool) {
+        let (application, store) = (fanout.notification.application, AudienceStore(db: db))
+        // Whom a notification that was taken back was for is of no interest.
+        if fanout.notification.isCancelled { return ([], true) }
+        switch fanout.audience {
+        case .people(let recipients):
+            let people = recipients.map { recipient in
+                Candidate(
+                    notification: index,
+                    user: User.ID(application: application, user: recipient.userId),
+                    exceptDevices: recipient.exceptDeviceIds ?? [],
+                    badge: recipient.badge
+                )
+            }
+            return (people, true)
+        case .devices(let ids):
+            let people = try await store.owners(of: ids, in: application).map { user, devices in
+                let user = User.ID(application: application, user: user)
+                return Candidate(notification: index, user: user, onlyDevices: devices)
+            }
+            return (people, true)
+        case .topic(let topic):
+            let users = try await store.subscribers(
+                to: topic,
+                of: application,
+                after: fanout.after.user,
+                limit: capacity
+            )
+            return (users.map { Candidate(notification: index, user: $0) }, users.count < capacity)
+        case .favourites(let broadcaster):
+            let users = try await store.favourites(of: broadcaster, after: fanout.after, limit: capacity)
+            return (users.map { Candidate(notification: index, user: $0) }, users.count < capacity)
+        }
+    }
+
+    /// What waited for the end of quiet hours.
+    private static func held(
+        at now: Date,
+        on db: PostgresTransaction,
+        limit: Int,
+        willDecide: ([String]) -> Void
+    ) async throws -> BatchRead {
+        let (held, unreadable) = try await HeldStore(db: db).takeDue(at: now, limit: limit)
+        var batch = Batch()
+        var indexes: [Int64: Int] = [:]
+        for one in held {
+            willDecide(one.key.columns)
+            let index = indexes[one.notification.key] ?? batch.notifications.count
+            if indexes.updateValue(index, forKey: one.notification.key) == nil {
+                batch.notifications.append(one.notification)
+            }
+            batch.candidates.append(one.candidate(notification: index))
+        }
+        return BatchRead(batch: batch, steps: held.count + unreadable.count, unreadable: unreadable)
+    }
+
+    private func decide(_ batch: Batch, at now: Date, on db: PostgresTransaction) async throws -> FanOutResult {
+        let audience = AudienceStore(db: db)
+        let recipientSettings = try await audience.recipientSettings(of: batch)
+        let devices = try await audience.devices(of: Set(batch.candidates.map(\.user)))
+        var decided = FanOutResult(
+            batch,
+            recipientSettings: recipientSettings,
+            devices: devices,
+            rules: rules,
+            now: now
+        )
+        let badgedDevices = decided.devicesWithBadge
+        if !badgedDevices.isEmpty {
+            let numbers = decided.number(from: try await audience.lockBadges(of: badgedDevices))
+            try await audience.set(badges: numbers)
+        }
+        try await QueueStore(db: db).insert(decided.queue, of: batch, at: now)
+        try await LogStore(db: db).insert(decided.log, of: batch, at: now)
+        try await HeldStore(db: db).hold(decided.held, of: batch, at: now)
+        try await NotificationStore(db: db).count(
+            zip(batch.notifications, decided.counts).map { (key: $0.key, $1) }
+        )
+        return decided
+    }
+}

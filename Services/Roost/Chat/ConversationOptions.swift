@@ -1,0 +1,64 @@
+import ArgumentParser
+import AuthAPI
+import ConversationsAPI
+import ServiceClient
+import Wire
+
+/// Which conversation is meant.
+struct ConversationOptions: ParsableArguments {
+    @Option(help: "The conversation's token; you join it if you are not in it.") var conversation: String?
+    @Option(help: "The label of a new conversation, whose token is then shown.") var new: String?
+    @Option(help: "Whom to talk to alone.") var with: String?
+
+    func validate() throws {
+        guard [conversation, new, with].compactMap(\.self).count <= 1 else {
+            throw ValidationError("--conversation, --new and --with exclude one another")
+        }
+    }
+
+    /// Nil: none is meant, and those there are were shown.
+    func conversation(of account: ChatAccount) async throws -> Conversation? {
+        do {
+            if let conversation { return try await joined(conversation, account) }
+            if let new { return try await made(ConversationDraft(label: new), account) }
+            if let with { return try await direct(with, account) }
+        } catch let error as APIError {
+            throw Workspace.Problem(error.message)
+        }
+        try await list(account)
+        return nil
+    }
+
+    private func joined(_ token: String, _ account: ChatAccount) async throws -> Conversation {
+        do {
+            return try await account.conversations.conversation(token)
+        } catch let error as APIError where error.kind == .notFound {
+            return try await account.conversations.join(token)
+        }
+    }
+
+    private func made(_ draft: ConversationDraft, _ account: ChatAccount) async throws -> Conversation {
+        let made = try await account.conversations.create(draft)
+        ChatScreen.showStatus("the token of this conversation is \(made.token)")
+        return made
+    }
+
+    private func direct(_ username: String, _ account: ChatAccount) async throws -> Conversation {
+        guard let other = try await account.users(named: username).first else {
+            throw Workspace.Problem("there is no \(username)")
+        }
+        await account.rememberName(username, of: other.userId)
+        let draft = ConversationDraft(members: [other.userId], type: Conversation.Kind.direct.rawValue)
+        return try await account.conversations.create(draft)
+    }
+
+    private func list(_ account: ChatAccount) async throws {
+        let page = try await account.conversations.list(limit: 100)
+        for conversation in page.items {
+            ChatScreen.show("\(conversation.token)  \(PlainText.of(conversation.label))")
+        }
+        ChatScreen.showStatus(
+            page.items.isEmpty ? "you are in no conversation; --new begins one" : "--conversation TOKEN opens one"
+        )
+    }
+}

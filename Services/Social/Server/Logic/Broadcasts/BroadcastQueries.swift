@@ -1,0 +1,91 @@
+import Foundation
+import Logging
+import Postgres
+import PushAPI
+import ServiceClient
+import SocialAPI
+import Wire
+
+/// What people get to see of broadcasts.
+struct BroadcastQueries: Sendable {
+    /// The most that a list has.
+    private static let limit = 500
+    /// After so many seconds without an answer nobody knows what is live.
+    private static let staleness: TimeInterval = 60
+    /// The most favourites that a list looks at.
+    private static let favouritePages = 50
+
+    /// Whether there is anybody to ask what is live.
+    let isPolled: Bool
+    let database: PostgresPool
+    /// Nil where nobody keeps favourites.
+    let push: ServiceClient?
+    let logger: Logger
+    let now: @Sendable () -> Date
+
+    /// Favourites first, and then by watchers.
+    ///
+    /// - Throws: `unavailable` where it is not known what is live.
+    func live(for caller: Caller) async throws -> Page<Broadcast> {
+        guard isPolled else { return Page([]) }
+        let store = BroadcastStore(db: database.reads)
+        guard let answered = try await store.answeredAt(), now().timeIntervalSince(answered) <= Self.staleness else {
+            throw APIError.unavailable("Reddit's list of broadcasts")
+        }
+        let all = try await store.live(limit: Self.limit)
+        // Favourites are looked for only where there is something to mark.
+        guard !all.isEmpty, let favourites = await favourites(of: caller) else { return Page(all) }
+        let marked = all.map { $0.marked(by: favourites) }
+        return Page(marked.filter { $0.favourite == true } + marked.filter { $0.favourite != true })
+    }
+
+    func show(_ id: String, for caller: Caller) async throws -> Broadcast {
+        let name = id.hasPrefix("t3_") ? id : "t3_\(id)"
+        guard let broadcast = try await BroadcastStore(db: database.reads).find(name) else {
+            throw APIError(.notFound, "broadcast_not_found", "no such broadcast")
+        }
+        guard let broadcaster = broadcast.broadcaster, let push else { return broadcast }
+        var shown = broadcast
+        do {
+            _ = try await PreferencesClient(push.authorized(as: caller.credential)).subscription(broadcaster)
+            shown.favourite = true
+        } catch let error as APIError where error.kind == .notFound {
+            shown.favourite = false
+        } catch let error as APIError {
+            logFailure(error)
+        }
+        return shown
+    }
+
+    /// The folded names of somebody's favourites; nil where push does not answer, for a list is better than none.
+    private func favourites(of caller: Caller) async -> Set<String>? {
+        guard let push else { return nil }
+        let client = PreferencesClient(push.authorized(as: caller.credential))
+        var names: Set<String> = []
+        var cursor: String?
+        do {
+            for _ in 0..<Self.favouritePages {
+                let page = try await client.subscriptions(limit: 100, cursor: cursor)
+                names.formUnion(page.items.map { NameFolding.fold($0.broadcaster) })
+                cursor = page.next
+                guard cursor != nil else { break }
+            }
+            return names
+        } catch {
+            logFailure(error)
+            return nil
+        }
+    }
+
+    private func logFailure(_ error: any Error) {
+        logger.notice("favourites not known", metadata: ["error": "\(error)"])
+    }
+}
+
+extension Broadcast {
+    fileprivate func marked(by favourites: Set<String>) -> Broadcast {
+        var marked = self
+        marked.favourite = broadcaster.map { favourites.contains(NameFolding.fold($0)) } ?? false
+        return marked
+    }
+}

@@ -1,0 +1,130 @@
+import Credentials
+import Foundation
+import Locks
+import Logging
+import Postgres
+import PushAPI
+import ServiceHost
+import ServiceLifecycle
+import Wire
+
+/// Tells people what changes on their networks: those who listen at once, those who are away through push.
+struct RealtimeModule: Sendable {
+    /// How long a user counts as present after the last confirmation of an open stream, in seconds.
+    private static let presence: TimeInterval = 60
+    /// From one confirmation to the next, in seconds.
+    private static let confirmation: TimeInterval = 15
+
+    let settings: RealtimeConfiguration
+    let poller: Poller
+    let webhooks: Webhooks
+    private let subscribers: StreamSubscribers
+    private let outboxWorker: OutboxWorker?
+    private let streamConsumer: NetworkStreamConsumer
+    private let database: PostgresPool
+    private let now: @Sendable () -> Date
+    private let hasEnded: @Sendable (_ session: String) -> Bool
+    private let logger: Logger
+
+    init(
+        _ settings: RealtimeConfiguration,
+        _ recording: ChangeRecording,
+        sources: Sources,
+        networkGateway: NetworkGateway,
+        identities: Identities,
+        _ resources: ServiceResources
+    ) {
+        self.settings = settings
+        (database, logger, now) = (resources.database, resources.logger, resources.now)
+        (subscribers, outboxWorker) = (recording.subscribers, recording.outboxWorker)
+        let changeLog = recording.changeLog
+        let senders = MessageSenders(database: database, sources: sources, networkGateway: networkGateway, now: now)
+        poller = Poller(
+            database: database,
+            sources: sources,
+            networkGateway: networkGateway,
+            identities: identities,
+            changeLog: changeLog,
+            senders: senders,
+            budgets: settings.pollsPerHour,
+            setAside: resources.setAside,
+            logger: logger,
+            now: now
+        )
+        webhooks = Webhooks(
+            database: database,
+            connectors: sources.connectors,
+            changeLog: changeLog,
+            senders: senders,
+            logger: logger,
+            now: now
+        )
+        streamConsumer = NetworkStreamConsumer(
+            sources: sources,
+            changeLog: changeLog,
+            subscribers: subscribers,
+            logger: logger
+        )
+        hasEnded = resources.credentials.hasEnded
+        resources.credentials.onRevocation { [weak subscribers] in subscribers?.end(session: $0) }
+    }
+
+    var maintenance: [any Service] {
+        let silence = settings.heartbeat
+        return [
+            streamConsumer,
+            PeriodicTask("look for what others wrote down", every: .seconds(1), logger: logger, wakeSubscribers),
+            PeriodicTask("heartbeat of streams", every: silence, logger: logger) { [subscribers] in
+                subscribers.sendHeartbeats()
+            },
+            PeriodicTask("sweep of changes", every: .seconds(60), logger: logger, sweep),
+        ] + poller.maintenance + (outboxWorker?.maintenance ?? [])
+    }
+
+    /// A stream for somebody signed in, from the event on that he says he had last.
+    ///
+    /// - Throws: `invalid` for what no stream has ever said; `unavailable` where there are as many streams as there may be.
+    func stream(for identity: Identity, after lastEvent: String?) async throws -> SocialStream {
+        let number = try lastEvent.flatMap { $0.isEmpty ? nil : $0 }.map { text in
+            guard let number = SocialStream.number(text) else {
+                throw APIError.invalid("Last-Event-ID", "no event of a stream has this id", code: "invalid_event_id")
+            }
+            return number
+        }
+        try await PresenceStore(db: database)
+            .confirmStreams(of: [identity.user], until: now().addingTimeInterval(Self.presence))
+        try await PollStore(db: database).pollSoon(identity.user, now: now(), pause: Poller.pause)
+        // From here on the stream gives the place back.
+        let subscriber = try subscribers.add(identity.user, session: identity.session)
+        // One that ended before it was here to be ended.
+        if hasEnded(identity.session) { subscriber.end() }
+        return SocialStream(subscriber, after: number, database: database) { [subscribers] in
+            subscribers.remove(subscriber)
+        }
+    }
+
+    /// What other instances have written down for those who listen here.
+    private func wakeSubscribers() async throws {
+        let users = subscribers.users
+        guard !users.isEmpty else { return }
+        try await confirmStreams(of: users)
+        subscribers.wake(try await ChangeStore(db: database).lastNumbers(of: users))
+    }
+
+    /// Confirms that users have an open stream at this instance, so that their lists are polled without backoff.
+    private func confirmStreams(of users: [User.ID]) async throws {
+        let now = now()
+        let isDue = subscribers.confirmedAt.withLock {
+            $0.map { now.timeIntervalSince($0) >= Self.confirmation } ?? true
+        }
+        guard isDue else { return }
+        try await PresenceStore(db: database).confirmStreams(of: users, until: now.addingTimeInterval(Self.presence))
+        subscribers.confirmedAt.withLock { $0 = now }
+    }
+
+    private func sweep() async throws {
+        try await ChangeStore(db: database).delete(before: now().addingTimeInterval(-settings.retention))
+        try await webhooks.sweep()
+        try await PresenceStore(db: database).delete(streamEndedBefore: now())
+    }
+}

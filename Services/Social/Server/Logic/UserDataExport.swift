@@ -1,0 +1,23 @@
+import Foundation
+import NIOCore
+import Postgres
+import ServiceHost
+import Wire
+
+/// What social keeps of somebody, as the files of his export.
+struct UserDataExport: Sendable {
+    let database: PostgresPool
+
+    func write(_ user: User.ID, to export: inout ExportWriter) async throws {
+        let store = ExportStore(db: database)
+        try await export.json("networks.json", try await store.accounts(of: user))
+        try await export.json("posts.json", try await store.posts(of: user))
+        try await export.list("changes.json") { try await store.changes(of: user, after: $0) }
+        for file in try await store.files(of: user) {
+            // Posted or taken back meanwhile, it is there no more.
+            guard let bytes = try await store.bytes(of: file) else { continue }
+            let name = "files/\(file.post.uuidString.lowercased())-\(file.element)"
+            try await export.file(name) { try await $0(ByteBuffer(bytes: bytes)) }
+        }
+    }
+}

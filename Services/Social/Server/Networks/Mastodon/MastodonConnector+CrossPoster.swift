@@ -1,0 +1,146 @@
+import Foundation
+import HTTPTypes
+import Multipart
+import SocialAPI
+import Wire
+
+extension MastodonConnector {
+    func accountCapabilities(of account: NetworkAccount) -> AccountCapabilities {
+        AccountCapabilities(
+            supported: [.feed, .messages, .notifications, .text, .photo, .video, .like, .reply],
+            limits: MastodonLimits.limits(account.details),
+            reasons: [
+                .location: "Mastodon's posts have no location", .favorite: "a favourite is what is called a like here",
+            ]
+        )
+    }
+
+    /// The ids of media that the instance has taken and made ready.
+    private struct Prepared: Codable { var media: [String] }
+
+    func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost? {
+        try MastodonLimits.limits(account.details).check(post)
+        if !post.photos.isEmpty, post.video != nil {
+            throw NetworkError(.invalid, "a post has photos or a video, not both", code: "mixed_media")
+        }
+        var media: [String] = []
+        for item in post.photos + (post.video.map { [$0] } ?? []) { media.append(try await send(item, account)) }
+        return media.isEmpty ? nil : try NetworkCursor(Prepared(media: media))
+    }
+
+    func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost
+    {
+        try MastodonLimits.limits(account.details).check(post)
+        let media = try prepared?.read(as: Prepared.self).media ?? []
+        return try await publishStatus(
+            ["status": .string(post.text), "media_ids": .array(media.map(JSONValue.string))],
+            post.key,
+            account
+        )
+    }
+
+    /// Among the account's latest statuses; the instance has no other way to tell, and keeps keys for an hour only.
+    func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost? {
+        guard let id = account.id else { throw NetworkError.unsupported("nobody knows whose statuses to look at") }
+        let url = at("/api/v1/accounts/\(id.pathSegment)/statuses", account)
+            .adding(["limit": "40", "exclude_reblogs": "true"])
+        let media = try Set(prepared?.read(as: Prepared.self).media ?? [])
+        let (statuses, budget) = try await calls.json(request(.get(url), account))
+        let found = statuses.list.first { status in
+            Set(status["media_attachments"].list.compactMap { $0["id"]?.identifier }) == media
+                && Self.matches(post.text, status, since: post.createdAt)
+        }
+        return found.flatMap { posted($0, budget) }
+    }
+
+    /// Said to everybody in the thread, under its latest status.
+    func reply(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost {
+        try MastodonLimits.limits(account.details).check(reply)
+        let (statuses, _) = try await conversation(reply.thread, account)
+        guard let latest = statuses.first?["id"]?.identifier else {
+            throw NetworkError(.notFound, "there is no such thread")
+        }
+        let text = (Self.people(statuses, but: account) + [reply.text]).joined(separator: " ")
+        return try await publishStatus(
+            ["status": .string(text), "visibility": .string("direct"), "in_reply_to_id": .string(latest)],
+            reply.key,
+            account
+        )
+    }
+
+    func find(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost? {
+        let (statuses, budget) = try await conversation(reply.thread, account)
+        let found = statuses.first { status in
+            status["account"]?["id"]?.identifier == account.id
+                && Self.matches(reply.text, status, since: reply.createdAt)
+        }
+        return found.flatMap { posted($0, budget) }
+    }
+
+    // MARK: -
+
+    private func publishStatus(
+        _ fields: [String: JSONValue],
+        _ key: UUID,
+        _ account: NetworkAccount
+    ) async throws -> PublishedPost {
+        let request = request(try .json(at("/api/v1/statuses", account), .object(fields)), account)
+            .with("Idempotency-Key", key.uuidString.lowercased())
+        let (status, budget) = try await calls.json(request, isWrite: true)
+        return PublishedPost(id: try status.createdID("id"), url: status["url"]?.link, budget: budget)
+    }
+
+    private func posted(_ status: JSONValue, _ budget: Budget?) -> PublishedPost? {
+        status["id"]?.identifier.map { PublishedPost(id: $0, url: status["url"]?.link, budget: budget) }
+    }
+
+    /// The id of a medium that may be in a status: films are worked on for a while.
+    private func send(_ media: OutgoingMedia, _ account: NetworkAccount) async throws -> String {
+        var form = MultipartForm()
+        form.add("file", fileName: media.fileName, contentType: media.type, media.bytes)
+        if let alt = media.alt, !alt.isEmpty { form.add("description", alt) }
+        let answer = try await calls.send(request(.multipart(at("/api/v2/media", account), form), account))
+        guard let id = answer.json?["id"]?.identifier else {
+            throw NetworkError(.transient, "the instance does not say what it made of a file")
+        }
+        guard answer.status == 202 || answer.json?["url"] == nil else { return id }
+        return try await untilDone(40, pausing: pause) {
+            let look = try await calls.send(request(.get(at("/api/v1/media/\(id.pathSegment)", account)), account))
+            return look.status == 200 ? id : nil
+        }
+    }
+
+    /// Whether a status may be what we tried to say: its text, perhaps behind names, and not before we tried.
+    ///
+    /// A minute for clocks that differ.
+    private static func matches(_ text: String, _ status: JSONValue, since: Date) -> Bool {
+        guard let at = status["created_at"]?.date, at >= since.addingTimeInterval(-60) else { return false }
+        let said = words(PlainText.ofHTML(status["content"]?.text ?? ""))
+        let meant = words(text)
+        return said == meant || said.drop { $0.hasPrefix("@") } == meant[...]
+    }
+
+    private static func words(_ text: String) -> [Substring] { text.split(whereSeparator: \.isWhitespace) }
+
+    /// As they are called in a text, each once.
+    private static func people(_ statuses: [JSONValue], but account: NetworkAccount) -> [String] {
+        var known: Set<String> = [account.id ?? ""]
+        var people: [String] = []
+        let named = statuses.flatMap { $0["mentions"].list + [$0["account"]].compactMap { $0 } }
+        for person in named {
+            guard let id = person["id"]?.identifier, let name = person["acct"]?.nonEmpty, known.insert(id).inserted
+            else { continue }
+            people.append("@\(name)")
+        }
+        return people
+    }
+}
+
+extension OutgoingMedia {
+    /// A name that fits the type, for networks that look at it.
+    var fileName: String {
+        let endings = ["image/jpeg": "jpg", "video/quicktime": "mov"]
+        let ending = endings[type] ?? String(type.split(separator: "/").last ?? "bin")
+        return "\(type.hasPrefix("video/") ? "video" : "photo").\(ending)"
+    }
+}

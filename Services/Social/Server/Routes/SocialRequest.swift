@@ -1,0 +1,80 @@
+import Foundation
+import SocialAPI
+import Wire
+
+/// The body that any read may come with, and every post does (seed comblie): `meta` with tokens, `data` with what is
+/// posted, and what is else in the query.
+struct SocialRequest: Decodable, Sendable {
+    /// Tokens by network; names that are no network's are left alone.
+    var meta: [Network: RequestAccount] = [:]
+    var data: JSONValue?
+    var limit: Int?
+    var cursor: String?
+    var network: String?
+    var thread: String?
+    var raw: Bool?
+    /// When, of a post for later.
+    var at: Date?
+
+    private enum CodingKeys: String, CodingKey { case meta, data, limit, cursor, network, thread, raw, at }
+
+    private struct AnyKey: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    init() {}
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        if values.contains(.meta), try !values.decodeNil(forKey: .meta) {
+            let requested = try values.nestedContainer(keyedBy: AnyKey.self, forKey: .meta)
+            for key in requested.allKeys {
+                guard let network = Network(named: key.stringValue), network != .roost,
+                    try !requested.decodeNil(forKey: key)
+                else { continue }
+                let account = try requested.decode(RequestAccount.self, forKey: key)
+                // As the seed shows it: a network that is not used has empty texts.
+                if !account.accessToken.isEmpty { meta[network] = account }
+            }
+        }
+        data = try values.decodeIfPresent(JSONValue.self, forKey: .data)
+        limit = try values.decodeIfPresent(Int.self, forKey: .limit)
+        cursor = try values.decodeIfPresent(String.self, forKey: .cursor)
+        network = try values.decodeIfPresent(String.self, forKey: .network)
+        thread = try values.decodeIfPresent(String.self, forKey: .thread)
+        raw = try values.decodeIfPresent(Bool.self, forKey: .raw)
+        at = try values.decodeIfPresent(Date.self, forKey: .at)
+    }
+}
+
+/// An account as `meta` gives it.
+struct RequestAccount: Decodable, Sendable {
+    var accessToken: String
+    var accessTokenSecret: String?
+    var id: String?
+    var refreshToken: String?
+    var instance: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case accessToken = "access_token"
+        case accessTokenSecret = "access_token_secret"
+        case id
+        case refreshToken = "refresh_token"
+        case instance
+    }
+}
+
+extension LinkDraft {
+    init(_ requested: RequestAccount) {
+        self.init(
+            accessToken: requested.accessToken,
+            accessTokenSecret: requested.accessTokenSecret,
+            id: requested.id,
+            refreshToken: requested.refreshToken,
+            instance: requested.instance
+        )
+    }
+}

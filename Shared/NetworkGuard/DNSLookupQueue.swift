@@ -1,0 +1,142 @@
+import Locks
+package import NIOCore
+import NIOPosix
+
+/// Runs look-ups of names on a bounded number of threads; each registered domain has a share of them.
+///
+/// A look-up blocks its thread, for half a minute where the domain's name server never answers, and a user may choose
+/// any number of names. The names of one domain wait for each other in the order of arrival and delay no other domain.
+package final class DNSLookupQueue: Sendable {
+    /// Runs on a thread that it may block; or elsewhere, with the reason why it has no turn.
+    package typealias Work = @Sendable (_ refusal: (any Error)?) -> Void
+
+    private struct Waiting {
+        let id: Int
+        let domain: String
+        let work: Work
+    }
+
+    private enum Admission {
+        case now
+        case later(id: Int)
+        case never
+    }
+
+    private struct State {
+        let maximum: Int
+        let share: Int
+        let maximumWaiting: Int
+        var total = 0
+        var running: [String: Int] = [:]
+        var waiting: [Waiting] = []
+        var lastID = 0
+
+        init(maximum: Int, share: Int, maximumWaiting: Int) {
+            (self.maximum, self.share, self.maximumWaiting) = (maximum, share, maximumWaiting)
+        }
+
+        mutating func add(_ domain: String, _ work: @escaping Work) -> Admission {
+            if hasRoom(for: domain) {
+                begin(domain)
+                return .now
+            }
+            guard waiting.count(where: { $0.domain == domain }) < maximumWaiting else { return .never }
+            lastID += 1
+            waiting.append(Waiting(id: lastID, domain: domain, work: work))
+            return .later(id: lastID)
+        }
+
+        /// Ends a look-up, and begins the first waiting one whose domain has room.
+        mutating func end(_ domain: String) -> Waiting? {
+            total -= 1
+            let others = (running[domain] ?? 1) - 1
+            running[domain] = others > 0 ? others : nil
+            guard let place = waiting.firstIndex(where: { hasRoom(for: $0.domain) }) else { return nil }
+            let next = waiting.remove(at: place)
+            begin(next.domain)
+            return next
+        }
+
+        mutating func remove(_ id: Int) -> Waiting? {
+            waiting.firstIndex { $0.id == id }.map { waiting.remove(at: $0) }
+        }
+
+        private func hasRoom(for domain: String) -> Bool {
+            total < maximum && (running[domain] ?? 0) < share
+        }
+
+        private mutating func begin(_ domain: String) {
+            total += 1
+            running[domain, default: 0] += 1
+        }
+    }
+
+    package static let shared = DNSLookupQueue()
+
+    private static let threadCount = 32
+    private static let threads = {
+        let threads = NIOThreadPool(numberOfThreads: DNSLookupQueue.threadCount)
+        threads.start()
+        return threads
+    }()
+
+    private let state: Lock<State>
+    private let queueTimeout: TimeAmount
+
+    /// - Parameters:
+    ///   - maximum: how many look-ups run at once; at most the number of threads.
+    ///   - share: how many of them may be of one registered domain.
+    ///   - maximumWaiting: how many others of the domain may wait.
+    ///   - patience: how long a look-up waits for its turn.
+    package init(
+        maximum: Int = 32,
+        share: Int = 2,
+        maximumWaiting: Int = 64,
+        queueTimeout: TimeAmount = .seconds(5)
+    ) {
+        let maximum = min(maximum, DNSLookupQueue.threadCount)
+        state = Lock(State(maximum: maximum, share: share, maximumWaiting: maximumWaiting))
+        self.queueTimeout = queueTimeout
+    }
+
+    /// Runs `work` once, when the look-up of this host has its turn, or with an error.
+    ///
+    /// The error is ``AddressGuardError/tooManyLookups``, or `ChannelError.eof` after the threads were stopped.
+    package func submit(_ host: String, _ work: @escaping Work) {
+        let domain = Self.registeredDomain(of: host)
+        switch state.withLock({ $0.add(domain, work) }) {
+        case .now: start(domain, work)
+        case .later(let id):
+            MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: queueTimeout) { self.expire(id) }
+        case .never: work(AddressGuardError.tooManyLookups)
+        }
+    }
+
+    private func start(_ domain: String, _ work: @escaping Work) {
+        Self.threads.submit { state in
+            if case .active = state { work(nil) } else { work(ChannelError.eof) }
+            let next = self.state.withLock { $0.end(domain) }
+            if let next { self.start(next.domain, next.work) }
+        }
+    }
+
+    private func expire(_ id: Int) {
+        let late = state.withLock { $0.remove(id) }
+        late?.work(AddressGuardError.tooManyLookups)
+    }
+
+    /// Returns the part of a name that its owner registered, as far as its spelling tells: without the list of public
+    /// suffixes, hosts below an unknown suffix share one domain.
+    package static func registeredDomain(of host: String) -> String {
+        let labels = host.lowercased().split(separator: ".")
+        // As in example.co.uk and example.com.au.
+        let isLong =
+            labels.count > 2 && labels[labels.count - 1].utf8.count == 2
+            && secondLevels.contains(labels[labels.count - 2])
+        return labels.suffix(isLong ? 3 : 2).joined(separator: ".")
+    }
+
+    private static let secondLevels: Set<Substring> = [
+        "ac", "co", "com", "edu", "go", "gov", "ne", "net", "or", "org",
+    ]
+}

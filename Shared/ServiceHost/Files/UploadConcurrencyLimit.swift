@@ -1,0 +1,69 @@
+import Locks
+package import Wire
+
+/// A bound on what is being sent at once, in requests and in bytes, of one user and in all.
+package final class UploadConcurrencyLimit: Sendable {
+    private struct Usage {
+        var requests = 0
+        var bytes = 0
+    }
+
+    private struct State {
+        var all = Usage()
+        var byUser: [User.ID: Usage] = [:]
+    }
+
+    private let capacity: Int
+    private let capacityOfUser: Int
+    private let bytes: Int
+    private let bytesOfUser: Int
+    private let state = Lock(State())
+
+    package init(capacity: Int = .max, ofUser capacityOfUser: Int = .max, bytes: Int = .max, bytesOfUser: Int = .max) {
+        self.capacity = capacity
+        self.capacityOfUser = capacityOfUser
+        self.bytes = bytes
+        self.bytesOfUser = bytesOfUser
+    }
+
+    package var activeCount: Int { state.withLock(\.all.requests) }
+
+    /// Runs `body` in a slot, in which the request may hold so many bytes in memory.
+    ///
+    /// Of an unknown sender, nil, only the bounds for all apply.
+    ///
+    /// - Throws: `rateLimited` where the user has too many of them, `unavailable` where all are taken.
+    package func use<Value>(_ user: User.ID?, bytes: Int = 0, _ body: () async throws -> Value) async throws -> Value {
+        try acquire(user, bytes)
+        defer { release(user, bytes) }
+        return try await body()
+    }
+
+    private func acquire(_ user: User.ID?, _ size: Int) throws {
+        try state.withLock { state in
+            let own = user.map { state.byUser[$0, default: Usage()] }
+            if let own, own.requests >= capacityOfUser || size > bytesOfUser - own.bytes {
+                let what = own.requests >= capacityOfUser ? "\(capacityOfUser) files" : "\(own.bytes) bytes"
+                let message = "you are sending \(what) already; wait until they are there"
+                throw APIError(.rateLimited, "too_many_uploads", message)
+            }
+            guard state.all.requests < capacity, size <= bytes - state.all.bytes else {
+                throw APIError(.unavailable, "overloaded", "too much is being sent; try again")
+            }
+            state.all.requests += 1
+            state.all.bytes += size
+            guard let user, let own else { return }
+            state.byUser[user] = Usage(requests: own.requests + 1, bytes: own.bytes + size)
+        }
+    }
+
+    private func release(_ user: User.ID?, _ size: Int) {
+        state.withLock { state in
+            state.all.requests -= 1
+            state.all.bytes -= size
+            guard let user, let own = state.byUser[user] else { return }
+            let left = Usage(requests: own.requests - 1, bytes: own.bytes - size)
+            state.byUser[user] = left.requests > 0 ? left : nil
+        }
+    }
+}

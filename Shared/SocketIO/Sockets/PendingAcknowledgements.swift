@@ -1,0 +1,48 @@
+import NIOCore
+
+/// The answers that a socket's client still owes; touched on its event loop alone.
+final class PendingAcknowledgements {
+    typealias Body = @Sendable (Result<SocketArguments, AcknowledgementError>) -> Void
+
+    private struct Awaited {
+        let body: Body
+        let timer: Scheduled<Void>
+    }
+
+    private let loop: EngineLoop
+    private var awaited: [UInt64: Awaited] = [:]
+    private var next: UInt64 = 0
+
+    init(loop: EngineLoop) {
+        self.loop = loop
+    }
+
+    var count: Int { awaited.count }
+
+    func add(_ timeout: Duration, _ body: @escaping Body) -> UInt64 {
+        let id = next
+        next += 1
+        let timer = loop.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) { [weak self] in
+            guard let self, let one = awaited.removeValue(forKey: id) else { return }
+            loop.exclusively { one.body(.failure(.timeout)) }
+        }
+        awaited[id] = Awaited(body: body, timer: timer)
+        return id
+    }
+
+    /// Nil for an answer that nobody waits for any more.
+    func take(_ id: UInt64) -> Body? {
+        guard let one = awaited.removeValue(forKey: id) else { return nil }
+        one.timer.cancel()
+        return one.body
+    }
+
+    func failAll() {
+        let all = awaited
+        awaited = [:]
+        for one in all.values {
+            one.timer.cancel()
+            one.body(.failure(.disconnected))
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+
+@testable import AuthServer
+
+extension IdentityFixture {
+    /// Where a browser goes: an address with its query, or a form that is sent there.
+    struct Step: Sendable {
+        var url: String
+        var form: String?
+
+        init(_ url: String) { self.url = url }
+
+        /// The form of Apple's page.
+        init?(form page: String) {
+            guard let action = page.firstMatch(of: /action="([^"]+)"/) else { return nil }
+            url = String(action.1)
+            form = page.matches(of: /name="([^"]+)" value="([^"]*)"/).map { match in
+                let value = String(match.2).replacing("&quot;", with: "\"").replacing("&amp;", with: "&")
+                return "\(match.1)=\(FormCoding.encode(value))"
+            }.joined(separator: "&")
+        }
+
+        /// What a field of the query or form says.
+        subscript(_ name: String) -> String? {
+            var parts = URLComponents()
+            parts.percentEncodedQuery = form ?? URLComponents(string: url)?.percentEncodedQuery
+            return parts.queryItems?.first { $0.name == name }?.value
+        }
+
+        /// The same with a field changed, or left out.
+        func changing(_ name: String, to value: String?) -> Step {
+            var parts = URLComponents()
+            parts.percentEncodedQuery = form ?? URLComponents(string: url)?.percentEncodedQuery
+            var items = (parts.queryItems ?? []).filter { $0.name != name }
+            if let value { items.append(URLQueryItem(name: name, value: value)) }
+            parts.queryItems = items
+            var step = self
+            if form != nil {
+                step.form = parts.percentEncodedQuery
+            } else {
+                step.url = url.prefix { $0 != "?" } + "?" + (parts.percentEncodedQuery ?? "")
+            }
+            return step
+        }
+    }
+}

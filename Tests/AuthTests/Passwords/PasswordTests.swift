@@ -1,0 +1,206 @@
+import AuthAPI
+import Crypto
+import Foundation
+import HTTPTypes
+import Postgres
+import SandboxServer
+import ServiceHost
+import TestSupport
+import Testing
+import Wire
+
+@testable import AuthServer
+
+/// Passwords that are forgotten, changed, or known to too many.
+@Suite(.timeLimit(.minutes(5))) struct PasswordTests {
+    private static let new = "a new horse for a new day"
+
+    @Test func resetPassword() async throws {
+        try await withMail { fixture in
+            let ada = try await fixture.verified("ada", "ada@example.org")
+            #expect(try await fixture.requestReset("ADA@example.org").status == 200)
+            let token = try await fixture.token(to: "ada@example.org", count: 2)
+
+            #expect(try await fixture.reset(token, to: Self.new).status == 200)
+
+            #expect(try await fixture.auth.login("ada").status == 401)
+            #expect(try await fixture.auth.login("ada", password: Self.new).status == 200)
+            #expect(try await fixture.auth.refresh(ada.refreshToken).status == 401)
+            #expect(try await fixture.auth.me(ada.jwt).status == 403)
+            #expect(try await fixture.reset(token, to: Auth.password).status == 400)
+            let told = try await fixture.mails(to: "ada@example.org", count: 3)
+            #expect(told.last?.subject == "Your password at Roost was changed")
+        }
+    }
+
+    @Test func concurrentResets() async throws {
+        try await withMail { fixture in
+            _ = try await fixture.verified("ada", "ada@example.org")
+            _ = try await fixture.requestReset("ada@example.org")
+            let token = try await fixture.token(to: "ada@example.org", count: 2)
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<6 {
+                    group.addTask { try await fixture.reset(token, to: "password number \(number)").status }
+                }
+                return try await group.reduce(into: [Int]()) { $0.append($1) }
+            }
+            #expect(statuses.sorted() == [200, 400, 400, 400, 400, 400])
+        }
+    }
+
+    @Test func linkLifetime() async throws {
+        try await withMail { fixture in
+            _ = try await fixture.verified("ada", "ada@example.org")
+            _ = try await fixture.requestReset("ada@example.org")
+            let token = try await fixture.token(to: "ada@example.org", count: 2)
+            fixture.clock.advance(seconds: 3_601)
+            #expect(try await fixture.reset(token, to: Self.new).problem?.code == "invalid_email_token")
+        }
+    }
+
+    /// What folds to an address may be another's mailbox: the link goes to the one that was verified.
+    @Test func lookalikeAddress() async throws {
+        try await withMail { fixture in
+            _ = try await fixture.verified("smith", "smith@example.org")
+            let lookalike = "\u{17F}mith@example.org"
+            #expect(NameFolding.fold(lookalike) == "smith@example.org")
+            #expect(try await fixture.requestReset(lookalike).status == 200)
+            #expect(try await fixture.mails(to: "smith@example.org", count: 2).last?.links.count == 1)
+            #expect(fixture.sandbox.mailbox.mails(to: lookalike).isEmpty)
+        }
+    }
+
+    /// It is looked up when the mail is written, so what is done before the answer is the same.
+    @Test func unknownAddress() async throws {
+        try await withMail { fixture in
+            _ = try await fixture.verified("ada", "ada@example.org")
+            try await fixture.drainOutbox()
+            let known = try await fixture.requestReset("ada@example.org")
+            let unknown = try await fixture.requestReset("nobody@example.org")
+            #expect(known.status == 200 && unknown.status == 200)
+            #expect(known.text == unknown.text)
+            #expect(Set(known.headers.map(\.name)) == Set(unknown.headers.map(\.name)))
+            _ = try await fixture.mails(to: "ada@example.org", count: 2)
+            try await fixture.drainOutbox()
+            #expect(fixture.sandbox.mailbox.mails(to: "nobody@example.org").isEmpty)
+        }
+    }
+
+    @Test func unverifiedAddress() async throws {
+        try await withMail { fixture in
+            _ = try await fixture.auth.post(
+                "/auth/register",
+                json(["username": "ada", "password": .string(Auth.password), "email": "ada@example.org"])
+            )
+            _ = try await fixture.mails(to: "ada@example.org")
+            #expect(try await fixture.requestReset("ada@example.org").status == 200)
+            try await fixture.drainOutbox()
+            #expect(fixture.sandbox.mailbox.mails(to: "ada@example.org").count == 1)
+        }
+    }
+
+    @Test func clientLimit() async throws {
+        try await withMail { fixture in
+            for number in 0..<EmailOutbox.perCaller {
+                let answer = try await fixture.requestReset("\(number)@example.org", address: "203.0.113.7")
+                #expect(answer.status == 200)
+            }
+            #expect(try await fixture.requestReset("x@example.org", address: "203.0.113.7").status == 429)
+            #expect(try await fixture.requestReset("x@example.org", address: "203.0.113.8").status == 200)
+        }
+    }
+
+    @Test func changePassword() async throws {
+        try await withMail { fixture in
+            let ada = try await fixture.auth.signUp("ada")
+            let other = try await fixture.auth.signIn("ada")
+            func change(_ current: String) async throws -> TestHTTPResponse {
+                try await fixture.auth.post(
+                    "/auth/password",
+                    json(["currentPassword": .string(current), "newPassword": .string(Self.new)]),
+                    token: ada.jwt
+                )
+            }
+            let wrong = try await change("not her password")
+            #expect(wrong.status == 403 && wrong.problem?.code == "wrong_password")
+            #expect(wrong.problem?.field == "currentPassword")
+            #expect(try await change(Auth.password).status == 200)
+
+            #expect(try await fixture.auth.me(ada.jwt).status == 200)
+            #expect(try await fixture.auth.refresh(ada.refreshToken).status == 200)
+            #expect(try await fixture.auth.me(other.jwt).status == 403)
+            #expect(try await fixture.auth.login("ada").status == 401)
+            #expect(try await fixture.auth.login("ada", password: Self.new).status == 200)
+        }
+    }
+
+    @Test func guessLimit() async throws {
+        try await withAuth(settings: ["LOGIN_FAILURES": "3"]) { auth in
+            let ada = try await auth.signUp("ada")
+            let guess = json(["currentPassword": "a guess at it", "newPassword": .string(Self.new)])
+            for _ in 0..<3 {
+                #expect(try await auth.post("/auth/password", guess, token: ada.jwt).status == 403)
+            }
+            #expect(try await auth.post("/auth/password", guess, token: ada.jwt).status == 429)
+            // Logging in is counted by itself: a thief of a session keeps its owner from nothing.
+            #expect(try await auth.login("ada").status == 200)
+        }
+    }
+
+    @Test func breachedPassword() async throws {
+        let file = NSTemporaryDirectory() + "breached-\(UUID().uuidString)"
+        // Silence: it is a temporary file.
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let stolen = (0..<500).map { "stolen password \($0)" }
+        let lines = stolen.map { password in
+            let hash = Insecure.SHA1.hash(data: Data(password.utf8)).map { String(format: "%02X", $0) }.joined()
+            return "\(hash):\(password.count)"
+        }
+        try lines.sorted().joined(separator: "\r\n").write(toFile: file, atomically: true, encoding: .utf8)
+
+        let list = try BreachedPasswords(path: file)
+        for password in stolen { #expect(try list.contains(password), "\(password)") }
+        for number in 500..<1_000 { #expect(try !list.contains("stolen password \(number)")) }
+
+        try await withAuth(settings: ["BREACHED_PASSWORDS": file]) { auth in
+            let ada = try await auth.signUp("ada")
+            for (path, field) in [("/auth/register", "password"), ("/auth/password", "newPassword")] {
+                let answer = try await auth.post(
+                    path,
+                    json([
+                        "username": "bo", "currentPassword": .string(Auth.password), field: "stolen password 77",
+                    ]),
+                    token: path == "/auth/password" ? ada.jwt : nil
+                )
+                #expect(answer.status == 400 && answer.problem?.code == "breached_password")
+                #expect(answer.problem?.field == field)
+            }
+        }
+    }
+
+    @Test(arguments: ["", "not a hash\n", "5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8\n"])
+    func malformedList(_ text: String) throws {
+        let file = NSTemporaryDirectory() + "breached-\(UUID().uuidString)"
+        // Silence: it is a temporary file.
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(throws: SettingError.self) { try BreachedPasswords(path: file) }
+        #expect(throws: SettingError.self) { try BreachedPasswords(path: "/nowhere/at/all") }
+    }
+
+    /// What looks at every link in a mail must not use it up.
+    @Test func contentSecurityPolicy() async throws {
+        try await withAuth { auth in
+            for path in ["/auth/password/reset", "/auth/email/verify"] {
+                let page = try await auth.service.send(.get, path)
+                #expect(page.status == 200 && page.headers[.contentType] == "text/html; charset=utf-8")
+                let policy = try #require(page.headers[.contentSecurityPolicy])
+                for element in ["script", "style"] {
+                    let source = EmailLinkPage.source(element, of: page.text)
+                    #expect(source.hasPrefix("'sha256-") && policy.contains("\(element)-src \(source)"))
+                }
+                #expect(policy.hasPrefix("default-src 'none'") && !policy.contains("unsafe"))
+            }
+        }
+    }
+}

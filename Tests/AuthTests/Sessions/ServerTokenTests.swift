@@ -1,0 +1,96 @@
+import AuthAPI
+import Credentials
+import CryptoExtras
+import Foundation
+import HTTPTypes
+import Logging
+import ServiceHost
+import TestSupport
+import Testing
+import Wire
+
+@testable import AuthServer
+
+/// What an application's server signs for itself counts as long as its key does.
+@Suite struct ServerTokenTests {
+    /// A token of the application's server.
+    private static func token(_ acme: Customer, lifetime: Double = 300) throws -> String {
+        let now = Date()
+        let claims: [String: JSONValue] = [
+            "iss": .string(acme.id), "sub": "__server__", "iat": .integer(Int64(now.timeIntervalSince1970)),
+            "exp": .string(Timestamp.string(from: now.addingTimeInterval(lifetime - 1))),
+        ]
+        return try acme.token(claims)
+    }
+
+    /// A verifier as another service has it.
+    private static func peerClient(of acme: Customer) async throws -> CredentialVerifier {
+        let verifier = CredentialVerifier(
+            source: HTTPCredentialSource(auth: try acme.auth.service.peerClient("push", callee: "auth")),
+            issuer: TestKeys.issuer,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        try await verifier.load()
+        return verifier
+    }
+
+    @Test func acceptedByServices() async throws {
+        try await withCustomer { acme in
+            let token = try Self.token(acme)
+            let here = try await acme.auth.service.assembled.verifier.identify(token, allowingServer: true)
+            let there = try await Self.peerClient(of: acme).identify(token, allowingServer: true)
+            #expect(here == there && here.isServer && here.user.application == acme.id)
+            // It is nobody's account, session or administrator.
+            for path in ["/auth/me", "/auth/sessions", "/applications"] {
+                #expect(try await acme.auth.service.send(.get, path, token: token).status == 403)
+            }
+            let register = try await acme.auth.post(
+                "/auth/register",
+                json(["username": "server", "password": .string(Auth.password)]),
+                token: token
+            )
+            #expect(register.status == 403)
+        }
+    }
+
+    @Test func revokedKey() async throws {
+        try await withCustomer { acme in
+            let verifier = try await Self.peerClient(of: acme)
+            let token = try Self.token(acme)
+            _ = try await verifier.identify(token, allowingServer: true)
+            let following = Task { await verifier.run() }
+            defer { following.cancel() }
+
+            #expect(try await acme.asAdmin(.delete, "/applications/\(acme.id)/keys/\(acme.keyID)").status == 200)
+
+            // A second on a machine that has time; a key is known for a minute.
+            try await eventually(within: .seconds(30), "ended") { verifier.cached(token, allowingServer: true) == nil }
+            await #expect(throws: APIError.self) { try await verifier.identify(token, allowingServer: true) }
+            let here = acme.auth.service.assembled.verifier
+            await #expect(throws: APIError.self) { try await here.identify(token, allowingServer: true) }
+            await #expect(throws: APIError.self) {
+                try await here.identify(try Self.token(acme, lifetime: 200), allowingServer: true)
+            }
+        }
+    }
+
+    @Test func serverSubject() async throws {
+        try await withCustomer { acme in
+            let claims = acme.claims("__server__", nonce: try await acme.nonce())
+            let answer = try await acme.login(try acme.token(claims))
+            #expect(answer.status == 401 && answer.problem?.code == "malformed_claims")
+        }
+    }
+
+    @Test func activeKeysOnly() async throws {
+        try await withCustomer { acme in
+            let source = HTTPCredentialSource(auth: try acme.auth.service.peerClient("gateway", callee: "auth"))
+            let name = "\(acme.id)/\(acme.keyID)"
+            let asked = [name, "\(acme.id)/nothing", "nothing/\(acme.keyID)", "", "a/b/c"]
+            let told = try await source.applicationKeys(asked)
+            #expect(told == [KnownApplicationKey(name: name, publicKey: acme.key.publicKey.derRepresentation)])
+            _ = try await acme.asAdmin(.delete, "/applications/\(acme.id)/keys/\(acme.keyID)")
+            #expect(try await source.applicationKeys(asked).isEmpty)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import AuthAPI
+import Foundation
+import HTTPTypes
+import Postgres
+import TestSupport
+import Testing
+import Wire
+
+@testable import AuthServer
+
+@Suite struct SignInTests {
+    @Test func wrongPasswordOrUnknownName() async throws {
+        try await withAuth { auth in
+            _ = try await auth.register("ada")
+            let wrong = try await auth.login("ada", password: "not her password")
+            let unknown = try await auth.login("nobody", password: "not her password")
+
+            for answer in [wrong, unknown] {
+                #expect(answer.status == 401)
+                #expect(answer.problem?.code == "invalid_login")
+                #expect(answer.problem?.field == nil)
+            }
+            #expect(wrong.problem?.detail == unknown.problem?.detail)
+            #expect(Set(wrong.headers.map(\.name)) == Set(unknown.headers.map(\.name)))
+        }
+    }
+
+    @Test(arguments: ["  two outer spaces  ", "pässwörd", "emoji 🐔🐔🐔🐔", String(repeating: "x", count: 128)])
+    func verbatimPasswords(_ password: String) async throws {
+        try await withAuth { auth in
+            _ = try await auth.register("ada", password: password)
+            #expect(try await auth.login("ada", password: password).status == 200)
+            let trimmed = password.trimmingCharacters(in: .whitespaces)
+            if trimmed != password {
+                #expect(try await auth.login("ada", password: trimmed).status == 401)
+            }
+            #expect(try await auth.login("ada", password: password.uppercased()).status == 401)
+        }
+    }
+
+    @Test func passwordNormalization() async throws {
+        try await withAuth { auth in
+            _ = try await auth.register("ada", password: "caf\u{E9} au lait")
+            #expect(try await auth.login("ada", password: "cafe\u{301} au lait").status == 200)
+        }
+    }
+
+    @Test func rehash() async throws {
+        try await withAuth { auth in
+            _ = try await auth.register("ada")
+            let pool = auth.service.database.pool
+            let old = try Argon2id.hash(Auth.password, parameters: .init(memory: 64, passes: 1, lanes: 1))
+            try await pool.run("UPDATE accounts SET password_hash = \(old)")
+
+            #expect(try await auth.login("ada").status == 200)
+            let hash = try await pool.one("SELECT password_hash FROM accounts") { try $0.string("password_hash") }
+            #expect(hash.hasPrefix("$argon2id$v=19$m=19456,t=2,p=1$"))
+            #expect(try await auth.login("ada").status == 200)
+        }
+    }
+
+    @Test func newAnonymousAccounts() async throws {
+        try await withAuth { auth in
+            let first = try await auth.anonymous(device: "phone")
+            let second = try await auth.anonymous(device: "phone")
+            #expect(first.userId != second.userId)
+            #expect(try await auth.me(first.jwt).json["username"] == .null)
+        }
+    }
+
+    @Test func repeatedAnonymousSignIn() async throws {
+        try await withAuth { auth in
+            let guest = try await auth.anonymous()
+            let again = try await auth.service.send(.post, "/auth/anonymous", token: guest.jwt, body: "{}")
+            #expect(again.json["userId"].string == guest.userId)
+            #expect(try await auth.refresh(guest.refreshToken).status == 200)
+
+            let ada = try await auth.signUp("ada")
+            let other = try await auth.service.send(.post, "/auth/anonymous", token: ada.jwt)
+            #expect(other.status == 200)
+            #expect(other.json["userId"].string != ada.userId)
+        }
+    }
+
+    @Test func invalidCredentialOnOpenRoute() async throws {
+        try await withAuth { auth in
+            let answer = try await auth.service.send(.post, "/auth/anonymous", token: "expired.or.worse")
+            #expect(answer.status == 200)
+            let next = try await auth.service.send(
+                .post,
+                "/auth/refresh",
+                token: "expired.or.worse",
+                body: json(["refreshToken": .string(answer.json["refreshToken"].string ?? "")])
+            )
+            #expect(next.status == 200)
+        }
+    }
+
+    @Test func loginFlood() async throws {
+        let settings = ["HASHING_THREADS": "1", "HASHING_QUEUE": "2", "LOGIN_FAILURES": "0", "LOGINS_PER_MINUTE": "0"]
+        try await withAuth(settings: settings) { auth in
+            _ = try await auth.register("ada")
+            var answers: [TestHTTPResponse] = []
+            // On a machine that is held up they may come so slowly that each finds a place: then it is no flood yet.
+            for _ in 0..<10 where !answers.contains(where: { $0.status == 503 }) {
+                answers += try await withThrowingTaskGroup(of: TestHTTPResponse.self) { group in
+                    for _ in 0..<20 { group.addTask { try await auth.login("ada") } }
+                    return try await group.reduce(into: [TestHTTPResponse]()) { $0.append($1) }
+                }
+            }
+            let busy = answers.filter { $0.status == 503 }
+            #expect(Set(answers.map(\.status)) == [200, 503])
+            #expect(busy.allSatisfy { $0.headers[.retryAfter] == "1" && $0.problem?.code == "overloaded" })
+            #expect(try await auth.login("ada").status == 200)
+        }
+    }
+}

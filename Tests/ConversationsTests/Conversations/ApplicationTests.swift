@@ -1,0 +1,175 @@
+import ConversationsAPI
+import ConversationsServer
+import Foundation
+import HTTPTypes
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+/// People of customers' applications, who sign in by sessions, and of whom nobody keeps a list.
+@Suite struct ApplicationTests {
+    /// Somebody with a session of an application.
+    private func person(_ name: String, of application: String, in fixture: ConversationFixture) -> Customer {
+        let id = User.ID(application: application, user: name)
+        return Customer(
+            id: id,
+            session: fixture.auth.keys.openSession(of: id, device: "phone"),
+            service: fixture.service
+        )
+    }
+
+    @Test func unknownUser() async throws {
+        try await withConversation { fixture in
+            fixture.auth.isAway.change { $0 = true }
+            let ann = person("ann@acme.example", of: "acme", in: fixture)
+            let names = ["bob", "never seen", "+49 30 1234", "ärger", "a/b"]
+            let made = try await ann.conversations.create(ConversationDraft(label: "Walks", members: names))
+            #expect(made.members?.sorted() == (names + ["ann@acme.example"]).sorted())
+
+            let bob = person("never seen", of: "acme", in: fixture)
+            #expect(try await bob.conversations.list().items.map(\.token) == [made.token])
+            let sent = try await bob.conversations.send(MessageDraft(data: "Here I am"), to: made.token)
+            #expect(sent.senderUser?.serial == "never seen")
+            let later = try await ann.ask(.put, "/conversations/\(made.token)/members/somebody%2Felse")
+            #expect(later.status == 200)
+            #expect(try await ann.ask(.put, "/blocks/nobody-yet").status == 200)
+        }
+    }
+
+    /// Roost's own must exist: auth is asked, and not believed while it is away.
+    @Test func anAccountOfRoostsMustBeThere() async throws {
+        try await withConversation { fixture in
+            let id = UUID().uuidString.lowercased()
+            fixture.auth.accounts.change { $0 = [id] }
+            let ann = try await fixture.person(UUID().uuidString.lowercased(), application: RoostApplication.id)
+            let known = try await ann.ask(.post, "/conversations/create", #"{"label": "x", "members": ["\#(id)"]}"#)
+            #expect(known.status == 200)
+            for name in [UUID().uuidString.lowercased(), "never seen"] {
+                let body = #"{"label": "x", "members": ["\#(name)"]}"#
+                let answer = try await ann.ask(.post, "/conversations/create", body)
+                #expect(answer.status == 400 && answer.problem?.code == "user_not_found")
+                #expect(answer.problem?.field == "members")
+            }
+        }
+    }
+
+    @Test func theSameNameInTwoApplicationsNeverMeets() async throws {
+        try await withConversation { fixture in
+            let ann = person("ann", of: "acme", in: fixture)
+            let bob = person("bob", of: "acme", in: fixture)
+            let twinAnn = person("ann", of: "globex", in: fixture)
+            let twinBob = person("bob", of: "globex", in: fixture)
+            let made = try await ann.conversations.create(ConversationDraft(label: "Walks", members: ["bob"]))
+            let said = try await ann.conversations.send(MessageDraft(data: "an unmistakable word"), to: made.token)
+
+            for twin in [twinAnn, twinBob] {
+                #expect(try await twin.conversations.list().items.isEmpty)
+                let paths = ["", "/messages", "/changes?after=0"].map { "/conversations/\(made.token)\($0)" }
+                for path in paths { #expect(try await twin.ask(.get, path).status == 404, "\(path)") }
+                #expect(try await twin.ask(.post, "/conversations/\(made.token)/join").status == 404)
+                #expect(
+                    try await twin.ask(.post, "/conversations/\(made.token)/messages", #"{"data": "hi"}"#).status == 404
+                )
+                let read = "/conversations/\(made.token)/messages/\(said.id)/read"
+                #expect(try await twin.ask(.post, read).status == 404)
+                let found = try await twin.ask(.get, "/conversations/search?q=unmistakable")
+                #expect(found.json["messages"].array.isEmpty)
+            }
+            try await eventually("searchable") {
+                try await bob.ask(.get, "/conversations/search?q=unmistakable").json["messages"].array.count == 1
+            }
+            for twin in [twinAnn, twinBob] {
+                let found = try await twin.ask(.get, "/conversations/search?q=unmistakable")
+                #expect(found.status == 200 && found.json["messages"].array.isEmpty)
+            }
+        }
+    }
+
+    @Test func blocksAndDirectConversationsStayInTheirApplication() async throws {
+        try await withConversation { fixture in
+            let ann = person("ann", of: "acme", in: fixture)
+            let bob = person("bob", of: "acme", in: fixture)
+            let twinAnn = person("ann", of: "globex", in: fixture)
+            let twinBob = person("bob", of: "globex", in: fixture)
+            let draft = { (name: String) in ConversationDraft(members: [name], type: "direct") }
+            let one = try await ann.conversations.create(draft("bob"))
+            let other = try await twinAnn.conversations.create(draft("bob"))
+            #expect(one.token != other.token)
+            #expect(try await bob.conversations.create(draft("ann")).token == one.token)
+
+            #expect(try await ann.ask(.put, "/blocks/bob").status == 200)
+
+            #expect(try await twinAnn.ask(.get, "/blocks").json["blocks"].array.isEmpty)
+            let path = { (token: String) in "/conversations/\(token)/messages" }
+            #expect(try await bob.ask(.post, path(one.token), #"{"data": "hello?"}"#).status == 403)
+            #expect(try await twinBob.ask(.post, path(other.token), #"{"data": "hello"}"#).status == 200)
+        }
+    }
+
+    /// "é" in one scalar and in two are one to a String, and two people to the customer.
+    @Test func peopleWhoseNamesLookAlikeAreNotTheSame() async throws {
+        try await withConversation { fixture in
+            let (one, two) = ("ren\u{E9}", "rene\u{301}")
+            let ann = person("ann", of: "acme", in: fixture)
+            let draft = ConversationDraft(label: "Walks", members: [one, two])
+            let made = try await ann.conversations.create(draft)
+            #expect(made.members?.count == 3)
+
+            let renés = try await person(one, of: "acme", in: fixture).conversations
+                .create(ConversationDraft(label: "His", whiteList: .only([])))
+            let requester = person(one, of: "acme", in: fixture)
+            let other = person(two, of: "acme", in: fixture)
+            let list = try await requester.ask(
+                .put,
+                "/conversations/\(renés.token)/whiteList",
+                #"{"whiteList": ["\#(one)"]}"#
+            )
+            #expect(list.status == 200)
+            #expect(try await other.ask(.post, "/conversations/\(renés.token)/join").status == 403)
+            // Nobody is kept from kicking somebody by a name that looks like the creator's.
+            let path = "/conversations/\(renés.token)"
+            let name = ServiceClient.percentEncoded(two)
+            #expect(try await requester.ask(.put, "\(path)/members/\(name)").status == 200)
+            #expect(try await requester.ask(.post, "\(path)/kick", #"{"userId": "\#(two)"}"#).status == 200)
+            #expect(try await other.ask(.get, path).status == 404)
+            #expect(try await requester.ask(.get, path).status == 200)
+            #expect(try await requester.ask(.put, "/blocks/\(name)").status == 200)
+        }
+    }
+
+    @Test func sessionEnd() async throws {
+        try await withConversation { fixture in
+            let id = User.ID(application: "acme", user: "ann")
+            let token = fixture.auth.keys.openSession(of: id, session: "s1")
+            let ann = Customer(id: id, session: token, service: fixture.service)
+            #expect(try await ann.ask(.get, "/conversations").status == 200)
+
+            fixture.auth.keys.revoke("s1")
+
+            // By the feed, and by nothing else: asked for the session, auth would still say that it lasts an hour.
+            try await eventually(within: .seconds(60), "refused") {
+                try await ann.ask(.get, "/conversations").status == 403
+            }
+        }
+    }
+}
+
+/// Somebody with a session of an application.
+private struct Customer: Sendable {
+    let id: User.ID
+    let session: String
+    let service: TestService
+
+    var conversations: ConversationsClient {
+        ConversationsClient(
+            ServiceClient(callee: "conversations", transport: service.transport, retry: .never) { "Bearer \(session)" }
+        )
+    }
+
+    func ask(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> TestHTTPResponse {
+        var headers = HTTPFields()
+        if let name = HTTPField.Name("x-diuit-session-token") { headers[name] = session }
+        return try await service.send(method, path, body: body, headers: headers)
+    }
+}

@@ -1,0 +1,98 @@
+import ConversationsAPI
+import ConversationsServer
+import Foundation
+import HTTPTypes
+import Postgres
+import TestSupport
+import Testing
+import Wire
+
+/// Conversations of two.
+@Suite struct DirectTests {
+    @Test func onePerPair() async throws {
+        try await withConversation { fixture in
+            let made = try await fixture.ann.openDirect(with: "bob")
+            let again = try await fixture.bob.conversations.create(
+                .init(label: "x", members: ["bob", "ann"], meta: .object([:]), type: "direct")
+            )
+
+            #expect(made.type == .direct && made.label.isEmpty)
+            #expect(made.members == ["ann", "bob"] && made.admins == [])
+            #expect(made.whiteList == [] && !made.joinByToken && !made.isBlockedByMe)
+            #expect(again.token == made.token && again.meta == nil)
+            #expect(try await fixture.eve.openDirect(with: "ann").id != made.id)
+            let twin = try await fixture.person("ann", application: RoostApplication.id)
+            #expect(try await twin.conversations.list().items.isEmpty)
+            #expect(try await fixture.ann.conversations.list().items.filter { $0.type == .direct }.count == 2)
+        }
+    }
+
+    @Test func concurrentCreation() async throws {
+        try await withConversation { fixture in
+            try await withSecondInstance(of: fixture) { bob in
+                let ids = try await withThrowingTaskGroup(of: Conversation.ID.self) { tasks in
+                    for number in 0..<12 {
+                        tasks.addTask {
+                            let (person, other) = number % 2 == 0 ? (fixture.ann, "bob") : (bob, "ann")
+                            return try await person.openDirect(with: other).id
+                        }
+                    }
+                    return try await tasks.reduce(into: Set()) { $0.insert($1) }
+                }
+                #expect(ids.count == 1)
+                let count = try await fixture.service.database.pool.one(
+                    "SELECT count(*) AS n FROM conversations WHERE type = 'direct'",
+                    as: { try $0.int("n") }
+                )
+                #expect(count == 1)
+            }
+        }
+    }
+
+    @Test func fixedMembers() async throws {
+        try await withConversation { fixture in
+            let token = try await fixture.ann.openDirect(with: "bob").token
+            let path = "/conversations/\(token)"
+            for (method, path, body) in [
+                (.post, "\(path)/kick", #"{"userId": "bob"}"#), (.put, "\(path)/members/eve", nil),
+                (.delete, "\(path)/members/bob", nil), (.put, "\(path)/admins/bob", nil),
+                (.delete, "\(path)/admins/ann", nil), (.put, "\(path)/whiteList", #"{"whiteList": ["eve"]}"#),
+                (.post, "\(path)/token", nil), (.post, "\(path)/leave", nil),
+            ] as [(HTTPRequest.Method, String, String?)] {
+                for person in [fixture.ann, fixture.bob] {
+                    let answer = try await person.ask(method, path, body)
+                    #expect(answer.status == 422 && answer.problem?.code == "group_required", "\(method) \(path)")
+                }
+                #expect(try await fixture.eve.ask(method, path, body).status == 404, "\(method) \(path)")
+            }
+            #expect(try await fixture.eve.ask(.post, "\(path)/join").status == 403)
+            #expect(try await fixture.bob.ask(.put, "\(path)/label", #"{"label": "Us"}"#).status == 200)
+            #expect(try await fixture.bob.ask(.put, "\(path)/meta", #"{"meta": {"a": 1}}"#).status == 200)
+            #expect(try await fixture.ann.conversations.conversation(token).members == ["ann", "bob"])
+
+            let said = try await fixture.ann.send("mine", in: token)
+            #expect(try await fixture.bob.ask(.delete, "\(path)/messages/\(said.id)").status == 403)
+        }
+    }
+
+    @Test func notificationsAreOnOrOffForEach() async throws {
+        try await withConversation { fixture in
+            let off = try await fixture.ann.conversations.setPush(false, in: fixture.token)
+            let again = try await fixture.ann.conversations.setPush(false, in: fixture.token)
+            let listed = try await fixture.ann.conversations.list().items.first
+            let bobs = try await fixture.bob.conversations.conversation(fixture.token)
+            let on = try await fixture.ann.conversations.setPush(true, in: fixture.token)
+
+            #expect(!off.pushEnabled && again == off && listed == off)
+            #expect(bobs.pushEnabled && on.pushEnabled)
+            #expect(try await fixture.ann.conversations.messages(fixture.token).isEmpty)
+        }
+    }
+}
+
+extension Person {
+    @discardableResult
+    func openDirect(with other: String) async throws -> Conversation {
+        try await conversations.create(ConversationDraft(members: [other], type: "direct"))
+    }
+}

@@ -1,0 +1,174 @@
+import ConversationsAPI
+import HTTPTypes
+import TestSupport
+import Testing
+import Wire
+
+/// Who may come in, who goes, and who decides then.
+@Suite struct JoinTests {
+    struct JoinCase: Sendable, CustomTestStringConvertible {
+        let whiteList: WhiteList?
+        let joinByToken: Bool?
+        let wasKicked: Bool
+        let admits: Bool
+
+        var testDescription: String { "\(whiteList as Any), \(joinByToken as Any), kicked \(wasKicked)" }
+    }
+
+    /// By id (here: by a token that the list's people were given) who the white list admits, kicked or not; by the
+    /// token alone everyone but who was kicked.
+    static let joinCases: [JoinCase] = [
+        JoinCase(whiteList: nil, joinByToken: nil, wasKicked: false, admits: true),
+        JoinCase(whiteList: nil, joinByToken: nil, wasKicked: true, admits: false),
+        JoinCase(whiteList: nil, joinByToken: false, wasKicked: false, admits: false),
+        JoinCase(whiteList: .only([]), joinByToken: nil, wasKicked: false, admits: false),
+        JoinCase(whiteList: .only([]), joinByToken: true, wasKicked: false, admits: true),
+        JoinCase(whiteList: .only([]), joinByToken: true, wasKicked: true, admits: false),
+        JoinCase(whiteList: .anyone, joinByToken: nil, wasKicked: false, admits: true),
+        JoinCase(whiteList: .anyone, joinByToken: nil, wasKicked: true, admits: true),
+        JoinCase(whiteList: .only(["eve"]), joinByToken: nil, wasKicked: false, admits: true),
+        JoinCase(whiteList: .only(["eve"]), joinByToken: false, wasKicked: true, admits: true),
+        JoinCase(whiteList: .only(["cat"]), joinByToken: nil, wasKicked: false, admits: false),
+        JoinCase(whiteList: .only(["cat"]), joinByToken: true, wasKicked: true, admits: false),
+    ]
+
+    @Test(arguments: joinCases)
+    func joinMatrix(_ joinCase: JoinCase) async throws {
+        let draft = ConversationDraft(
+            label: "Door",
+            members: joinCase.wasKicked ? ["eve"] : [],
+            whiteList: joinCase.whiteList,
+            joinByToken: joinCase.joinByToken
+        )
+        try await withConversation(draft) { fixture in
+            if joinCase.wasKicked { try await fixture.ann.conversations.kick("eve", from: fixture.token) }
+
+            let answer = try await fixture.eve.ask(.post, "/conversations/\(fixture.token)/join")
+
+            #expect(answer.status == (joinCase.admits ? 200 : 403))
+            let members = try await fixture.ann.conversations.conversation(fixture.token).members
+            #expect(members?.contains("eve") == joinCase.admits)
+        }
+    }
+
+    @Test func joiningAgainChangesNothing() async throws {
+        try await withConversation { fixture in
+            let before = try await fixture.bob.conversations.conversation(fixture.token)
+            let after = try await fixture.bob.conversations.join(fixture.token)
+            #expect(before == after)
+        }
+    }
+
+    @Test func addAfterKick() async throws {
+        try await withConversation { fixture in
+            try await fixture.ann.conversations.kick("bob", from: fixture.token)
+            #expect(try await fixture.bob.ask(.get, "/conversations/\(fixture.token)").status == 404)
+
+            #expect(try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/members/bob").status == 200)
+            try await fixture.bob.conversations.leave(fixture.token)
+
+            #expect(try await fixture.bob.ask(.post, "/conversations/\(fixture.token)/join").status == 200)
+        }
+    }
+
+    @Test func removalFromWhiteList() async throws {
+        try await withConversation(ConversationDraft(label: "x", members: ["bob"], whiteList: .only(["bob"]))) {
+            fixture in
+            let answer = try await fixture.ann.ask(
+                .put,
+                "/conversations/\(fixture.token)/whiteList",
+                #"{"whiteList": []}"#
+            )
+            #expect(answer.json["members"] == .array([.string("ann"), .string("bob")]))
+
+            try await fixture.ann.conversations.kick("bob", from: fixture.token)
+            #expect(try await fixture.ann.conversations.conversation(fixture.token).whiteList == [])
+        }
+    }
+
+    @Test func whenTheLastAdminLeavesTheOldestMemberBecomesOne() async throws {
+        try await withConversation(ConversationDraft(label: "x", members: ["cat", "bob"])) { fixture in
+            try await fixture.ann.conversations.leave(fixture.token)
+            #expect(try await fixture.bob.conversations.conversation(fixture.token).admins == ["cat"])
+        }
+    }
+
+    @Test func anotherAdminStaysTheOnlyOne() async throws {
+        try await withConversation(ConversationDraft(label: "x", members: ["cat", "bob"])) { fixture in
+            _ = try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/admins/bob")
+            try await fixture.ann.conversations.leave(fixture.token)
+            #expect(try await fixture.bob.conversations.conversation(fixture.token).admins == ["bob"])
+        }
+    }
+
+    @Test func firstMemberIsAdmin() async throws {
+        try await withConversation(ConversationDraft(label: "x")) { fixture in
+            let left = try await fixture.ann.conversations.leave(fixture.token)
+            #expect(left.members == [])
+            let joined = try await fixture.eve.conversations.join(fixture.token)
+            #expect(joined.admins == ["eve"])
+        }
+    }
+
+    @Test func theCreatorAndTheLastAdminStay() async throws {
+        try await withConversation { fixture in
+            let path = "/conversations/\(fixture.token)"
+            #expect(try await fixture.ann.ask(.put, "\(path)/admins/bob").status == 200)
+
+            #expect(try await fixture.bob.ask(.delete, "\(path)/admins/ann").problem?.code == "creator_stays_admin")
+            #expect(try await fixture.bob.ask(.post, "\(path)/kick", #"{"userId": "ann"}"#).status == 403)
+            #expect(try await fixture.bob.ask(.delete, "\(path)/members/ann").status == 403)
+            #expect(try await fixture.bob.ask(.post, "\(path)/kick", #"{"userId": "bob"}"#).status == 403)
+
+            try await fixture.ann.conversations.leave(fixture.token)
+            #expect(try await fixture.bob.ask(.delete, "\(path)/admins/bob").problem?.code == "last_admin")
+            #expect(try await fixture.bob.conversations.conversation(fixture.token).admins == ["bob"])
+        }
+    }
+
+    @Test func memberLimit() async throws {
+        try await withConversation(settings: ["MEMBERS_MAX": "3"]) { fixture in
+            try await fixture.eve.conversations.join(fixture.token)
+            let dan = try await fixture.person("dan")
+            #expect(
+                try await dan.ask(.post, "/conversations/\(fixture.token)/join").problem?.code == "too_many_members"
+            )
+            #expect(try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/members/dan").status == 422)
+            let draft = #"{"label": "x", "members": ["a", "b", "c"]}"#
+            #expect(try await fixture.ann.ask(.post, "/conversations/create", draft).status == 422)
+        }
+    }
+
+    @Test func roostsUsersMustExist() async throws {
+        try await withConversation { fixture in
+            let known = "0e9fb3a4-5f2c-4f7b-9a68-3d2b1c0f7e55"
+            let unknown = "11111111-5f2c-4f7b-9a68-3d2b1c0f7e55"
+            fixture.auth.accounts.change { $0 = [known] }
+            let ann = try await fixture.person("22222222-5f2c-4f7b-9a68-3d2b1c0f7e55", application: RoostApplication.id)
+
+            let made = try await ann.conversations.create(.init(label: "x", members: [known.uppercased()]))
+            #expect(made.members == [ann.id.user, known])
+
+            let path = "/conversations/\(made.token)"
+            for (name, field) in [(unknown, "members"), ("bob", "members")] {
+                let answer = try await ann.ask(
+                    .post,
+                    "/conversations/create",
+                    #"{"label": "x", "members": ["\#(name)"]}"#
+                )
+                #expect(answer.status == 400)
+                #expect(answer.problem?.field == field)
+            }
+            let list = try await ann.ask(.put, "\(path)/whiteList", #"{"whiteList": ["\#(known)", "\#(unknown)"]}"#)
+            #expect(list.status == 400)
+            #expect(list.problem?.field == "whiteList")
+            let member = try await ann.ask(.put, "\(path)/members/\(unknown)")
+            #expect(member.status == 400)
+            #expect(member.problem?.code == "user_not_found")
+
+            fixture.auth.isAway.change { $0 = true }
+            #expect(try await ann.ask(.put, "\(path)/members/\(unknown)").status == 503)
+            #expect(try await ann.ask(.put, "\(path)/members/\(known)").status == 200)
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import AuthAPI
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import PhotosAPI
+import Postgres
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+@Suite("Profiles of members") struct ProfileTests {
+    /// Sends an event to the service, as its publisher does.
+    private func publish<Content: EventContent>(
+        _ content: Content,
+        from publisher: String,
+        at moment: Date = Date(),
+        in fixture: ConversationFixture
+    ) async throws {
+        let event = Event(
+            id: UUID(),
+            type: Content.type,
+            at: moment,
+            content: try WireJSON.decoder().decode(JSONValue.self, from: try WireJSON.encoder().encode(content))
+        )
+        let client = try fixture.service.peerClient(publisher, callee: "conversations")
+        _ = try await client.post("/internal/events", event, as: [String: Bool].self)
+    }
+
+    private func changed(_ user: String, _ name: String, _ avatar: String? = nil) -> ProfileChanged {
+        ProfileChanged(applicationId: ConversationFixture.application, userId: user, fullName: name, avatarPath: avatar)
+    }
+
+    @Test("Names and pictures of events are beside the members in every answer")
+    func events() async throws {
+        try await withConversation { fixture in
+            let (ann, token) = (fixture.ann.conversations, fixture.token)
+            #expect(fixture.conversation.profiles?["bob"] == .init(fullName: "bob"))
+            try await publish(changed("bob", "Bob Dylan", "/media/photos/1.jpg"), from: "photos", in: fixture)
+
+            let shown = try await ann.conversation(token).profiles
+            #expect(shown?["ann"] == .init(fullName: "ann"))
+            #expect(shown?["bob"]?.fullName == "Bob Dylan")
+            #expect(shown?["bob"]?.avatarUrl?.hasSuffix("/media/photos/1.jpg") == true)
+            #expect(shown?["bob"]?.avatarUrl?.hasPrefix("http") == true)
+            #expect(try await ann.list().items.first?.profiles == shown)
+            #expect(try await ann.setPush(false, in: token).profiles == shown)
+            #expect(try await ann.create(.init(label: "x", members: ["bob"])).profiles == shown)
+            #expect(try await ann.create(.init(members: ["bob"], type: "direct")).profiles == shown)
+            #expect(try await fixture.eve.conversations.join(token).profiles?["bob"] == shown?["bob"])
+
+            try await publish(changed("bob", "Bob Dylan"), from: "photos", in: fixture)
+            #expect(try await ann.conversation(token).profiles?["bob"] == .init(fullName: "Bob Dylan"))
+        }
+    }
+
+    @Test("An older name does not replace a newer one")
+    func order() async throws {
+        try await withConversation { fixture in
+            let now = Date()
+            try await publish(changed("bob", "New"), from: "photos", at: now, in: fixture)
+            let old = UserChanged(
+                applicationId: ConversationFixture.application,
+                userId: "bob",
+                username: "bob",
+                fullName: "Old"
+            )
+            try await publish(old, from: "auth", at: now.addingTimeInterval(-60), in: fixture)
+            #expect(try await fixture.ann.conversations.conversation(fixture.token).profiles?["bob"]?.fullName == "New")
+            try await publish(old, from: "auth", at: now.addingTimeInterval(60), in: fixture)
+            #expect(try await fixture.ann.conversations.conversation(fixture.token).profiles?["bob"]?.fullName == "Old")
+        }
+    }
+
+    @Test("Auth names accounts without a copy once, and a failure of auth fails no request")
+    func backfill() async throws {
+        try await withConversation { fixture in
+            let (ada, bo) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
+            fixture.auth.accounts.change { $0 = [ada, bo] }
+            fixture.auth.names.change { $0 = [ada: "Ada Lovelace", bo: "Bo"] }
+            let person = try await fixture.person(ada, application: RoostApplication.id)
+            let made = try await person.conversations.create(.init(label: "x", members: [bo]))
+            #expect(made.profiles?[ada]?.fullName == "Ada Lovelace")
+            #expect(made.profiles?[bo]?.fullName == "Bo")
+
+            // The answer is kept.
+            fixture.auth.isAway.change { $0 = true }
+            #expect(try await person.conversations.conversation(made.token).profiles == made.profiles)
+            try await fixture.service.database.pool.run("DELETE FROM profiles")
+            #expect(try await person.conversations.conversation(made.token).profiles == [:])
+        }
+    }
+
+    @Test("The profile of a deleted user is removed, and no older event brings it back")
+    func deletion() async throws {
+        try await withConversation { fixture in
+            try await publish(changed("bob", "Bob Dylan"), from: "photos", in: fixture)
+            try await publish(
+                UserDeleted(applicationId: ConversationFixture.application, userId: "bob"),
+                from: "auth",
+                in: fixture
+            )
+            let late = changed("bob", "Bob Dylan", "/media/photos/1.jpg")
+            try await publish(late, from: "photos", at: Date().addingTimeInterval(-60), in: fixture)
+
+            let pool = fixture.service.database.pool
+            try await eventually {
+                try await pool.first("SELECT deletion_id FROM user_deletions", as: { _ in true }) == nil
+            }
+            let rows = try await pool.one("SELECT count(*) AS n FROM profiles", as: { try $0.int("n") })
+            #expect(rows == 0)
+        }
+    }
+
+    @Test("An event of a profile is taken from photos alone")
+    func publisher() async throws {
+        try await withConversation { fixture in
+            await #expect(throws: APIError.self) {
+                try await publish(changed("bob", "Mallory"), from: "social", in: fixture)
+            }
+            let shown = try await fixture.ann.conversations.conversation(fixture.token)
+            #expect(shown.profiles?["bob"]?.fullName == "bob")
+        }
+    }
+
+    @Test("An unknown member is named in the error")
+    func unknown() async throws {
+        try await withConversation { fixture in
+            let known = UUID().uuidString.lowercased()
+            let unknown = UUID().uuidString.lowercased()
+            fixture.auth.accounts.change { $0 = [known] }
+            let person = try await fixture.person(known, application: RoostApplication.id)
+            for name in [unknown, "bob"] {
+                let body = #"{"label": "x", "members": ["\#(known)", "\#(name)"]}"#
+                let answer = try await person.ask(.post, "/conversations/create", body)
+                #expect(answer.status == 400)
+                #expect(answer.problem?.code == "user_not_found")
+                #expect(answer.problem?.field == "members")
+                #expect(answer.problem?.detail == #""members" has a user that does not exist: "\#(name)""#)
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import ConversationsAPI
+@testable import ConversationsServer
+import EventBus
+import Foundation
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+
+/// When instances look into the record, and when they need not.
+@Suite struct ChangeNotifierTests {
+    @Test func idle() async throws {
+        try await withStore { fixture in
+            try await fixture.withInstances { one, two in
+                let bob = try await one.connect("bob")
+                #expect(one.delivery.connections.conversations == [fixture.conversation.id])
+                bob.leave()
+                bob.leave()
+
+                _ = try await one.messages.send(
+                    MessageDraft(data: "x"),
+                    to: fixture.conversation,
+                    by: StoreFixture.user("ann")
+                )
+                #expect(one.delivery.connections.conversations.isEmpty)
+                #expect(two.delivery.connections.conversations.isEmpty)
+                #expect(bob.socket.received.isEmpty)
+            }
+        }
+    }
+
+    @Test func noReread() async throws {
+        try await withStore { fixture in
+            try await fixture.withUnconnectedInstances { one, _ in
+                let bob = try await one.connect("bob")
+                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
+                for number in 1...20 {
+                    _ = try await one.messages.send(MessageDraft(data: "\(number)"), to: token, by: ann)
+                }
+                try await bob.waitForMessage(upTo: 20)
+                #expect(bob.socket.seqs == Array(1...20))
+                #expect(one.delivery.queue.readings.load(ordering: .relaxed) == 0)
+            }
+        }
+    }
+
+    @Test func lostNotification() async throws {
+        try await withStore { fixture in
+            try await fixture.withUnconnectedInstances { one, two in
+                let bob = try await two.connect("bob")
+                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
+                let first = try await one.messages.send(MessageDraft(data: "1"), to: token, by: ann)
+                _ = try await one.messages.send(MessageDraft(data: "2"), to: token, by: ann)
+                _ = try await one.messages.edit(first.id, in: token, to: MessageChanges(data: "one"), by: ann)
+                #expect(bob.socket.received.isEmpty)
+
+                try await two.delivery.sweep()
+
+                try await eventually { bob.socket.received.count == 3 }
+                // The first was edited before it was told: it comes first all the same, and then as edited.
+                #expect(bob.socket.received.map(\.name) == [.message, .message, .messageUpdated])
+                #expect(bob.socket.seqs == [1, 2])
+                #expect(bob.socket.changes == [1, 2, 3])
+                try await two.delivery.sweep()
+                #expect(bob.socket.received.count == 3)
+            }
+        }
+    }
+
+    @Test func catchUpPages() async throws {
+        try await withStore { fixture in
+            try await fixture.withUnconnectedInstances { one, two in
+                let bob = try await two.connect("bob")
+                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for number in 0..<250 {
+                        let text = String(repeating: "\(number) ", count: number % 50 == 0 ? 15_000 : 1)
+                        tasks.addTask { _ = try await one.messages.send(MessageDraft(data: text), to: token, by: ann) }
+                    }
+                    try await tasks.waitForAll()
+                }
+                // Edited behind the last page: it is told in its place nevertheless.
+                let early = try #require(try await one.messages.history(token, to: ann, .only(3)).first)
+                _ = try await one.messages.edit(early.id, in: token, to: MessageChanges(data: "edited"), by: ann)
+
+                try await two.delivery.sweep()
+
+                try await bob.waitForMessage(upTo: 250)
+                try await eventually { bob.socket.changes.last == 251 }
+                #expect(bob.socket.seqs == Array(1...250))
+                let changes = bob.socket.changes
+                #expect(zip(changes, changes.dropFirst()).allSatisfy { $0 < $1 })
+                #expect(bob.socket.received.last?.name == .messageUpdated)
+            }
+        }
+    }
+
+    @Test func singleInstance() async throws {
+        try await withStore { fixture in
+            let (name, token) = (try await BusStore(db: fixture.pool).name(), fixture.conversation)
+            func bus() -> PostgresEventBus {
+                PostgresEventBus(pool: fixture.pool, name: name, logger: StoreFixture.logger)
+            }
+            let received = SharedValue<[String]>([])
+            let listening = bus().subscribe(to: [Delivery.topic]) { event in
+                if case .message(_, let text) = event { received.change { $0.append(text) } }
+                if event == .missed { received.change { $0.append("listening") } }
+            }
+            try await eventually { received.value == ["listening"] }
+            let (one, two) = (
+                Instance("one", over: fixture.pool, bus: bus()), Instance("two", over: fixture.pool, bus: bus())
+            )
+            try await fixture.running([one.delivery]) {
+                // It says that it is there; who else there is it does not know yet.
+                try await eventually { received.value.contains("started") }
+                var unheard: Int64 = 0
+                // Were its connection lost in between, it would not know any more that it is alone.
+                try await eventually {
+                    try await one.delivery.devices.renew()
+                    let said = MessageDraft(data: "1")
+                    unheard = try await one.messages.send(said, to: token, by: StoreFixture.user("ann")).change
+                    // A lane rings behind its answer: for this one it has, once the next is written.
+                    _ = try await one.messages.send(said, to: token, by: StoreFixture.user("ann"))
+                    return one.delivery.changeNotifier.isAlone
+                }
+                two.delivery.changeNotifier.publish(.started)
+                try await eventually {
+                    _ = try await one.messages.send(MessageDraft(data: "2"), to: token, by: StoreFixture.user("ann"))
+                    return received.value.contains { $0.hasPrefix("\(token.id) ") }
+                }
+                #expect(!received.value.contains("\(token.id) \(unheard)"))
+
+                try await two.delivery.devices.renew()
+                try await one.delivery.devices.renew()
+                let last = try await one.messages.send(MessageDraft(data: "3"), to: token, by: StoreFixture.user("ann"))
+                try await eventually { received.value.contains("\(token.id) \(last.change)") }
+            }
+            listening.cancel()
+        }
+    }
+}

@@ -1,0 +1,234 @@
+import ConversationsAPI
+import Foundation
+import HTTPTypes
+import Postgres
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+/// What becomes of a message after it was said.
+@Suite struct AmendmentTests {
+    @Test func anEditedMessageIsSeenEverywhere() async throws {
+        try await withConversation { fixture in
+            let draft = MessageDraft(data: "helo", meta: .object(["a": .integer(1)]))
+            let said = try await fixture.bob.conversations.send(draft, to: fixture.token)
+
+            let edited = try await fixture.bob.conversations.edit(said.id, in: fixture.token, to: .init(data: "hello"))
+
+            #expect(edited.data == "hello")
+            #expect(edited.meta == draft.meta)
+            #expect(edited.seq == 1 && edited.change == 2)
+            #expect(try #require(edited.editedAt) >= edited.createdAt)
+            #expect(try await fixture.ann.conversations.messages(fixture.token) == [edited])
+            #expect(try await fixture.ann.conversations.conversation(fixture.token).lastMessage == edited)
+            #expect(try await fixture.ann.conversations.list().items.first?.lastMessage == edited)
+            #expect(try await fixture.missed(after: 1).messages == [edited])
+        }
+    }
+
+    @Test func metaIsReplacedOrEmptiedOrLeft() async throws {
+        try await withConversation { fixture in
+            let (old, new) = (JSONValue.object(["a": .integer(1)]), JSONValue.object(["b": .integer(2)]))
+            let said = try await fixture.ann.conversations.send(.init(data: "x", meta: old), to: fixture.token)
+            let path = "/conversations/\(fixture.token)/messages/\(said.id)"
+
+            #expect(try await fixture.ann.ask(.patch, path, #"{"data": "y"}"#).json["meta"] == old)
+            #expect(try await fixture.ann.ask(.patch, path, #"{"data": "y", "meta": {"b": 2}}"#).json["meta"] == new)
+            #expect(try await fixture.ann.ask(.patch, path, #"{"data": "y", "meta": null}"#).json["meta"] == .null)
+        }
+    }
+
+    @Test func anEditThatChangesNothingIsNone() async throws {
+        try await withConversation { fixture in
+            let said = try await fixture.ann.send("hello", in: fixture.token)
+            let same = try await fixture.ann.conversations.edit(said.id, in: fixture.token, to: .init(data: "hello"))
+            #expect(same == said)
+        }
+    }
+
+    @Test func aDeletedMessageKeepsItsPlaceAlone() async throws {
+        try await withConversation { fixture in
+            var messages: [Message] = []
+            for number in 1...3 {
+                let draft = MessageDraft(data: "\(number)", meta: .object([:]), clientMessageId: "\(number)")
+                messages.append(try await fixture.bob.conversations.send(draft, to: fixture.token))
+            }
+            try await fixture.ann.conversations.react("🎉", to: messages[1].id, in: fixture.token)
+
+            let deleted = try await fixture.bob.conversations.delete(messages[1].id, in: fixture.token)
+            let again = try await fixture.bob.conversations.delete(messages[1].id, in: fixture.token)
+            let retried = try await fixture.bob.conversations.send(
+                MessageDraft(data: "2", clientMessageId: "2"),
+                to: fixture.token
+            )
+
+            #expect(deleted.data.isEmpty && deleted.meta == nil && deleted.reactions.isEmpty)
+            #expect(deleted.deletedAt != nil && deleted.seq == 2 && deleted.change == 5)
+            #expect(again == deleted)
+            #expect(retried == deleted)
+            let page = try await fixture.ann.conversations.messages(
+                fixture.token,
+                query: [("count", "1"), ("page", "1")]
+            )
+            #expect(page == [deleted])
+            let raw = try await fixture.service.database.pool.all(
+                "SELECT messages::text AS row FROM messages WHERE seq = 2",
+                as: { try $0.string("row") }
+            )
+            #expect(raw.allSatisfy { !$0.contains("{}") })
+        }
+    }
+
+    @Test func anAdminDeletesWhatOthersSaid() async throws {
+        try await withConversation { fixture in
+            let said = try await fixture.bob.send("hello", in: fixture.token)
+            #expect(try await fixture.ann.conversations.delete(said.id, in: fixture.token).deletedAt != nil)
+            let mine = try await fixture.ann.send("hello", in: fixture.token)
+            let refusal = try await fixture.bob.ask(.delete, "/conversations/\(fixture.token)/messages/\(mine.id)")
+            #expect(refusal.status == 403 && refusal.problem?.code == "not_author")
+        }
+    }
+
+    @Test func reactionsAreByEmojiInTheOrderTheyWereMade() async throws {
+        try await withConversation(ConversationDraft(label: "x", members: ["bob", "eve"])) { fixture in
+            let said = try await fixture.ann.send("hello", in: fixture.token)
+            for person in [fixture.eve, fixture.ann, fixture.bob, fixture.eve] {
+                try await person.conversations.react("👍", to: said.id, in: fixture.token)
+            }
+            let reacted = try await fixture.bob.conversations.react("🎉", to: said.id, in: fixture.token)
+            #expect(reacted.reactions == ["👍": ["eve", "ann", "bob"], "🎉": ["bob"]])
+            #expect(reacted.change == 5)
+            #expect(try await fixture.missed(after: 4).messages == [reacted])
+
+            try await fixture.ann.conversations.unreact("👍", to: said.id, in: fixture.token)
+            try await fixture.ann.conversations.unreact("👍", to: said.id, in: fixture.token)
+            let left = try await fixture.bob.conversations.unreact("🎉", to: said.id, in: fixture.token)
+            #expect(left.reactions == ["👍": ["eve", "bob"]])
+            #expect(left.change == 7)
+        }
+    }
+
+    static let emoji = [
+        "👍", "👍🏽", "❤️", "❤", "👩‍👩‍👧‍👦", "🧑🏿‍❤️‍💋‍🧑🏻", "🏳️‍🌈", "🏴‍☠️", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "🇩🇪", "1️⃣", "#️⃣", "©️", "🫠", "👁️‍🗨️", "☺️",
+    ]
+
+    @Test func anyOneEmojiIsAReaction() async throws {
+        try await withConversation { fixture in
+            let said = try await fixture.ann.send("hello", in: fixture.token)
+            var reacted = said
+            for emoji in Self.emoji {
+                reacted = try await fixture.bob.conversations.react(emoji, to: said.id, in: fixture.token)
+                #expect(reacted.reactions[emoji] == ["bob"], "\(emoji)")
+            }
+            #expect(Set(reacted.reactions.keys) == Set(Self.emoji))
+            #expect(try await fixture.ann.conversations.messages(fixture.token) == [reacted])
+        }
+    }
+
+    @Test func invalidEmoji() async throws {
+        try await withConversation { fixture in
+            let said = try await fixture.ann.send("hello", in: fixture.token)
+            for text in [
+                "a", "1", "#", "ok", "👍👍", "👍a", " 👍", "🇩", "🇩🇪🇫🇷", "👍" + String(repeating: "\u{301}", count: 9),
+                ":+1:", "\u{200D}", "\u{FE0F}", "١", "字", String(repeating: "👩‍", count: 20) + "👩", "\u{7F}",
+                "1\u{20E3}x",
+            ] {
+                let path = "/conversations/\(fixture.token)/messages/\(said.id)/reactions/"
+                let answer = try await fixture.bob.ask(.put, path + ServiceClient.percentEncoded(text))
+                #expect(answer.status == 400 && answer.problem?.field == "emoji", "\(text) \(answer.text)")
+            }
+            #expect(try await fixture.ann.conversations.messages(fixture.token) == [said])
+        }
+    }
+
+    @Test func emojiLimit() async throws {
+        try await withConversation { fixture in
+            let said = try await fixture.ann.send("hello", in: fixture.token)
+            let emoji = (0...20).compactMap { Unicode.Scalar(0x1F600 + $0).map { String(Character($0)) } }
+            for emoji in emoji.prefix(20) {
+                try await fixture.ann.conversations.react(emoji, to: said.id, in: fixture.token)
+            }
+            let path = "/conversations/\(fixture.token)/messages/\(said.id)/reactions/"
+            let refusal = try await fixture.bob.ask(.put, path + ServiceClient.percentEncoded(emoji[20]))
+            #expect(refusal.status == 422 && refusal.problem?.code == "too_many_reactions")
+            let same = try await fixture.bob.conversations.react(emoji[3], to: said.id, in: fixture.token)
+            #expect(same.reactions[emoji[3]] == ["ann", "bob"])
+        }
+    }
+
+    @Test func aReplyNamesWhatItAnswers() async throws {
+        try await withConversation { fixture in
+            let said = try await fixture.ann.send("hello?", in: fixture.token)
+            let reply = try await fixture.bob.conversations.send(.init(data: "hi", replyTo: said.id), to: fixture.token)
+            #expect(reply.replyTo == said.id)
+            try await fixture.ann.conversations.delete(said.id, in: fixture.token)
+            #expect(try await fixture.ann.conversations.messages(fixture.token).first == reply)
+
+            let other = try await fixture.bob.conversations.create(.init(label: "Other"))
+            let there = try await fixture.bob.send("there", in: other.token)
+            let beyond = Message.ID(fixture.conversation.id, seq: 3)
+            for id in ["\(there.id)", "\(beyond)", "0", "-1", "1", "9007199254740993", #""x""#, "1.5"] {
+                let body = #"{"data": "x", "replyTo": \#(id)}"#
+                let answer = try await fixture.bob.ask(.post, "/conversations/\(fixture.token)/messages", body)
+                #expect(answer.status == 400 && answer.problem?.field == "replyTo", "\(id) \(answer.text)")
+            }
+            let stranger = try await fixture.eve.ask(
+                .post,
+                "/conversations/\(fixture.token)/messages",
+                #"{"data": "x", "replyTo": \#(said.id)}"#
+            )
+            #expect(stranger.status == 404)
+        }
+    }
+
+    @Test func immutableMessages() async throws {
+        try await withConversation { fixture in
+            try await fixture.eve.conversations.join(fixture.token)
+            let joined = try #require(try await fixture.ann.conversations.messages(fixture.token).first)
+            let deleted = try await fixture.ann.send("hello", in: fixture.token)
+            try await fixture.ann.conversations.delete(deleted.id, in: fixture.token)
+            let reaction = "reactions/" + ServiceClient.percentEncoded("👍")
+
+            for (id, code) in [(joined.id, "system_message"), (deleted.id, "message_deleted")] {
+                let path = "/conversations/\(fixture.token)/messages/\(id)"
+                let edit = try await fixture.ann.ask(.patch, path, #"{"data": "x"}"#)
+                #expect(edit.status == 422 && edit.problem?.code == code)
+                let react = try await fixture.ann.ask(.put, "\(path)/\(reaction)")
+                #expect(react.status == 422 && react.problem?.code == code)
+            }
+            let path = "/conversations/\(fixture.token)/messages/\(joined.id)"
+            #expect(try await fixture.ann.ask(.delete, path).problem?.code == "system_message")
+        }
+    }
+
+    @Test func aMessageOfElsewhereIsNotFound() async throws {
+        try await withConversation { fixture in
+            let other = try await fixture.ann.conversations.create(.init(label: "Other", members: ["bob"]))
+            let there = try await fixture.ann.send("there", in: other.token)
+            let beyond = Message.ID(fixture.conversation.id, seq: 1)
+            for id in ["\(there.id)", "\(beyond)", "0", "-1", "x", "9007199254740993"] {
+                let path = "/conversations/\(fixture.token)/messages/\(id)"
+                for (method, path, body) in [
+                    (.patch, path, #"{"data": "x"}"#), (.delete, path, nil),
+                    (.put, "\(path)/reactions/%F0%9F%91%8D", nil), (.delete, "\(path)/reactions/%F0%9F%91%8D", nil),
+                ] as [(HTTPRequest.Method, String, String?)] {
+                    let answer = try await fixture.ann.ask(method, path, body)
+                    #expect(answer.status == 404 && answer.problem?.code == "message_not_found", "\(method) \(path)")
+                    let stranger = try await fixture.eve.ask(method, path, body)
+                    #expect(stranger.status == 404, "\(method) \(path)")
+                }
+            }
+        }
+    }
+}
+
+extension ConversationFixture {
+    /// All that happened since.
+    func missed(after change: Int64) async throws -> Changes.Missed {
+        guard
+            case .missed(let missed) = try await ann.conversations.changes(token, after: change, limit: 100)
+        else { throw TestSupportError("resync") }
+        return missed
+    }
+}

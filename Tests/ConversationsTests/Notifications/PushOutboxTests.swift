@@ -1,0 +1,251 @@
+import ConversationsAPI
+import Foundation
+import Postgres
+import PushAPI
+import TestSupport
+import Testing
+import Wire
+
+@testable import ConversationsServer
+
+/// That everything is told, once and in its order, whatever becomes of push meanwhile.
+@Suite struct PushOutboxTests {
+    private let push = FakePush()
+
+    private func waiting(_ fixture: ConversationFixture) async throws -> Int {
+        try await fixture.service.database.pool.one(
+            "SELECT count(*) AS n FROM outbox WHERE kind = 'messages'",
+            as: { try $0.int("n") }
+        )
+    }
+
+    /// How many conversations somebody is about to hand over.
+    private func inHand(_ fixture: ConversationFixture) async throws -> Int {
+        try await fixture.service.database.pool.one(
+            "SELECT count(*) AS n FROM outbox WHERE claimed_by IS NOT NULL",
+            as: { try $0.int("n") }
+        )
+    }
+
+    @Test func pushOutage() async throws {
+        try await withConversation(push: push) { fixture in
+            push.setUnavailable(true)
+            for number in 1...5 { try await fixture.ann.send("\(number)", in: fixture.token) }
+            try await eventually { push.calls.count >= 2 }
+            #expect(push.taken.isEmpty)
+
+            push.setUnavailable(false)
+
+            try await push.waitForNotifications(5)
+            #expect(push.bodies == (1...5).map { "ann: \($0)" })
+            try await eventually { try await waiting(fixture) == 0 }
+        }
+    }
+
+    @Test func anAnswerThatIsLostIsNoSecondNotification() async throws {
+        try await withConversation(push: push) { fixture in
+            push.dropResponses(3)
+            try await fixture.ann.send("once", in: fixture.token)
+            try await eventually { try await waiting(fixture) == 0 }
+            #expect(push.bodies == ["ann: once"] && push.calls.count == 4)
+            #expect(Set(push.calls.joined().map(\.id)).count == 1)
+        }
+    }
+
+    @Test func unresponsivePush() async throws {
+        try await withConversation(push: push) { fixture in
+            push.setHanging(true)
+            try await fixture.ann.send("first", in: fixture.token)
+            try await eventually { push.calls.count == 1 }
+
+            // Whoever waited for push would wait until this ends.
+            let release = Task { [push] in
+                try await Task.sleep(for: .seconds(60))
+                push.setHanging(false)
+            }
+            for number in 1...20 { try await fixture.bob.send("\(number)", in: fixture.token) }
+            #expect(try await fixture.ann.conversations.messages(fixture.token).count == 20)
+            #expect(push.taken.isEmpty)
+
+            release.cancel()
+            push.setHanging(false)
+            try await push.waitForNotifications(21)
+            #expect(push.bodies == ["ann: first"] + (1...20).map { "bob: \($0)" })
+        }
+    }
+
+    @Test func deletedMeanwhile() async throws {
+        try await withConversation(push: push) { fixture in
+            push.setUnavailable(true)
+            let slip = try await fixture.ann.send("a slip of the tongue", in: fixture.token)
+            let other = try await fixture.ann.conversations.create(.init(label: "Gone", members: ["bob"]))
+            try await fixture.ann.send("gone", in: other.token)
+            try await eventually { push.calls.count >= 1 }
+            try await fixture.ann.conversations.delete(slip.id, in: fixture.token)
+            try await fixture.ann.conversations.edit(
+                try await fixture.ann.send("secnd", in: fixture.token).id,
+                in: fixture.token,
+                to: MessageChanges(data: "second")
+            )
+            try await fixture.ann.conversations.delete(other.token)
+            // Until nobody has in hand what he read before; while push is away it is given back.
+            try await eventually { try await inHand(fixture) == 0 }
+
+            push.setUnavailable(false)
+
+            try await eventually { try await waiting(fixture) == 0 }
+            #expect(push.bodies == ["ann: second"])
+        }
+    }
+
+    @Test func twoInstancesShareTheWorkAndKeepTheOrder() async throws {
+        try await withConversation(push: push) { fixture in
+            try await withSecondInstance(of: fixture, push: push) { bob in
+                let others = try await [
+                    fixture.ann.conversations.create(.init(label: "One", members: ["bob"])),
+                    fixture.ann.conversations.create(.init(label: "Two", members: ["bob"])),
+                ]
+                let tokens = [fixture.token] + others.map(\.token)
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for writer in 0..<9 {
+                        let person = writer % 2 == 0 ? fixture.ann : bob
+                        tasks.addTask {
+                            for number in 0..<20 {
+                                try await person.send("\(writer)/\(number)", in: tokens[writer % 3])
+                            }
+                        }
+                    }
+                    try await tasks.waitForAll()
+                }
+
+                try await push.waitForNotifications(180)
+                try await eventually { try await waiting(fixture) == 0 }
+                #expect(push.taken.count == 180)
+                for token in tokens {
+                    let seqs = push.taken.filter { $0.about == token }.compactMap { $0.data?["seq"].int }
+                    #expect(seqs == Array(1...60))
+                }
+                // Nothing was told and then told again: no claim was lost on the way.
+                #expect(push.calls.joined().count == 180)
+            }
+        }
+    }
+
+    @Test func memberPages() async throws {
+        try await withConversation(push: push) { fixture in
+            let pool = fixture.service.database.pool
+            let id = fixture.conversation.id.rawValue
+            _ = try await pool.execute(
+                "INSERT INTO users (application_id, user_id) SELECT 'other', 'm' || n FROM generate_series(1, 1200) AS n"
+            )
+            _ = try await pool.execute(
+                """
+                INSERT INTO members (conversation_id, application_id, user_id, user_number, joined_seq, is_admin)
+                SELECT \(id), application_id, user_id, user_number, user_number, false
+                FROM users WHERE user_id LIKE 'm%'
+                """
+            )
+            _ = try await pool.execute("UPDATE conversations SET member_count = 1202 WHERE conversation_id = \(id)")
+            // A second one, so that the parts of the first are not told twice.
+            push.dropResponses(1)
+            try await fixture.ann.send("all of you", in: fixture.token)
+            try await fixture.ann.send("again", in: fixture.token)
+
+            try await eventually { try await waiting(fixture) == 0 }
+            for body in ["ann: all of you", "ann: again"] {
+                let told = push.taken.filter { $0.body == body }
+                #expect(told.count == 3 && Set(told.map(\.id)).count == 3)
+                let users = told.flatMap { $0.recipients.map(\.userId) }
+                #expect(users.count == 1_201 && Set(users).count == 1_201 && !users.contains("ann"))
+            }
+            for call in push.calls { #expect(call.reduce(0) { $0 + $1.recipients.count } <= 1_000) }
+        }
+    }
+
+    @Test func aNotificationThatIsNotWantedHoldsUpNoOther() async throws {
+        try await withConversation(push: push) { fixture in
+            let other = try await fixture.ann.conversations.create(.init(label: "Other", members: ["bob"]))
+            let broken = try await fixture.ann.conversations.create(.init(label: "Broken", members: ["bob"]))
+            push.setUnavailable(true)
+            push.refuse { request in
+                if request.body?.contains("poison") ?? false { return .invalid("body", "not this") }
+                return request.title == "Broken" ? .internal : nil
+            }
+            try await fixture.ann.send("before", in: fixture.token)
+            try await fixture.ann.send("poison", in: fixture.token)
+            try await fixture.ann.send("never yet", in: broken.token)
+            try await fixture.ann.send("after", in: fixture.token)
+            try await fixture.ann.send("beside", in: other.token)
+
+            push.setUnavailable(false)
+
+            try await push.waitForNotifications(3)
+            #expect(
+                push.taken.filter { $0.about == fixture.token }.compactMap(\.body) == ["ann: before", "ann: after"]
+            )
+            #expect(push.taken.filter { $0.about == other.token }.compactMap(\.body) == ["ann: beside"])
+            // What push failed at by itself is kept, and tried again later.
+            try await eventually { try await waiting(fixture) == 1 }
+        }
+    }
+
+    @Test func missedSignal() async throws {
+        try await withConversation(push: push) { fixture in
+            // Another instance, which died before it told anybody.
+            let writeShards = WriteShards(
+                database: fixture.service.database.pool,
+                configuration: ConversationsConfiguration(),
+                logger: StoreFixture.logger
+            )
+            let token = try #require(ConversationToken(fixture.token))
+            let write = MessageWrite(
+                conversation: token,
+                sender: fixture.ann.id,
+                clientMessageID: "1",
+                data: "is anybody there",
+                mime: "text/plain",
+                encoding: "utf8",
+                meta: nil,
+                push: nil,
+                replyTo: nil
+            )
+            _ = try await writeShards.write(.message(write))
+            try await push.waitForNotifications(1)
+            #expect(push.bodies == ["ann: is anybody there"])
+        }
+    }
+
+    @Test func withoutPushWhatIsOldIsRemovedAndWithItADayLater() async throws {
+        try await withStore { fixture in
+            for _ in 0..<4 { _ = try await fixture.writeShards.write(fixture.draft()) }
+            _ = try await fixture.pool.execute(
+                """
+                UPDATE outbox SET written_at = now() - CASE WHEN from_seq <= 2 THEN interval '25 hours'
+                    ELSE interval '1 hour' END
+                """
+            )
+            _ = try await fixture.pool.execute(
+                "INSERT INTO outbox (kind, written_at) VALUES ('user.blocked', now() - interval '1 hour')"
+            )
+            func left() async throws -> [Int?] {
+                try await fixture.pool.all(
+                    "SELECT from_seq FROM outbox ORDER BY outbox_id",
+                    as: { try $0.decodeIfPresent("from_seq") }
+                )
+            }
+            var outbox = OutboxPruner(
+                database: fixture.pool,
+                retention: 600,
+                pushRetention: 86_400,
+                logger: StoreFixture.logger,
+                now: { Date() }
+            )
+            try await outbox.prune()
+            #expect(try await left() == [3, 4])
+
+            outbox.pushRetention = nil
+            try await outbox.prune()
+            #expect(try await left().isEmpty)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import ConversationsAPI
+import Foundation
+import TestSupport
+import Testing
+import Wire
+
+/// The conversation of `withConversation`, with its service on a port.
+struct SocketFixture: Sendable {
+    let fixture: ConversationFixture
+    let port: Int
+
+    var ann: Person { fixture.ann }
+    var bob: Person { fixture.bob }
+    var eve: Person { fixture.eve }
+    /// The chat's number.
+    var chat: Int64 { fixture.conversation.id.rawValue }
+
+    /// A socket by which somebody has signed in.
+    func socket(of person: Person) async throws -> SocketClient {
+        let socket = try await SocketClient(port: port)
+        let answer = try await socket.ask("authenticate", #"{"authToken":"\#(person.token)"}"#)
+        try #require(answer["code"].int == 200, "\(answer)")
+        return socket
+    }
+
+    func stranger() async throws -> SocketClient { try await SocketClient(port: port) }
+
+    /// A direct chat of Ann and Bob.
+    func direct() async throws -> Int64 {
+        try await ann.conversations.create(ConversationDraft(members: ["bob"], type: "direct")).id.rawValue
+    }
+}
+
+func withSockets(
+    settings: [String: String] = [:],
+    _ draft: ConversationDraft = ConversationDraft(label: "Walks", members: ["bob"]),
+    _ body: (SocketFixture) async throws -> Void
+) async throws {
+    try await withConversation(settings: settings, draft) { fixture in
+        try await withServer(fixture.service) { port in
+            try await body(SocketFixture(fixture: fixture, port: port))
+        }
+    }
+}
+
+extension JSONValue {
+    var code: Int? { self["code"].int }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import PhotosAPI
+import TestSupport
+import Testing
+import Wire
+
+/// Whatever people do, feeds, counts and lists are those of a plain model of it.
+@Suite struct ModelTests {
+    private static let people = 20
+    /// Of each history; `SOAK=1` goes on for long.
+    private static let steps = ProcessInfo.processInfo.environment["SOAK"] == "1" ? 10_000 : 150
+    /// After so many steps everybody looks at everybody.
+    private static let fullComparisonInterval = 75
+
+    /// Two instances over one database, and people so much followed that half of them are merged in.
+    @Test(arguments: [UInt64(1), 2])
+    func randomHistories(seed: UInt64) async throws {
+        let settings = seed == 1 ? [:] : ["HOME_MERGE_FOLLOWERS_MIN": "4"]
+        try await withPhotos(settings: settings) { fixture in
+            try await withSecondInstance(of: fixture, settings: settings) { second in
+                var history = try await Self.history(fixture, second, seed: seed)
+                for step in 1...Self.steps {
+                    let what = try await history.step()
+                    let differences = try await Self.differences(&history, after: step)
+                    #expect(differences.isEmpty, "seed \(seed), step \(step), \(what)")
+                    guard differences.isEmpty else { return }
+                }
+                #expect(try await fixture.followInconsistencies() == [])
+                #expect(try await fixture.countInconsistencies() == [])
+            }
+        }
+    }
+
+    private static func history(
+        _ fixture: PhotosFixture,
+        _ second: TestService,
+        seed: UInt64
+    ) async throws -> RandomHistory {
+        var testUsers: [[TestUser]] = []
+        for number in 0..<people {
+            let name = User.ID(application: PhotosFixture.application, user: "p\(number)")
+            let one = try await TestUser(name, at: fixture.service, fixture.auth)
+            try await fixture.createProfiles(one)
+            testUsers.append([one, try await TestUser(name, at: second, fixture.auth)])
+        }
+        return try RandomHistory(fixture, testUsers: testUsers, seed: seed)
+    }
+
+    /// Everybody's home after every step, and of one person all that another sees; now and then, all of all.
+    private static func differences(_ history: inout RandomHistory, after step: Int) async throws -> [String] {
+        var differences: [String] = []
+        let isWhole = step.isMultiple(of: fullComparisonInterval)
+        let watched = Int.random(in: 0..<people, using: &history.random)
+        for reader in 0..<people {
+            let others = isWhole ? Array(0..<people) : reader == watched ? [(step + reader) % people] : []
+            differences += try await history.differences(for: reader, of: others)
+        }
+        return differences
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import SandboxServer
+import ServiceClient
+import TestSupport
+import Testing
+import Wire
+
+/// From a service that hands a notification over to what a phone or a browser gets, by push services that check it.
+@Suite struct EndToEndTests {
+    private static let phone = String(repeating: "ab", count: 32)
+    private static let tablet = String(repeating: "cd", count: 32)
+
+    private static func withDevices(_ body: (PushFixture, Sandbox, PushClient) async throws -> Void) async throws {
+        try await Sandbox.run { sandbox in
+            try await withPush(settings: try settings(for: sandbox)) { fixture in
+                let subscription = String(decoding: try WireJSON.encoder().encode(sandbox.subscribe()), as: UTF8.self)
+                for device in [
+                    #"{"platform": "ios_production", "token": "\#(phone)", "deviceId": "phone"}"#,
+                    #"{"platform": "ios_sandbox", "token": "\#(tablet)", "deviceId": "tablet"}"#,
+                    #"{"platform": "gcm", "token": "droid:1", "deviceId": "droid"}"#,
+                    #"{"platform": "web", "subscription": \#(subscription), "deviceId": "browser"}"#,
+                ] {
+                    let answer = try await fixture.ann.ask(.post, "/devices", device)
+                    try #require(answer.status == 200, "\(answer.text)")
+                }
+                try await body(
+                    fixture,
+                    sandbox,
+                    PushClient(fixture.service.peerClient("conversations", callee: "push"))
+                )
+            }
+        }
+    }
+
+    private static func settings(for sandbox: Sandbox) throws -> [String: String] {
+        let known = try sandbox.credentials()
+        let account = String(decoding: try WireJSON.encoder().encode(known.fcm.serviceAccount), as: UTF8.self)
+        return [
+            "APNS_KEY": known.apns.key, "APNS_KEY_ID": known.apns.keyId, "APNS_TEAM_ID": known.apns.teamId,
+            "APNS_TOPIC": known.apns.topic, "APNS_URL": known.apns.url, "APNS_SANDBOX_URL": known.apns.sandboxUrl,
+            "FCM_SERVICE_ACCOUNT": account, "FCM_URL": known.fcm.url, "FCM_TOKEN_URL": known.fcm.tokenUrl,
+            "TRUSTED_CA": known.authority,
+            "VAPID_PRIVATE_KEY": known.vapid.privateKey, "VAPID_SUBJECT": known.vapid.subject,
+            "ALLOWED_PRIVATE_HOSTS": sandbox.url.replacing("http://", with: ""),
+        ]
+    }
+
+    /// By the device's own name, the newest last.
+    private static func outcomes(_ fixture: PushFixture) async throws -> [String: [String]] {
+        let page = try await fixture.ann.ask(.get, "/notifications/log").decode(Page<NotificationRecord>.self)
+        return Dictionary(grouping: page.items.reversed()) { $0.deviceId ?? "" }.mapValues { entries in
+            entries.map { ([$0.outcome.rawValue] + [$0.reason].compactMap(\.self)).joined(separator: " ") }
+        }
+    }
+
+    @Test func everyPlatform() async throws {
+        try await Self.withDevices { fixture, sandbox, client in
+            var message = fixture.message("1", to: ["ann"])
+            message.body = String(repeating: "é", count: 4_000)
+            message.data = .object(["chatId": .integer(9_007_199_254_740_991), "url": .string("https://example.org")])
+            message.badge = .increment
+            message.sound = "whistle"
+            try await client.notify([message])
+            try await sandbox.received.wait(forTotal: 4)
+
+            let received = sandbox.received.all().map(NotificationView.init)
+            #expect(Set(received.map(\.device)).count == 4)
+            for notification in received {
+                #expect(notification.title == "Hello" && notification.kind == "alert", "\(notification.service)")
+                #expect(notification.badge == 1, "\(notification.service)")
+                let body = try #require(notification.body)
+                #expect(body.hasPrefix("éé") && body.count < 4_000, "\(notification.service): \(body.count)")
+            }
+            let apple = try #require(received.first { $0.device == Self.phone })
+            #expect(apple.sound == "whistle.caf" && apple.environment == "production")
+            #expect(apple.payload["chatId"].int == 9_007_199_254_740_991 && apple.url == "https://example.org")
+            try await eventually {
+                let outcomes = try await Self.outcomes(fixture)
+                return outcomes.count == 4 && outcomes.values.allSatisfy { $0 == ["sent"] }
+            }
+        }
+    }
+
+    @Test func providerErrors() async throws {
+        try await Self.withDevices { fixture, sandbox, client in
+            try sandbox.script.add(ScriptRule(service: .apns, token: Self.phone, reason: "Unregistered"))
+            try sandbox.script.add(ScriptRule(service: .apns, token: Self.tablet, reason: "BadDeviceToken", times: 1))
+            try sandbox.script.add(ScriptRule(service: .fcm, reason: "UNAVAILABLE", times: 1))
+            try sandbox.script.add(ScriptRule(service: .webPush, behaviour: .reset, times: 1))
+
+            try await client.notify([fixture.message("1", to: ["ann"])])
+            try await sandbox.received.wait(forTotal: 3)
+            try await eventually {
+                let outcomes = try await Self.outcomes(fixture)
+                return outcomes.count == 4
+                    && outcomes.values.allSatisfy { $0 == ["sent"] || $0.first?.hasPrefix("failed") == true }
+            }
+
+            let outcomes = try await Self.outcomes(fixture)
+            #expect(outcomes["phone"]?.first == "failed Unregistered")
+            #expect(outcomes["tablet"] == ["sent"] && outcomes["droid"] == ["sent"] && outcomes["browser"] == ["sent"])
+            // The tablet's token was good in the other environment, which is remembered.
+            #expect(
+                try await fixture.rows("SELECT device_id || ' ' || platform AS row FROM devices ORDER BY 1") == [
+                    "browser web", "droid gcm", "tablet ios_production",
+                ]
+            )
+        }
+    }
+
+    @Test func payloadTooLarge() async throws {
+        try await Self.withDevices { fixture, _, client in
+            var message = fixture.message("1", to: ["ann"])
+            message.data = .object(["x": .string(String(repeating: "x", count: 5_000))])
+            try await client.notify([message])
+            try await eventually {
+                let outcomes = try await Self.outcomes(fixture)
+                return outcomes.count == 4 && outcomes.values.allSatisfy { $0 == ["failed PayloadTooLarge"] }
+            }
+
+            let failures = try await PushClient(fixture.service.peerClient("roost", callee: "push")).failures()
+            #expect(failures.count == 4 && failures.allSatisfy { $0.reason == "PayloadTooLarge" })
+        }
+    }
+}

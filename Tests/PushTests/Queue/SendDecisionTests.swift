@@ -1,0 +1,122 @@
+import Foundation
+import PushAPI
+import PushProviders
+import Testing
+
+@testable import PushServer
+
+@Suite struct SendDecisionTests {
+    private static let now = PipelineFixture.noon
+    private static let retryPolicy = SendRetryPolicy(maximumAttempts: 3)
+
+    private static func claimed(
+        _ platform: DevicePlatform = .iosProduction,
+        attempts: Int = 1,
+        otherEnvironment: Bool = false
+    ) -> ClaimedEntry {
+        ClaimedEntry(
+            entry: ProviderQueue.Entry(user: PipelineFixture.user("ann"), id: 1),
+            queue: ProviderQueue(application: "acme", service: "apns-production"),
+            notification: 1,
+            kind: .message,
+            broadcaster: nil,
+            message: PushMessage(id: UUID()),
+            device: ClaimedEntry.Device(
+                key: 1,
+                id: "phone",
+                platform: platform,
+                target: .fcm(token: "t"),
+                token: "t",
+                registeredAt: now.addingTimeInterval(-10)
+            ),
+            attempts: attempts,
+            isResend: false,
+            otherEnvironment: otherEnvironment,
+            isCancelled: false,
+            isInCooldown: false
+        )
+    }
+
+    private static func decision(on reply: PushReply, _ claimed: ClaimedEntry = claimed()) -> SendDecision {
+        retryPolicy.decision(on: reply, to: claimed, sentAt: now.addingTimeInterval(-1), now: now, jitter: 0)
+    }
+
+    @Test func backoff() {
+        func due(_ attempts: Int, jitter: Double) -> TimeInterval? {
+            let patient = SendRetryPolicy(maximumAttempts: 100)
+            let decision = patient.decision(
+                on: PushReply(.targetBusy),
+                to: Self.claimed(attempts: attempts),
+                sentAt: Self.now,
+                now: Self.now,
+                jitter: jitter
+            )
+            guard case .retry(let due, _, true, false) = decision.queueAction else { return nil }
+            return due.timeIntervalSince(Self.now)
+        }
+
+        #expect([1, 2, 3, 10, 11, 50].map { due($0, jitter: 1) } == [1, 2, 4, 512, 600, 600])
+        #expect(due(3, jitter: 0) == 2)
+    }
+
+    @Test func busyDevice() {
+        let decision = Self.decision(on: PushReply(.targetBusy, reason: "TooManyRequests", retryAfter: .seconds(30)))
+
+        let due = Self.now.addingTimeInterval(30)
+        #expect(
+            decision.queueAction == .retry(due, reason: "TooManyRequests", countsAttempt: true, otherEnvironment: false)
+        )
+        #expect(decision.providerStatus == .responded && decision.device == nil)
+    }
+
+    @Test func busyProvider() {
+        let decision = Self.decision(on: PushReply(.providerBusy, status: 503, retryAfter: .seconds(7)))
+
+        #expect(decision.providerStatus == .busy(retryAfter: 7))
+        #expect(decision.device == nil)
+    }
+
+    @Test func tooManyAttempts() {
+        let decision = Self.decision(on: PushReply(.providerBusy, status: 500), Self.claimed(attempts: 3))
+
+        #expect(decision.queueAction == .fail(reason: "status 500"))
+    }
+
+    @Test func refusedKeepsDevice() {
+        for (outcome, reason) in [(PushOutcome.refused, "BadTopic"), (.tooLarge, "PayloadTooLarge")] {
+            let decision = Self.decision(on: PushReply(outcome, reason: reason))
+
+            #expect(decision.queueAction == .fail(reason: reason) && decision.device == nil)
+        }
+    }
+
+    @Test func misconfigured() {
+        let decision = Self.decision(on: PushReply(.misconfigured, status: 403, reason: "InvalidProviderToken"))
+
+        #expect(
+            decision.queueAction
+                == .retry(Self.now, reason: "InvalidProviderToken", countsAttempt: false, otherEnvironment: false)
+        )
+        #expect(decision.providerStatus == .misconfigured && decision.device == nil)
+    }
+
+    @Test func unregistered() {
+        let since = Self.now.addingTimeInterval(-5)
+        #expect(Self.decision(on: PushReply(.unregistered(since: since))).device == .remove(registeredBy: since))
+
+        let earlier = Self.now.addingTimeInterval(-60)
+        let kept = Self.decision(on: PushReply(.unregistered(since: earlier)))
+        #expect(kept.device == nil)
+        let last = Self.decision(on: PushReply(.unregistered(since: earlier)), Self.claimed(attempts: 3))
+        #expect(last.queueAction == .finish(.failed, reason: "unregistered", receipt: nil))
+
+        let unsaid = Self.decision(on: PushReply(.unregistered(since: nil)))
+        #expect(unsaid.device == .remove(registeredBy: Self.now.addingTimeInterval(-1)))
+    }
+
+    @Test func otherEnvironment() {
+        #expect(Self.decision(on: PushReply(.wrongEnvironment), Self.claimed(.gcm)).device == .disable("bad_token"))
+        let moved = Self.decision(on: PushReply(.accepted), Self.claimed(.iosSandbox, otherEnvironment: true))
+        #expect(moved.device == .move(.iosProduction))
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import HTTPTypes
+import SocialAPI
+import TestSupport
+import Testing
+
+@testable import SocialServer
+
+/// Tokens that end.
+@Suite struct TokenRenewalTests {
+    @Test func concurrentRequests() async throws {
+        try await withSocial { fixture in
+            let network = fixture.networks[.twitter]
+            network.renewing.change { $0 = .renews }
+            try await fixture.ann.link(.twitter, "ann", #", "refresh_token": "r1", "expires_in": 100"#)
+            network.fill("ann+", times: [3, 2, 1])
+
+            let pages = try await withThrowingTaskGroup(of: SocialResponse.self) { tasks in
+                for _ in 0..<20 { tasks.addTask { try await fixture.ann.read("/feed") } }
+                return try await tasks.reduce(into: []) { $0.append($1) }
+            }
+
+            #expect(pages.allSatisfy { $0.response.items.count == 3 })
+            #expect(network.asked.value.filter { $0.hasPrefix("renew") } == ["renew ann"])
+        }
+    }
+
+    @Test func emptyRefreshToken() async throws {
+        try await withSocial { fixture in
+            let network = fixture.networks[.twitter]
+            network.renewing.change { $0 = .renews }
+            try await fixture.ann.link(.twitter, "ann", #", "refresh_token": "r1", "expires_in": 100"#)
+
+            for _ in 0..<3 {
+                _ = try await fixture.ann.read("/feed")
+                fixture.clock.advance(by: 3_500)
+            }
+
+            #expect(network.refreshTokens.value == ["r1", "r1", "r1"])
+        }
+    }
+
+    @Test func transientError() async throws {
+        try await withSocial { fixture in
+            let network = fixture.networks[.twitter]
+            try await fixture.ann.link(.twitter, "ann", #", "refresh_token": "r1", "expires_in": 100"#)
+            network.renewing.change { $0 = .fails(NetworkHTTPFailure.noAnswer("cut off")) }
+            fixture.clock.advance(by: 200)
+
+            let during = try await fixture.ann.read("/feed")
+            let expired = try await fixture.rows("SELECT state AS row FROM accounts")
+            network.renewing.change { $0 = .renews }
+            network.fill("ann+", times: [1])
+            fixture.clock.advance(by: 60)
+            let after = try await fixture.ann.read("/feed")
+
+            #expect(during.meta.networks[.twitter]?.code == 503)
+            #expect(expired == ["expired"])
+            #expect(after.meta.networks[.twitter]?.code == 200 && after.response.items.count == 1)
+            #expect(try await fixture.rows("SELECT state AS row FROM accounts") == ["linked"])
+        }
+    }
+
+    @Test func revokedGrant() async throws {
+        try await withSocial { fixture in
+            let network = fixture.networks[.twitter]
+            network.renewing.change { $0 = .fails(NetworkError(.auth, "invalid_grant")) }
+            try await fixture.ann.link(.twitter, "ann", #", "refresh_token": "r1", "expires_in": 100"#)
+
+            for _ in 0..<5 {
+                let page = try await fixture.ann.read("/feed")
+                #expect(page.meta.networks[.twitter]?.code == 401)
+                // Nothing is to be had there until somebody does something.
+                #expect(page.meta.next == nil)
+            }
+            let state = try await fixture.ann.ask(.get, "/networks").json["networks"].array
+                .first { $0["network"].string == "twitter" }?["state"].string
+            let renewals = network.asked.value.filter { $0.hasPrefix("renew") }
+            network.renewing.change { $0 = .renews }
+            try await fixture.ann.link(.twitter, "ann again")
+
+            #expect(state == "reauthenticate")
+            #expect(renewals.count == 1)
+            #expect(try await fixture.ann.read("/feed").meta.networks[.twitter]?.code == 200)
+        }
+    }
+
+    @Test func twoInstances() async throws {
+        let networks = MemoryNetworks()
+        try await withSocial(networks) { fixture in
+            networks[.twitter].renewing.change { $0 = .renews }
+            try await fixture.ann.link(.twitter, "ann", #", "refresh_token": "r1", "expires_in": 100"#)
+            try await fixture.another { other in
+                let one = fixture.ann
+                let two = try await TestUser(one.id, at: other, fixture.keys)
+                // Time enough for the other to find the tokens due too.
+                networks[.twitter].beforeRenewal.change { $0 = { try await Task.sleep(for: .milliseconds(300)) } }
+
+                async let first = one.read("/feed")
+                async let second = two.read("/feed")
+                let codes = try await [first, second].map { $0.meta.networks[.twitter]?.code }
+
+                #expect(codes == [200, 200])
+                #expect(networks[.twitter].asked.value.filter { $0.hasPrefix("renew") } == ["renew ann"])
+            }
+        }
+    }
+
+    @Test func hangingRenewal() async throws {
+        try await withSocial(settings: ["SOCIAL_DEADLINE_MS": "2000"]) { fixture in
+            let network = fixture.networks[.twitter]
+            network.renewing.change { $0 = .renews }
+            let hanging = Shared(0)
+            network.beforeRenewal.change {
+                $0 = {
+                    hanging.change { $0 += 1 }
+                    defer { hanging.change { $0 -= 1 } }
+                    try await Task.sleep(for: .seconds(60))
+                }
+            }
+            try await fixture.ann.link(.twitter, "ann", #", "refresh_token": "r1", "expires_in": 100"#)
+            try await fixture.link(.facebook)
+            network.fill("ann", times: [2])
+            fixture.networks[.facebook].fill("ann", times: [1])
+
+            // Answered while the renewal hangs, which is given up after ten seconds; read again where the machine was
+            // so slow that the deadline passed.
+            try await eventually(within: .seconds(30), "read with tokens that last") {
+                let page = try await fixture.ann.read("/feed")
+                return page.meta.networks[.twitter] == .ok && page.response.items.count == 2 && hanging.value == 1
+            }
+            fixture.clock.advance(by: 200)
+            try await eventually(within: .seconds(30), "read without the network whose tokens have ended") {
+                let page = try await fixture.ann.read("/feed")
+                return page.meta.networks[.twitter]?.code == 504 && page.meta.networks[.facebook] == .ok
+                    && page.response.items.count == 1 && hanging.value == 1
+            }
+        }
+    }
+
+    @Test func failedProbe() async throws {
+        try await withSocial { fixture in
+            let network = fixture.networks[.twitter]
+            try await fixture.ann.link(.twitter, "ann", #", "refresh_token": "r1", "expires_in": 100"#)
+            try await fixture.bob.link(.twitter, "bob")
+            network.behavior.change { $0.failure = { NetworkHTTPFailure.noAnswer("cut off") } }
+            for _ in 0..<CircuitBreakers.threshold { _ = try await fixture.bob.read("/feed") }
+            network.behavior.change { $0.failure = nil }
+            network.renewing.change { $0 = .fails(NetworkError(.auth, "invalid_grant")) }
+            fixture.clock.advance(by: 2)
+
+            // The one who may try whether the network is well again.
+            let tried = try await fixture.ann.read("/feed")
+            let after = try await fixture.bob.read("/feed")
+
+            #expect(tried.meta.networks[.twitter]?.code == 401)
+            #expect(after.meta.networks[.twitter] == .ok)
+        }
+    }
+}

@@ -1,0 +1,19 @@
+package import HTTPTypes
+
+/// Somebody signed in at a service under test.
+package protocol SignedInUser: Sendable {
+    var token: String { get }
+    var service: TestService { get }
+}
+
+extension SignedInUser {
+    /// Asks as he would.
+    package func ask(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ body: String? = nil,
+        headers: HTTPFields = [:]
+    ) async throws -> TestHTTPResponse {
+        try await service.send(method, path, token: token, body: body, headers: headers)
+    }
+}
