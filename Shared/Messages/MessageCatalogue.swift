@@ -75,7 +75,7 @@ struct MessageCatalogue: Sendable {
         do {
             value = try JSONParser.parse(bytes, depth: 4)
         } catch {
-            throw failed("is not JSON, or is nested too deeply, at byte \(error.place)")
+            throw failed("is not JSON, or is nested too deeply, at byte \(error.offset)")
         }
         guard case .object(let fields) = value else { throw failed("must hold a JSON object") }
         if let unknown = fields.keys.sorted().first(where: { !["language", "plurals", "messages"].contains($0) }) {

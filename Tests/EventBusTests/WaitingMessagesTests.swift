@@ -62,7 +62,7 @@ import Testing
 
     @Test func failedSend() {
         _ = waiting.add("1", on: "a", replacing: nil)
-        waiting.lose(waiting.take(maximumPayload: 100) ?? [])
+        waiting.drop(waiting.take(maximumPayload: 100) ?? [])
         _ = waiting.add("2", on: "a", replacing: nil)
         let events = waiting.take(maximumPayload: 100)?.flatMap { $0.events(receivedBy: "you") }
         #expect(events == [.missed, .message(topic: "a", text: "2")])
@@ -70,7 +70,7 @@ import Testing
 
     @Test func aSendingThatStoppedIsResumed() {
         _ = waiting.add("1", on: "a", replacing: nil)
-        waiting.pause(losing: waiting.take(maximumPayload: 100) ?? [])
+        waiting.pause(dropping: waiting.take(maximumPayload: 100) ?? [])
         #expect(waiting.resume())
         #expect(!waiting.resume())
         #expect(waiting.take(maximumPayload: 100)?.count == 1)

@@ -57,7 +57,7 @@ import Testing
         (PushMessage.Kind.alert, PushMessage.Priority.high, "alert", "10", "org.example.app"),
         (.alert, .normal, "alert", "5", "org.example.app"), (.alert, .low, "alert", "1", "org.example.app"),
         (.background, .high, "background", "5", "org.example.app"),
-        (.background, .low, "background", "1", "org.example.app"),
+        (.background, .low, "background", "5", "org.example.app"),
         (.voip, .low, "voip", "10", "org.example.app.voip"),
     ])
     func kindAndPriority(

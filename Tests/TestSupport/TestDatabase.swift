@@ -46,7 +46,7 @@ package struct TestDatabase: Sendable {
         configuration.acquireTimeout = .seconds(30)
         configuration.readTimeout = .seconds(30)
         configuration.statementTimeout = .seconds(30)
-        configuration.silenceTimeout = .seconds(30)
+        configuration.responseTimeout = .seconds(30)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         try await Migrator(configuration: configuration, schema: schema, logger: logger).migrate(migrations)
         let pool = PostgresPool(configuration: configuration, logger: logger)

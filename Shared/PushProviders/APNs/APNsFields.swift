@@ -35,11 +35,11 @@ struct APNsFields {
         }
     }
 
-    /// Apple refuses a background notification that wants more than 5.
     private static func priority(_ message: PushMessage) -> String {
         switch (message.kind, message.priority) {
         case (.voip, _), (.alert, .high): "10"
-        case (.background, .high), (_, .normal): "5"
+        // APNs rejects background notifications with any other priority (`BadPriority`).
+        case (.background, _), (_, .normal): "5"
         case (_, .low): "1"
         }
     }

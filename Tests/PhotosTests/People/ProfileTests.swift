@@ -49,15 +49,15 @@ import Wire
     @Test func partialUpdate() async throws {
         try await withPhotos { fixture in
             let ann = fixture.ann.photos
-            try await ann.change(ProfileChanges(fullName: "Ann Lee", bio: .set("line one\nline two")))
-            let changed = try await ann.change(ProfileChanges(bio: .set("Paints.")))
+            try await ann.update(ProfileChanges(fullName: "Ann Lee", bio: .set("line one\nline two")))
+            let changed = try await ann.update(ProfileChanges(bio: .set("Paints.")))
 
             #expect(changed == Profile(userId: "ann", fullName: "Ann Lee", bio: "Paints."))
             #expect(try await fixture.bob.photos.profile(of: "ann") == changed)
-            #expect(try await ann.change(ProfileChanges()) == changed)
-            #expect(try await ann.change(ProfileChanges(bio: .cleared)).bio.isEmpty)
+            #expect(try await ann.update(ProfileChanges()) == changed)
+            #expect(try await ann.update(ProfileChanges(bio: .cleared)).bio.isEmpty)
             #expect(try await fixture.bob.photos.people(matching: "lee").map(\.userId) == ["ann"])
-            try await ann.change(ProfileChanges(fullName: "Ann Chovy"))
+            try await ann.update(ProfileChanges(fullName: "Ann Chovy"))
             #expect(try await fixture.bob.photos.people(matching: "lee").isEmpty)
             #expect(try await fixture.bob.photos.people(matching: "chovy").map(\.fullName) == ["Ann Chovy"])
         }

@@ -112,7 +112,7 @@ import Wire
 
         #expect(
             follows.people == [
-                FollowsPage.TestUser(username: "pianist", iconUrl: "https://styles.redditmedia.com/a?x=1&y=2")
+                FollowsPage.Person(username: "pianist", iconUrl: "https://styles.redditmedia.com/a?x=1&y=2")
             ]
         )
         #expect(follows.next != nil)

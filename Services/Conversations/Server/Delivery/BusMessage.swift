@@ -53,7 +53,7 @@ enum BusMessage: Sendable, Equatable {
         } else if text == "started" {
             self = .started
         } else if text.utf8.first == UInt8(ascii: "{") {
-            guard let payload = try? WireJSON.decode(Payload.self, from: text.utf8, limits: .neighbour) else {
+            guard let payload = try? WireJSON.decode(Payload.self, from: text.utf8, limits: .internalBody) else {
                 return nil
             }
             let user = User.ID(application: payload.application, user: payload.user)

@@ -24,7 +24,7 @@ struct FCMMessage {
     /// - Throws: `FCMError`, as FCM says it.
     init(_ body: some Sequence<UInt8>) throws(FCMError) {
         let request: JSONValue
-        do throws(JSONParser.Flaw) {
+        do throws(JSONParser.SyntaxError) {
             request = try JSONParser.parse(body)
         } catch {
             throw .malformed("", "Parsing terminated before end of input.")
@@ -102,6 +102,10 @@ struct FCMMessage {
         let priority = apns["headers"]?["apns-priority"]?.text
         if let priority, !["1", "5", "10"].contains(priority) {
             throw .invalid("message.apns.headers[apns-priority]", "Invalid apns-priority: \(priority)")
+        }
+        // FCM forwards these headers, and APNs rejects them later: the notification would be lost without an error.
+        if apns["headers"]?["apns-push-type"]?.text == "background", let priority, priority != "5" {
+            throw .invalid("message.apns.headers[apns-priority]", "Background notifications have priority 5")
         }
     }
 

@@ -67,7 +67,7 @@ final class PushOutbox: Sendable {
             metrics.waiting.record(lag.waiting)
             metrics.oldest.record(lag.oldest)
         }
-        return [look] + outboxWorkers.backgroundServices
+        return [look] + outboxWorkers.maintenance
     }
 }
 
