@@ -44,7 +44,7 @@ public final class NATSEventBus: EventBus {
 
     private func send() {
         link.queue.async { [waiting, link, metrics, name] in
-            while let payloads = waiting.drain(maximumPayload: Self.maximumPayload) {
+            while let payloads = waiting.take(maximumPayload: Self.maximumPayload) {
                 for (index, payload) in payloads.enumerated() {
                     guard link.publish(payload.text, on: "\(name).\(payload.topic)") else {
                         return waiting.pause(dropping: Array(payloads[index...]))

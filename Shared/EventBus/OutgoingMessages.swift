@@ -63,7 +63,7 @@ final class OutgoingMessages: Sendable {
     ///
     /// - Parameter maximumPayload: the limit in bytes.
     /// - Returns: the payloads, or nil if the queue is empty; then the send is over.
-    func drain(maximumPayload: Int) -> [EventPayload]? {
+    func take(maximumPayload: Int) -> [EventPayload]? {
         let (messages, gaps) = state.withLock { state in
             defer {
                 clear(&state)

@@ -64,7 +64,7 @@ public final class PostgresEventBus: EventBus {
     /// Sends batches until the queue is empty.
     private func send() async {
         var pause = Duration.milliseconds(50)
-        while let payloads = waiting.drain(maximumPayload: Self.maximumPayload) {
+        while let payloads = waiting.take(maximumPayload: Self.maximumPayload) {
             let next = ContinuousClock.now + Self.sendInterval
             do {
                 _ = try await dedicatedConnection.segment([
