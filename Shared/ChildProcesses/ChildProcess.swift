@@ -3,14 +3,15 @@ import Foundation
 import Glibc
 import Locks
 
-/// A process that this one has started.
+/// A process that this process has started.
 ///
-/// Nothing leaks into it but what its command names: descriptors above 2 are closed, no signal is blocked, all have
-/// their default action. A thread of its own starts it and waits for it, so it is reaped the moment it ends, and its
-/// id is never signalled after that. The rest of the process group that it leads is killed when it ends.
+/// Nothing is inherited except for what the command specifies: descriptors above 2 are closed, no signal is blocked,
+/// and all signals have their default action. A dedicated thread starts the process and waits for it. The process is
+/// therefore reaped immediately, and its id is never signalled afterwards. When it ends, the rest of its process group
+/// is killed.
 package final class ChildProcess: Sendable {
     private struct State {
-        /// Not `nil` from the moment the process is dead, before its id is given free.
+        /// The exit status, set when the process is dead and before its id can be reused.
         var status: ExitStatus?
         var input: Int32?
         var waiters: [UInt64: CheckedContinuation<ExitStatus?, Never>] = [:]
@@ -18,7 +19,7 @@ package final class ChildProcess: Sendable {
     }
 
     package let pid: Int32
-    /// What tells the process from a later one with the same id; `nil` if it was dead before it could be looked at.
+    /// The identity that distinguishes the process from a later one with the same id; nil if it ended immediately.
     package let identity: ProcessIdentity?
     private let state: Lock<State>
 
@@ -46,10 +47,10 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// How the process ended, or `nil` while it runs.
+    /// The exit status; nil while the process runs.
     package var status: ExitStatus? { state.withLock { $0.status } }
 
-    /// Sends a signal to the process, if it still runs.
+    /// Sends a signal to the process if it is still running.
     package func signal(_ number: Int32) {
         state.withLock { state in
             if state.status == nil {
@@ -58,10 +59,15 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Hands a few bytes to the process, whose command has a `fed` input, without waiting; says whether it took them all.
+    /// Writes bytes to a process with a `fed` input without waiting; returns whether all were written.
     ///
-    /// What is not read adds up to some hundred kilobytes, and then no more is taken. With the first byte the process receives
-    /// at most 8 descriptors as its own.
+    /// About 100 kB of unread bytes are buffered; further writes fail. The process receives the descriptors together
+    /// with the first byte.
+    ///
+    /// - Parameters:
+    ///   - bytes: the bytes.
+    ///   - descriptors: at most 8 descriptors to pass to the process.
+    /// - Returns: whether all bytes were written.
     package func send(_ bytes: [UInt8], descriptors: [Int32] = []) -> Bool {
         state.withLock { state in
             guard let input = state.input else {
@@ -71,7 +77,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Lets the process read end of file from a held input.
+    /// Closes a held input, so that the process reads end of file.
     package func closeInput() {
         let input = state.withLock { state in
             defer { state.input = nil }
@@ -84,16 +90,16 @@ package final class ChildProcess: Sendable {
 
     /// Waits until the process has ended.
     package func exit() async -> ExitStatus {
-        // Cancellation is not passed on: whoever asks this way has nothing to go on with before the process is gone.
+        // Cancellation is ignored, because the caller cannot continue before the process has ended.
         await Task { await wait() }.value ?? .code(-1)
     }
 
-    /// Waits until the process has ended, at most as long as said; `nil` if it still runs then.
+    /// Waits until the process has ended, at most for the time limit; returns nil if it is still running.
     package func exit(within limit: Duration) async -> ExitStatus? {
         await withTaskGroup(of: ExitStatus?.self) { group in
             group.addTask { await self.wait() }
             group.addTask {
-                // Silence: cancelled means that the process has ended first.
+                // Cancellation means that the process ended first.
                 try? await Task.sleep(for: limit)
                 return nil
             }
@@ -103,7 +109,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits until the process has ended; `nil` if the task is cancelled first.
+    /// Waits until the process has ended; returns nil if the task is cancelled first.
     package func wait() async -> ExitStatus? {
         let waiter = state.withLock { state in
             state.nextWaiter += 1
@@ -129,9 +135,9 @@ package final class ChildProcess: Sendable {
 
     private func reap(leadsGroup: Bool) {
         var info = siginfo_t()
-        // First without reaping: until the state says that the process is dead, its id must not be given to another.
+        // WNOWAIT keeps the dead process's id reserved until the state records its end.
         while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
-        // What it started and left behind may hold its listening sockets, as `swift-backtrace` did after a trap.
+        // Its remaining children may hold its listening sockets, as `swift-backtrace` did after a trap.
         if leadsGroup { kill(-pid, SIGKILL) }
         let waiters = state.withLock { state in
             var raw: Int32 = 0
@@ -149,9 +155,13 @@ package final class ChildProcess: Sendable {
 }
 
 extension ProcessCommand {
-    /// Runs the command to its end and answers what it wrote, at most its last 64 kB.
+    /// Runs the command to its end and returns the status and the last 64 kB of its output.
     ///
-    /// A child that is still running after the limit is killed.
+    /// A process that exceeds the limit is killed.
+    ///
+    /// - Parameter limit: the time limit.
+    /// - Returns: the status and the output.
+    /// - Throws: a `ProcessError` if the command cannot be started.
     package func run(within limit: Duration) async throws -> (status: ExitStatus, output: String) {
         let collected = Lock<[UInt8]>([])
         let (drained, end) = AsyncStream.makeStream(of: Never.self, bufferingPolicy: .bufferingNewest(1))

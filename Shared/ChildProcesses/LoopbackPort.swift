@@ -6,14 +6,14 @@ import Locks
 package struct LoopbackPort: Hashable, Sendable {
     package let number: Int
 
-    /// What this process has given away: whoever was given one may not listen there yet.
-    private static let given = Lock<Set<Int>>([])
+    /// The ports that `free(in:)` has returned; their servers may not be listening yet.
+    private static let reserved = Lock<Set<Int>>([])
 
     package init(_ number: Int) {
         self.number = number
     }
 
-    /// Whether a server could listen there now.
+    /// Whether a server could listen on the port now.
     package var isFree: Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else {
@@ -21,7 +21,7 @@ package struct LoopbackPort: Hashable, Sendable {
         }
         defer { close(descriptor) }
         var yes: Int32 = 1
-        // As servers do: what an earlier run's connections left in TIME_WAIT does not count.
+        // Like servers do, so that connections of an earlier run in TIME_WAIT do not count.
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -34,30 +34,31 @@ package struct LoopbackPort: Hashable, Sendable {
         }
     }
 
-    /// A free port that stays free for its server while that is down; this process is given it once.
+    /// Returns a free port that stays free for its server while the server is down; each port is returned once.
     ///
-    /// Taken from below the range that the system gives to outgoing connections (32768 and up): a client that calls
-    /// a stopped server again and again could else be given the server's own port, and hold it.
+    /// The range is below the system's range for outgoing connections (32768 and up). Otherwise a client that retries a
+    /// stopped server could be assigned the server's own port and occupy it.
     ///
-    /// - Parameter range: apart from where other processes choose theirs at the same time.
-    /// - Returns: one of the range.
-    /// - Throws: `ProcessError` where there is none.
+    /// - Parameter range: the range of ports, disjoint from those of other processes that choose ports at the same
+    ///   time.
+    /// - Returns: a port of the range.
+    /// - Throws: a `ProcessError` if no port is free.
     package static func free(in range: Range<Int> = 20_000..<31_000) throws -> LoopbackPort {
         for _ in 0..<1_000 {
             let port = LoopbackPort(Int.random(in: range))
-            if port.isFree, given.withLock({ $0.insert(port.number).inserted }) { return port }
+            if port.isFree, reserved.withLock({ $0.insert(port.number).inserted }) { return port }
         }
         throw ProcessError("no free port in \(range)")
     }
 
-    /// So many free ports, each another.
+    /// Returns a number of different free ports.
     package static func free(_ count: Int) throws -> [LoopbackPort] {
         try (0..<count).map { _ in try free() }
     }
 
-    /// The process that listens there, if it may be seen.
+    /// The process that listens on the port; nil if there is none or it is not visible.
     package var listener: ProcessIdentity? {
-        // The tables are handed out a page at a time, and skip sockets where others close in between: looked at again.
+        // The kernel returns the tables page by page and may skip sockets when others close, so reading is repeated.
         let inodes = (1...5).lazy.map { _ in
             ["/proc/net/tcp", "/proc/net/tcp6"].flatMap { Self.listeningInodes(in: $0, port: number) }
         }.first { !$0.isEmpty }
@@ -68,11 +69,11 @@ package struct LoopbackPort: Hashable, Sendable {
         for pid in Self.entries(of: "/proc").compactMap(Int32.init) {
             let folder = "/proc/\(pid)/fd"
             let holds = Self.entries(of: folder).contains { descriptor in
-                // Silence: a descriptor may be closed meanwhile.
+                // The descriptor may be closed meanwhile.
                 let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(descriptor)")
                 return target.map(sockets.contains) ?? false
             }
-            // One that ends just now may have held it too: a child of the listener, not yet another program.
+            // A process that is ending may hold the socket too: a child of the listener before its exec.
             if holds, let process = ProcessIdentity(pid: pid) {
                 return process
             }
@@ -80,7 +81,7 @@ package struct LoopbackPort: Hashable, Sendable {
         return nil
     }
 
-    /// The names in a folder of `/proc`, whatever comes and goes there meanwhile; none where it may not be read.
+    /// Returns the names in a folder of `/proc`, whose content may change meanwhile; empty if it cannot be read.
     private static func entries(of folder: String) -> [String] {
         guard let stream = opendir(folder) else {
             return []
@@ -96,10 +97,17 @@ package struct LoopbackPort: Hashable, Sendable {
         return names
     }
 
-    /// `proc(5)`: the second column is the local address with the port in hexadecimal, the fourth the state
-    /// (0A listens), the tenth the inode.
+    /// Returns the inodes of sockets that listen on a port.
+    ///
+    /// Source: `proc(5)`. The second column is the local address with the port in hexadecimal, the fourth the state (0A
+    /// is listening), the tenth the inode.
+    ///
+    /// - Parameters:
+    ///   - table: the path of the table.
+    ///   - port: the port.
+    /// - Returns: the inodes.
     private static func listeningInodes(in table: String, port: Int) -> [String] {
-        // Silence: a system without IPv6 has no second table.
+        // A system without IPv6 has no second table.
         let lines = (try? String(contentsOfFile: table, encoding: .utf8))?.split(separator: "\n") ?? []
         return lines.dropFirst().compactMap { line in
             let fields = line.split(separator: " ")

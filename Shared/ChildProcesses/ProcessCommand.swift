@@ -1,36 +1,36 @@
-/// What is to be run, and how it stands to the one that runs it.
+/// A program to run, and the connections between it and this process.
 package struct ProcessCommand: Sendable {
-    /// Where a child's standard input comes from.
+    /// The source of the child's standard input.
     package enum Input: Sendable {
         case inherited
         case empty
-        /// A pipe whose other end this process holds: the child reads end of file when `closeInput()` is called or
-        /// this process ends, however it ends.
+        /// A pipe that this process holds open: the child reads end of file when `closeInput()` is called or this
+        /// process ends.
         case held
-        /// As `held`, and `ChildProcess.send(_:)` writes into it.
+        /// Like `held`, and `ChildProcess.send(_:descriptors:)` can write to it.
         case fed
     }
 
-    /// Where a child's standard output and standard error go.
+    /// The destination of the child's standard output and standard error.
     package enum Output: Sendable {
         case inherited
         case discarded
-        /// Appended to a file, which is made if need be.
+        /// A file to append to, created if necessary.
         case file(path: String)
-        /// Handed over as it comes, from a thread of its own; an empty piece says that no more will come.
+        /// A function that receives the output in pieces on a dedicated thread; an empty piece marks the end.
         case chunks(@Sendable ([UInt8]) -> Void)
     }
 
-    /// A path, or a name to look for along `PATH`.
+    /// A path, or a name to find along `PATH`.
     package var executable: String
     package var arguments: [String]
     package var environment: [String: String]
     package var workingDirectory: String?
     package var input: Input = .empty
     package var output: Output = .inherited
-    /// Whether the child leads a process group of its own, so that a terminal's Ctrl-C does not reach it.
+    /// Whether the child leads its own process group, so that a terminal's Ctrl-C does not reach it.
     package var leadsGroup = true
-    /// Whether the child starts with SIGPIPE ignored, as a server wants it: a log that nobody reads is no reason to end.
+    /// Whether the child ignores SIGPIPE, as servers require: a closed log pipe must not end them.
     package var ignoresBrokenPipes = false
 
     package init(
@@ -45,10 +45,15 @@ package struct ProcessCommand: Sendable {
         self.workingDirectory = workingDirectory
     }
 
-    /// The same command as another user and, if asked for, with a signal sent to it when this process is no more.
+    /// Returns the same command, run as another user or with a signal when this process dies.
     ///
-    /// util-linux's `setpriv` becomes the command, so the process id is the command's own. The death signal works
-    /// because a child is started by the thread that waits for it (`ChildProcess`).
+    /// The command is wrapped in util-linux's `setpriv`, which keeps the process id. The signal works because the
+    /// thread that starts a child also waits for it (`ChildProcess`).
+    ///
+    /// - Parameters:
+    ///   - user: the user to run as; nil for the current one.
+    ///   - signalOnParentDeath: the name of the signal; nil for none.
+    /// - Returns: the command.
     package func privileged(user: String? = nil, signalOnParentDeath: String? = nil) -> ProcessCommand {
         guard user != nil || signalOnParentDeath != nil else {
             return self
@@ -67,14 +72,14 @@ package struct ProcessCommand: Sendable {
     }
 }
 
-/// How a process ended.
+/// The exit status of a process.
 package enum ExitStatus: Hashable, Sendable, CustomStringConvertible {
     case code(Int32)
     case signal(Int32)
 
     package var isSuccess: Bool { self == .code(0) }
 
-    /// The number a shell gives: the exit code, or 128 and the signal.
+    /// The number that a shell reports: the exit code, or 128 plus the signal.
     package var shellCode: Int32 {
         switch self {
         case .code(let code): code
@@ -90,7 +95,7 @@ package enum ExitStatus: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A process could not be started, or what was to be done around it could not.
+/// The error of starting a process or of preparing its environment.
 package struct ProcessError: Error, CustomStringConvertible {
     package let description: String
 

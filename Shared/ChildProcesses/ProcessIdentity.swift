@@ -1,24 +1,26 @@
 import Foundation
 import Glibc
 
-/// A process that cannot be taken for another: its id and the moment it started.
+/// The identity of a process: its id and its start time.
 ///
-/// Linux hands the id of a dead process to a new one; the start time (`proc(5)`, `/proc/<pid>/stat`, field 22, in clock
-/// ticks since boot) tells the two apart, so that a note of an earlier run never leads to a stranger being signalled.
+/// Linux reuses process ids. The start time distinguishes two processes with the same id, so a signal to a recorded
+/// process never reaches another one.
+///
+/// Source: `proc(5)`, `/proc/<pid>/stat`, field 22, in clock ticks since boot.
 package struct ProcessIdentity: Codable, Hashable, Sendable {
     package let pid: Int32
     package let startTime: UInt64
 
-    /// What an earlier run has noted.
+    /// Creates an identity that an earlier run has recorded.
     package init(pid: Int32, startTime: UInt64) {
         self.pid = pid
         self.startTime = startTime
     }
 
-    /// The process that has this id now, or `nil` where none has or where it is dead and only waits to be reaped.
+    /// Finds the process with this id; returns nil if there is none or it is a zombie.
     package init?(pid: Int32) {
         guard pid > 0, let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
-            // The second field is the command in parentheses and may itself hold spaces and parentheses.
+            // The second field is the command in parentheses, which may contain spaces and parentheses.
             let end = stat.lastIndex(of: ")")
         else {
             return nil
@@ -31,34 +33,37 @@ package struct ProcessIdentity: Codable, Hashable, Sendable {
         self.startTime = startTime
     }
 
-    /// The process that asks.
+    /// The current process.
     package static var current: ProcessIdentity? { ProcessIdentity(pid: getpid()) }
 
     package var isAlive: Bool { ProcessIdentity(pid: pid) == self }
 
-    /// The command line, for a person to read; empty where it may not be seen.
+    /// The command line for display; empty if it is not visible.
     package var commandLine: String {
-        // Silence: a process that has just ended has no command line to show.
+        // A process that has just ended has no command line.
         let raw = (try? Data(contentsOf: URL(filePath: "/proc/\(pid)/cmdline"))) ?? Data()
         return raw.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
     }
 
-    /// The working directory, or `nil` where it may not be seen.
+    /// The working directory; nil if it is not visible.
     package var workingDirectory: String? {
         try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd")
     }
 
-    /// Sends a signal, if the process still is the one meant.
+    /// Sends a signal if the process is still the same one.
     package func signal(_ number: Int32) {
         if isAlive {
             kill(pid, number)
         }
     }
 
-    /// Waits until the process is gone and says whether it is.
+    /// Waits until the process has ended; returns whether it has.
     ///
-    /// For processes that are not children of this one, of which the system brings no news: it is looked at
-    /// 50 times a second.
+    /// The system sends no notification for processes that are not children of this one, so the process is polled 50
+    /// times a second.
+    ///
+    /// - Parameter limit: the time limit.
+    /// - Returns: whether the process has ended.
     package func hasEnded(within limit: Duration) async -> Bool {
         let deadline = ContinuousClock.now + limit
         while isAlive {

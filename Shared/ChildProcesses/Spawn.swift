@@ -2,12 +2,12 @@ import CSpawn
 import Foundation
 import Glibc
 
-/// One call of `posix_spawn(3)`, with the descriptors it needs opened before and closed after.
+/// A call of `posix_spawn(3)`, with the descriptors to open before and close after it.
 struct Spawn: ~Copyable {
     private let command: ProcessCommand
     private var actions = posix_spawn_file_actions_t()
     private var attributes = posix_spawnattr_t()
-    /// The child's ends of pipes and files, closed here once the child has them.
+    /// The child's ends of pipes and files, closed in this process after the start.
     private var childDescriptors: [Int32] = []
     private var input: Int32?
     private var output: (descriptor: Int32, receive: @Sendable ([UInt8]) -> Void)?
@@ -62,7 +62,7 @@ struct Spawn: ~Copyable {
             input = pipe.write
             posix_spawn_file_actions_adddup2(&actions, pipe.read, 0)
         case .fed:
-            // Sockets: writing to a pipe that nobody reads any more would raise SIGPIPE in this process.
+            // Sockets are used because writing to a pipe without a reader would raise SIGPIPE in this process.
             let sockets = try Self.makeSockets()
             childDescriptors.append(sockets.child)
             input = sockets.parent
@@ -98,7 +98,7 @@ struct Spawn: ~Copyable {
         posix_spawnattr_setsigmask(&attributes, &mask)
         sigfillset(&mask)
         if command.ignoresBrokenPipes {
-            // What this process ignores stays ignored in the child unless it is set back here.
+            // An ignored signal stays ignored in the child unless it is reset to its default.
             Glibc.signal(SIGPIPE, SIG_IGN)
             sigdelset(&mask, SIGPIPE)
         }
@@ -127,7 +127,7 @@ struct Spawn: ~Copyable {
         return pid
     }
 
-    /// A pipe that no other child inherits, whichever thread starts one at this moment.
+    /// Returns a pipe that no other child inherits, even if another thread starts one at the same time.
     private static func makePipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [0, 0]
         guard pipe2(&ends, O_CLOEXEC) == 0 else {

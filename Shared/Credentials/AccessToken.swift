@@ -2,25 +2,25 @@ import Foundation
 package import JWTKit
 import Wire
 
-/// The access token's profile: an ES256 JWS after RFC 9068.
+/// The profile of access tokens: an ES256 JWS according to RFC 9068.
 package enum AccessToken {
-    /// The `typ` of its header, which no other token of the suite has.
+    /// The `typ` of the header, which no other token of the suite has.
     package static let type = "at+jwt"
     package static let algorithm = "ES256"
-    /// The `aud` of its claims: all services of the suite.
+    /// The `aud` of the claims: all services of the suite.
     package static let audience = "roost"
-    /// Longer text is refused unread, in bytes.
+    /// The maximum length in bytes; longer tokens are rejected without parsing.
     package static let maximumLength = 4_096
 
     package struct Claims: JWTPayload, Hashable {
         package var iss: String
         package var aud: String
         package var sub: String
-        /// The application that `sub` belongs to.
+        /// The application of the user in `sub`.
         package var app: String
-        /// The session, whose end is the token's end.
+        /// The session; the token is invalid when it ends.
         package var sid: String
-        /// Seconds since 1970, as `exp` and `nbf`.
+        /// Seconds since 1970, like `exp` and `nbf`.
         package var iat: Int64
         package var exp: Int64
         package var nbf: Int64?
@@ -37,7 +37,7 @@ package enum AccessToken {
             self.scope = scope
         }
 
-        /// Nothing: `CredentialVerifier` checks the claims, with the clock and the issuer it was given.
+        /// Checks nothing: `CredentialVerifier` checks the claims with its own clock and issuer.
         package func verify(using algorithm: some JWTAlgorithm) async throws {}
     }
 }

@@ -1,11 +1,11 @@
 import Crypto
 package import Foundation
 
-/// A key that an application's own servers sign with, as auth tells it to the services that are shown a signature.
+/// A public key of an application's servers, which auth returns to services that receive a signature.
 package struct KnownApplicationKey: Codable, Hashable, Sendable {
-    /// What was asked about, as `ApplicationKey` writes it.
+    /// The name of the key, as `ApplicationKey` formats it.
     package var name: String
-    /// SubjectPublicKeyInfo, DER.
+    /// The public key as a DER-encoded SubjectPublicKeyInfo.
     package var publicKey: Data
 
     package init(name: String, publicKey: Data) {
@@ -14,9 +14,9 @@ package struct KnownApplicationKey: Codable, Hashable, Sendable {
     }
 }
 
-/// An answer of auth's `GET /internal/application-keys?key=`: those of the keys that are there and not revoked.
+/// The response to auth's `GET /internal/application-keys?key=`: the requested keys that exist and are not revoked.
 package struct KnownApplicationKeys: Codable, Hashable, Sendable {
-    /// The most keys that one request may ask about.
+    /// The maximum number of keys in one request.
     package static let maximum = 100
 
     package var keys: [KnownApplicationKey]
@@ -26,31 +26,33 @@ package struct KnownApplicationKeys: Codable, Hashable, Sendable {
     }
 }
 
-/// Which key of which application.
+/// The identity of an application's key.
 package struct ApplicationKey: Hashable, Sendable {
     package let application: String
     package let id: String
 
-    /// Nil for what auth would never have made: it need not be asked.
+    /// Creates an identity; returns nil if auth never issues such ids, so that no request to auth is needed.
     package init?(application: String, id: String) {
         guard Self.isName(application), Self.isName(id) else { return nil }
         self.application = application
         self.id = id
     }
 
-    /// From its name.
+    /// Parses a key's name.
     package init?(_ name: String) {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2 else { return nil }
         self.init(application: parts[0], id: parts[1])
     }
 
-    /// Both in one text.
+    /// The application's id and the key's id in one text.
     package var name: String { "\(application)/\(id)" }
 
-    /// What its revocation is told by: all that it signed ends with it, as a session's tokens end with the session.
+    /// The id under which the key's revocation is published; all tokens of the key end with it, as those of a session
+    /// do.
     ///
-    /// Made of the name, so that whoever has a token knows it, and a UUID of version 8 (RFC 9562), as no session has.
+    /// The id is derived from the name, so each service can compute it from a token. It is a UUID of version 8 (RFC
+    /// 9562), which sessions never have.
     package var session: UUID {
         var bytes = Array(SHA256.hash(data: Data("roost application key \(name)".utf8)).prefix(16))
         bytes[6] = bytes[6] & 0x0F | 0x80

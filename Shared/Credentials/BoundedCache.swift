@@ -1,9 +1,9 @@
 import Locks
 
-/// What was found out about texts before; bounded.
+/// A cache with a bounded number of entries, keyed by text.
 ///
-/// Two generations: when the young one is full it becomes the old one, and what is still in use moves over at its next
-/// hit. Keyed by the whole text: no two share an entry.
+/// It has two generations. When the young generation is full, it becomes the old one, and entries that are still used
+/// move over at their next hit. The key is the whole text, so entries are never confused.
 final class BoundedCache<Value: Sendable>: Sendable {
     private struct Generations {
         var young: [String: Value] = [:]

@@ -1,11 +1,11 @@
 package import Foundation
 import Wire
 
-/// A JWS in its compact form, taken apart strictly; nothing in it is trusted yet.
+/// A strictly parsed JWS in compact form, whose content is not yet trusted.
 ///
-/// Each part has its one canonical base64url spelling, the header is an object without a name twice, and none of the
-/// fields by which a token brings its own key or asks for extensions (`jwk`, `jku`, `x5u`, `x5c`, `crit`, `zip`, `b64`)
-/// is there.
+/// Each part must have its canonical base64url encoding, and the header must be an object without repeated names.
+/// Header fields that supply a key or request extensions (`jwk`, `jku`, `x5u`, `x5c`, `crit`, `zip`, `b64` and others)
+/// are rejected.
 package struct CompactJWS {
     package let algorithm: String
     package let type: String?
@@ -22,7 +22,7 @@ package struct CompactJWS {
         var kid: String?
     }
 
-    private static let refused: Set<String> = [
+    private static let forbiddenFields: Set<String> = [
         "jwk", "jku", "x5u", "x5c", "x5t", "x5t#S256", "crit", "zip", "b64", "enc",
     ]
 
@@ -34,9 +34,10 @@ package struct CompactJWS {
             let payload = Base64URL.decode(parts[1]), !payload.isEmpty,
             let signature = Base64URL.decode(parts[2]), !signature.isEmpty
         else { return nil }
-        // Whatever is wrong with them, a header or payload that cannot be read makes no token.
+        // The cause does not matter: a token whose header or payload is invalid JSON is rejected.
         guard (try? JSONValidator.check(header)) != nil, (try? JSONValidator.check(payload)) != nil,
-            let names = Self.names(in: header), names.count == Set(names).count, Self.refused.isDisjoint(with: names),
+            let names = Self.names(in: header), names.count == Set(names).count,
+            Self.forbiddenFields.isDisjoint(with: names),
             let fields = try? WireJSON.decoder().decode(Header.self, from: header)
         else { return nil }
         algorithm = fields.alg
@@ -48,10 +49,10 @@ package struct CompactJWS {
         self.signature = signature
     }
 
-    /// The names of the header's fields as written, each time they are; nil where it is not a flat object.
+    /// Returns the names of the header's fields, repeated ones several times; nil if the header is not a flat object.
     private static func names(in header: Data) -> [String]? {
         guard let object = try? WireJSON.decoder().decode([String: JSONValue].self, from: header) else { return nil }
-        // A name that stands twice is one key here: counted by what the text holds beyond it.
+        // The decoder merges repeated names, so their occurrences in the text are counted.
         let text = String(decoding: header, as: UTF8.self)
         return object.keys.flatMap { name in
             Array(repeating: name, count: max(1, text.components(separatedBy: "\"\(name)\"").count - 1))

@@ -1,21 +1,21 @@
 import Foundation
 package import ServiceClient
 
-/// Where keys and revocations come from: auth, over HTTP; in auth itself, its own tables.
+/// The source of keys and revocations: auth over HTTP, or the database in auth itself.
 package protocol CredentialSource: Sendable {
     func keyDocument() async throws -> KeyDocument
 
-    /// Revocations since `after`, all that still matter without it; waits up to 5 s for one.
+    /// Returns the revocations after `after`, or all current ones if it is nil; waits up to 5 s for a new one.
     func revocations(after: Int64?) async throws -> RevocationPage
 
-    /// The sessions whose tokens have these hashes, at most `KnownSessions.maximum`; some may have expired.
+    /// Returns the sessions with these token hashes, at most `KnownSessions.maximum`; some may have expired.
     func sessions(of hashes: [String]) async throws -> [KnownSession]
 
-    /// Those keys of applications that count, by their names, at most `KnownApplicationKeys.maximum`.
+    /// Returns the valid application keys with these names, at most `KnownApplicationKeys.maximum`.
     func applicationKeys(_ names: [String]) async throws -> [KnownApplicationKey]
 }
 
-/// Auth, seen from a neighbour.
+/// The source that requests auth over HTTP.
 package struct HTTPCredentialSource: CredentialSource {
     private let auth: ServiceClient
 
@@ -28,7 +28,7 @@ package struct HTTPCredentialSource: CredentialSource {
     }
 
     package func revocations(after: Int64?) async throws -> RevocationPage {
-        // Six seconds of silence are one too many: auth answers within five.
+        // Auth responds within 5 s even if there is nothing new.
         try await auth.get(
             "/internal/revocations",
             query: after.map { [("after", String($0))] } ?? [],

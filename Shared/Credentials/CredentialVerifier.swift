@@ -6,18 +6,22 @@ import Metrics
 import ServiceLifecycle
 import Wire
 
-/// Says whom a credential stands for: the one strict verifier that the gateway and every service use.
+/// The verifier of credentials that the gateway and all services use.
 ///
-/// Around jwt-kit it checks what that leaves open: the algorithm is ES256 and no other, the key is the one named by
-/// `kid` and no default, `typ` is `at+jwt`, no extension is asked for, every part has its canonical spelling, and all
-/// claims are there. Of a session's token it asks auth, and of the key that an application's server signed with. It
-/// follows auth's revocations; run it as a service.
+/// In addition to jwt-kit's checks it requires:
+/// - the algorithm ES256,
+/// - the key named by `kid`, without a default,
+/// - the type `at+jwt` and no extensions,
+/// - canonical encoding of every part, and all claims.
+///
+/// It looks up session tokens and the keys of applications' servers in auth, and follows auth's revocations. Run it as
+/// a service.
 package final class CredentialVerifier: Sendable, Service {
-    /// How far the issuer's clock may be ahead, in seconds.
+    /// The maximum time in seconds by which the issuer's clock may be ahead.
     private static let leeway: Int64 = 5
-    /// Unknown `kid`s fetch the key document at most this often, in seconds.
+    /// The minimum time in seconds between requests of the key document that unknown `kid`s cause.
     private static let refetchInterval = 1.0
-    /// The key document is read anew this often, in seconds, so that a retired key is forgotten.
+    /// The interval in seconds in which the key document is refreshed, so that retired keys become invalid.
     private static let refreshInterval = 60.0
 
     private struct Keys {
@@ -39,15 +43,18 @@ package final class CredentialVerifier: Sendable, Service {
     private let revoked: RevokedSessions
     private let fetching = SingleFlight<VerifyingKeys?>()
     private let feedLosses = Counter(label: "roost_credentials_revocations_disconnects_total")
-    /// When auth was last heard, in seconds since 1970; its distance from now is the feed's age.
+    /// The time of the last response of the revocation feed, in seconds since 1970; the feed's age is its distance from
+    /// now.
     private let feedLastReceived = Gauge(label: "roost_credentials_feed_last_received_timestamp_seconds")
 
+    /// Creates a verifier.
+    ///
     /// - Parameters:
-    ///   - source: where keys and revocations come from.
+    ///   - source: the source of keys and revocations.
     ///   - issuer: the `iss` that tokens must have.
-    ///   - logger: hears when keys or revocations cannot be read.
-    ///   - applications: whose people have jwts; customers' applications open sessions instead.
-    ///   - cacheCapacity: how many verified jwts are remembered at most, and how many sessions.
+    ///   - logger: receives failures to load keys or revocations.
+    ///   - applications: the applications whose users have jwts; customers' applications use session tokens instead.
+    ///   - cacheCapacity: the maximum number of cached jwts, and of cached sessions.
     ///   - now: the clock.
     package init(
         source: any CredentialSource,
@@ -69,7 +76,7 @@ package final class CredentialVerifier: Sendable, Service {
         servers = ServerVerifier(capacity: cacheCapacity, revoked: revoked, now: now, source: source)
     }
 
-    /// Whether keys and revocations were read, so that a verdict can be given.
+    /// Whether keys and revocations are loaded, so that credentials can be verified.
     package var isLoaded: Bool {
         keys.withLock { $0.current != nil && $0.hasRevocations }
     }
@@ -79,17 +86,17 @@ package final class CredentialVerifier: Sendable, Service {
         revoked.observe(observer)
     }
 
-    /// Whether a session has ended, however long ago a credential of it may have been looked at.
+    /// Returns whether a session has ended, even if its credential was verified before.
     package func hasEnded(_ session: String) -> Bool {
         revoked.contains(session)
     }
 
-    /// Takes a session's end at once, without waiting for the feed; for auth itself.
+    /// Applies revocations immediately, without waiting for the feed; for auth itself.
     package func revoke(_ revocations: [Revocation]) {
         revoked.add(revocations, now: now())
     }
 
-    /// The identity of a credential that was verified before, if it still counts; costs a look-up and no more.
+    /// Returns the identity of a credential that was verified before, if it is still valid; costs only a cache lookup.
     package func cached(_ credential: String, allowingServer: Bool = false) -> Identity? {
         guard Credential.isReadable(credential) else { return nil }
         guard !SessionToken.isWellFormed(credential) else { return sessions.cached(credential) }
@@ -101,11 +108,15 @@ package final class CredentialVerifier: Sendable, Service {
         return identity
     }
 
-    /// The identity that a credential of any kind stands for: a jwt, a session's token, or what an application's server
-    /// signed for itself, where such a server may come too.
+    /// Returns the identity of a credential: a jwt, a session token, or, if allowed, the token of an application's
+    /// server.
     ///
-    /// - Throws: `APIError`: `invalid_token`, `token_expired` or `session_ended` of kind `forbidden`, and `unavailable`
-    ///   while the validity cannot be determined.
+    /// - Parameters:
+    ///   - credential: the credential.
+    ///   - allowingServer: whether the token of an application's server is accepted.
+    /// - Returns: the identity.
+    /// - Throws: `invalid_token`, `token_expired` or `session_ended`, and `unavailable` while the validity cannot be
+    ///   determined.
     package func identify(_ credential: String, allowingServer: Bool = false) async throws -> Identity {
         guard Credential.isReadable(credential) else { throw APIError.invalidToken }
         if let identity = cached(credential, allowingServer: allowingServer) { return identity }
@@ -123,9 +134,9 @@ package final class CredentialVerifier: Sendable, Service {
         return found
     }
 
-    /// The identity that a jwt stands for.
+    /// Returns the identity of a jwt.
     ///
-    /// - Throws: as `identify(_:allowingServer:)`.
+    /// - Throws: the errors of `identify(_:allowingServer:)`.
     package func verify(_ token: String) async throws -> Identity {
         guard Credential.isReadable(token) else { throw APIError.invalidToken }
         if let identity = cached(token) { return identity }
@@ -140,15 +151,15 @@ package final class CredentialVerifier: Sendable, Service {
         return identity
     }
 
-    /// Returns the claims of a token that auth signed, unchecked.
+    /// Returns the claims of a token that auth signed, without checking them.
     ///
     /// - Parameters:
     ///   - token: a JWS in compact serialization.
     ///   - type: the `typ` that its header must have.
-    ///   - maximumLength: a longer token is rejected, in bytes.
-    ///   - invalid: the error for a token that is malformed, of another type, or not signed by a known key.
+    ///   - maximumLength: the maximum length in bytes.
+    ///   - invalid: the error for a token that is malformed, of another type, or not signed by a valid key.
     /// - Returns: the claims.
-    /// - Throws: `invalid`; `unavailable` while no key is known.
+    /// - Throws: `invalid`, or `unavailable` while no keys are loaded.
     func signedClaims<Claims: JWTPayload>(
         of token: String,
         type: String,
@@ -174,7 +185,7 @@ package final class CredentialVerifier: Sendable, Service {
             (1...255).contains(claims.sub.unicodeScalars.count), applications.contains(claims.app), !claims.sid.isEmpty,
             claims.iat <= current + Self.leeway, (claims.nbf ?? 0) <= current + Self.leeway
         else { throw APIError.invalidToken }
-        // In this order: refreshing does not help where the session has ended.
+        // The session is checked first, because refreshing the token does not help if the session has ended.
         guard !revoked.contains(claims.sid) else { throw APIError.sessionEnded }
         guard claims.exp > current else { throw APIError.tokenExpired }
         return Identity(
@@ -190,7 +201,7 @@ package final class CredentialVerifier: Sendable, Service {
     private func collection(for kid: String) async throws -> JWTKeyCollection? {
         let (current, age) = keys.withLock { ($0.current, now().timeIntervalSince($0.fetched)) }
         if let collection = current?.collection(for: kid) { return collection }
-        // A key just made may not be known here yet: one look, shared by all who wait, and not again at once.
+        // The key may be new: all callers share one request, which is not repeated immediately.
         guard age >= Self.refetchInterval else { return nil }
         guard let fresh = try await fetching.value({ await self.fetchKeys() }) else {
             throw APIError.unavailable("the key document")
@@ -209,31 +220,31 @@ package final class CredentialVerifier: Sendable, Service {
                 keys.document = document
                 keys.fetched = now()
             }
-            // What a key that is gone had signed is to be judged anew.
+            // Tokens of a removed key must be verified again.
             if isChanged { verified.removeAll() }
             return fresh
         } catch {
-            logger.warning("key document not read", metadata: ["error": "\(error)"])
+            logger.warning("key document not loaded", metadata: ["error": "\(error)"])
             return nil
         }
     }
 
     // MARK: The feed
 
-    /// Reads keys and revocations once; until it succeeded, every verdict is `unavailable`.
+    /// Loads keys and revocations once; until then every verification fails with `unavailable`.
     package func load() async throws {
         guard await fetchKeys() != nil else { throw APIError.unavailable("the key document") }
-        take(try await source.revocations(after: nil))
+        apply(try await source.revocations(after: nil))
     }
 
-    private func take(_ page: RevocationPage) {
+    private func apply(_ page: RevocationPage) {
         let now = now()
         revoked.add(page.revocations, now: now)
         keys.withLock { $0.hasRevocations = true }
         feedLastReceived.record(now.timeIntervalSince1970)
     }
 
-    /// Follows the feed and refreshes the keys until the service is shut down.
+    /// Follows the revocation feed and refreshes the keys until the service is shut down.
     package func run() async {
         await cancelWhenGracefulShutdown { [self] in
             var after: Int64?
@@ -243,9 +254,9 @@ package final class CredentialVerifier: Sendable, Service {
                     let age = keys.withLock { now().timeIntervalSince($0.fetched) }
                     if age >= Self.refreshInterval || !keys.withLock({ $0.current != nil }) { await fetchKeys() }
                     let page = try await source.revocations(after: after)
-                    take(page)
+                    apply(page)
                     after = page.after
-                    if losses > 0 { logger.info("revocation feed is back", metadata: ["losses": "\(losses)"]) }
+                    if losses > 0 { logger.info("revocation feed restored", metadata: ["losses": "\(losses)"]) }
                     losses = 0
                 } catch is CancellationError {
                     return
@@ -253,9 +264,9 @@ package final class CredentialVerifier: Sendable, Service {
                     losses += 1
                     feedLosses.increment()
                     if losses == 1 { logger.warning("revocation feed lost", metadata: ["error": "\(error)"]) }
-                    // All that matters is read anew after a loss, since what was missed may have left the window.
+                    // All revocations are loaded again, because missed ones may have left the feed's window.
                     after = nil
-                    // Cancelled in its sleep it is at an end, and the condition above says so.
+                    // Cancellation ends the sleep; the loop's condition then ends the loop.
                     try? await Task.sleep(for: .milliseconds(min(50 << min(losses, 5), 1_000)))
                 }
             }

@@ -1,17 +1,17 @@
 package import Foundation
 package import Wire
 
-/// Times as people's programs write them in ISO 8601, in more ways than RFC 3339 has.
+/// Parsing of ISO 8601 times, in more variants than RFC 3339.
 ///
-/// A date and a time of day, extended (`2016-03-22T18:00:00.5+08:00`) or basic (`20160322T180000Z`); a space may stand
-/// for the T, a comma for the point, seconds may be missing; the offset may be `Z`, `+08:00`, `+0800` or `+08`. Without
-/// one it is UTC: that is what programs leave out that write none. A date alone is its first moment.
+/// A date and a time of day, in extended (`2016-03-22T18:00:00.5+08:00`) or basic format (`20160322T180000Z`). A space
+/// may replace the T, a comma the point, and seconds are optional. The offset is `Z`, `+08:00`, `+0800` or `+08`;
+/// without an offset the time is in UTC. A date without a time is its first moment.
 package enum ISO8601Time {
     static let maximumLength = 40
-    /// The last moment that can be written with four digits of a year.
+    /// The first moment after the years with four digits, in seconds since 1970.
     private static let latest = 253_402_300_800.0
 
-    /// What a claim of an account server says, which may be such a text, or the seconds since 1970.
+    /// Parses a claim of an account server: a text, or seconds since 1970.
     package static func date(claim: JSONValue?) -> Date? {
         let seconds: Double? =
             switch claim {
@@ -29,17 +29,17 @@ package enum ISO8601Time {
         var reader = Reader(text: text.utf8[...])
         guard let days = reader.days() else { return nil }
         guard !reader.isAtEnd else { return Date(timeIntervalSince1970: Double(days) * 86_400) }
-        guard reader.take("T") || reader.take("t") || reader.take(" "),
+        guard reader.skip("T") || reader.skip("t") || reader.skip(" "),
             let seconds = reader.timeOfDay(), let offset = reader.offset(), reader.isAtEnd
         else { return nil }
         return Date(timeIntervalSince1970: Double(days) * 86_400 + seconds - Double(offset))
     }
 }
 
-/// Reads a text from its front; what it returns nil for makes no time.
+/// A parser that consumes a text from its start; its methods return nil for invalid input.
 private struct Reader {
     var text: Substring.UTF8View
-    /// Whether the date had hyphens; a time then has colons.
+    /// Whether the date had hyphens; then the time must have colons.
     private var isExtended = true
 
     init(text: Substring.UTF8View) {
@@ -48,37 +48,37 @@ private struct Reader {
 
     var isAtEnd: Bool { text.isEmpty }
 
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
+    mutating func skip(_ character: Unicode.Scalar) -> Bool {
         guard text.first == UInt8(ascii: character) else { return false }
         text.removeFirst()
         return true
     }
 
-    /// Days since 1970.
+    /// Returns the days since 1970.
     mutating func days() -> Int? {
         guard let year = number(digits: 4) else { return nil }
-        isExtended = take("-")
-        guard let month = number(digits: 2), !isExtended || take("-"), let day = number(digits: 2),
+        isExtended = skip("-")
+        guard let month = number(digits: 2), !isExtended || skip("-"), let day = number(digits: 2),
             year >= 1, (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day)
         else { return nil }
-        // Counted from 1 March, so that the leap day is the year's last (Howard Hinnant, days_from_civil).
+        // The year starts on 1 March, so that the leap day is its last day (Howard Hinnant, days_from_civil).
         let years = month > 2 ? year : year - 1
         let (era, yearOfEra) = (years / 400, years % 400)
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// Seconds since midnight.
+    /// Returns the seconds since midnight.
     mutating func timeOfDay() -> Double? {
         guard let hour = number(digits: 2), hour <= 24 else { return nil }
-        if isExtended, !take(":") { return nil }
+        if isExtended, !skip(":") { return nil }
         guard let minute = number(digits: 2), minute <= 59 else { return nil }
         var seconds = 0.0
-        if isExtended ? take(":") : text.first.map(Self.isDigit) ?? false {
-            // A leap second is the first of the next minute.
+        if isExtended ? skip(":") : text.first.map(Self.isDigit) ?? false {
+            // A leap second counts as the first second of the next minute.
             guard let second = number(digits: 2), second <= 60 else { return nil }
             seconds = Double(second)
-            if take(".") || take(",") {
+            if skip(".") || skip(",") {
                 guard let fraction = fraction() else { return nil }
                 seconds += fraction
             }
@@ -87,15 +87,15 @@ private struct Reader {
         return hour < 24 || whole == 86_400 ? whole : nil
     }
 
-    /// Seconds that local time is ahead of UTC.
+    /// Returns the seconds by which local time is ahead of UTC.
     mutating func offset() -> Int? {
-        if isAtEnd || take("Z") || take("z") { return 0 }
-        let isAhead = take("+")
-        guard isAhead || take("-"), let hours = number(digits: 2), hours <= 23 else { return nil }
+        if isAtEnd || skip("Z") || skip("z") { return 0 }
+        let isAhead = skip("+")
+        guard isAhead || skip("-"), let hours = number(digits: 2), hours <= 23 else { return nil }
         var minutes = 0
         if !isAtEnd {
-            // With or without a colon, whichever the time has: programs mix the two.
-            _ = take(":")
+            // The colon is optional, regardless of the time's format, because programs mix the two.
+            _ = skip(":")
             guard let number = number(digits: 2), number <= 59 else { return nil }
             minutes = number
         }

@@ -1,18 +1,18 @@
 package import Foundation
 package import Wire
 
-/// Who a credential stands for, once it was verified.
+/// The user or application's server that a verified credential belongs to.
 package struct Identity: Hashable, Sendable {
     package let user: User.ID
     package let session: String
-    /// The device that the session was opened on, by the client's own id; a jwt does not tell it.
+    /// The client's id of the device on which the session was opened; nil for a jwt.
     package let device: String?
-    /// The push registration that the client gave when the session was opened; nil for a jwt.
+    /// The push registration that the client sent when the session was opened; nil for a jwt.
     package let registration: PushRegistration?
-    /// Space-separated, as in RFC 8693; `admin` is the only one so far.
+    /// The scopes, separated by spaces (RFC 8693); the only one so far is `admin`.
     package let scope: String?
     package let expires: Date
-    /// Whether this is no person but an application's own server.
+    /// Whether the caller is an application's server and not a user.
     package let isServer: Bool
 
     package init(
@@ -33,17 +33,17 @@ package struct Identity: Hashable, Sendable {
         self.isServer = isServer
     }
 
-    /// Whether this is one of the suite's own administrators; nobody of a customer's application is.
+    /// Whether the user is an administrator of the suite; users of customers' applications never are.
     package var isAdmin: Bool {
         user.isRoostUser && scope?.split(separator: " ").contains("admin") ?? false
     }
 }
 
-/// How a device receives push notifications, as its client stated at sign-in.
+/// A device's push registration, as its client sent it at sign-in.
 package struct PushRegistration: Hashable, Sendable {
-    /// `gcm`, `ios_sandbox` or `ios_production`.
+    /// The push service: `gcm`, `ios_sandbox` or `ios_production`.
     package let platform: String
-    /// Nil where the client named its platform alone.
+    /// The push token; nil if the client sent only its platform.
     package let pushToken: String?
 
     package init(platform: String, pushToken: String?) {

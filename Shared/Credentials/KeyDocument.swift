@@ -7,14 +7,14 @@ package struct KeyDocument: Codable, Hashable, Sendable {
     package struct Key: Codable, Hashable, Sendable {
         package var kty: String
         package var crv: String
-        /// Coordinates of the public point, base64url.
+        /// The coordinates of the public point, in base64url.
         package var x: String
         package var y: String
         package var kid: String
         package var alg: String
         package var use: String
 
-        /// A P-256 key for ES256.
+        /// Creates a P-256 key for ES256.
         package init(x: String, y: String, kid: String) {
             kty = "EC"
             crv = "P-256"
@@ -33,9 +33,9 @@ package struct KeyDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// The keys of a document, ready to verify with.
+/// The keys of a document, prepared for verification.
 ///
-/// A key collection of its own for each, so that none stands in for another.
+/// Each key has its own collection, so that jwt-kit never tries another key.
 struct VerifyingKeys: Sendable {
     private let collections: [String: JWTKeyCollection]
 
@@ -43,7 +43,7 @@ struct VerifyingKeys: Sendable {
         var collections: [String: JWTKeyCollection] = [:]
         for key in document.keys
         where key.kty == "EC" && key.crv == "P-256" && key.alg == AccessToken.algorithm && !key.kid.isEmpty {
-            // A key that cannot be read verifies nothing; the others still do.
+            // An invalid key verifies nothing; the other keys are still used.
             guard let x = Base64URL.decode(key.x), let y = Base64URL.decode(key.y),
                 let ecdsa = try? ES256PublicKey(parameters: (x.base64EncodedString(), y.base64EncodedString()))
             else { continue }

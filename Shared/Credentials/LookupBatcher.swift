@@ -2,24 +2,26 @@ import Foundation
 import Locks
 import Wire
 
-/// Asks auth about sessions or keys, many at a time: what is wanted while a question is on its way goes with the next, and
-/// who wants to know of the same waits for the one answer.
+/// Combines concurrent lookups of sessions or keys into batched requests to auth.
+///
+/// Names that are requested while other requests are in progress wait for the next batch. Callers that look up the same
+/// name share one response.
 final class LookupBatcher<Found: Sendable>: Sendable {
-    /// What there is of these names; what is left out is not there.
+    /// Looks up names; the result omits names that do not exist.
     typealias Source = @Sendable (_ names: [String]) async throws -> [String: Found]
 
-    /// Questions on their way at once.
+    /// The maximum number of concurrent requests.
     private static var maximumConcurrent: Int { 4 }
-    /// Names that are waited for; past them it is 503.
+    /// The maximum number of names that wait for a response; further lookups fail with 503.
     private static var maximumWaiting: Int { 10_000 }
-    /// The most names that one question may carry.
+    /// The maximum number of names in one request.
     private let batch: Int
 
     private struct State {
         var running = 0
-        /// Not asked about yet.
+        /// The names that are not requested yet.
         var next: [String] = []
-        /// Who waits for each, asked about or not.
+        /// The callers that wait for each name.
         var waiting: [String: [CheckedContinuation<Found?, any Error>]] = [:]
     }
 
@@ -31,7 +33,7 @@ final class LookupBatcher<Found: Sendable>: Sendable {
         self.source = source
     }
 
-    /// What there is of a name; nil where there is nothing.
+    /// Looks up a name; returns nil if it does not exist.
     func find(_ name: String) async throws -> Found? {
         try await withCheckedThrowingContinuation { continuation in
             let (isRefused, startsWorker) = state.withLock { state in

@@ -1,15 +1,18 @@
 package import Foundation
 
-/// A session that ended while tokens of it may still be about.
+/// The end of a session whose tokens may not have expired yet.
 package struct Revocation: Codable, Hashable, Sendable {
     package var sessionId: String
-    /// Grows with each; one that commits late may lie below what was read before, which is why answers overlap.
-    package var serial: Int64
-    /// When the last token of the session has expired, and the revocation may be forgotten.
-    package var until: Date
-    /// The hash of the session's token, base64url; nil for a session that has access tokens.
+    /// The position in the feed; grows with each revocation.
     ///
-    /// A service that has not seen the session recognises its token by it.
+    /// A transaction that commits late may add a position below those that were read before, so the pages of the feed
+    /// overlap.
+    package var serial: Int64
+    /// The expiry of the session's last token, after which the revocation can be deleted.
+    package var until: Date
+    /// The hash of the session token, in base64url; nil for a session with access tokens.
+    ///
+    /// By the hash, a service rejects the token of a session that it has never looked up.
     package var tokenHash: String?
 
     package init(sessionId: String, serial: Int64, until: Date, tokenHash: String? = nil) {
@@ -20,12 +23,12 @@ package struct Revocation: Codable, Hashable, Sendable {
     }
 }
 
-/// An answer of auth's feed, `GET /internal/revocations?after=`.
+/// A response of auth's feed, `GET /internal/revocations?after=`.
 ///
-/// It is held open up to 5 s while there is nothing new, and repeats what was added in the last 30 s.
+/// The request waits up to 5 s for a new revocation; the response repeats those of the last 30 s.
 package struct RevocationPage: Codable, Hashable, Sendable {
     package var revocations: [Revocation]
-    /// What to ask with next.
+    /// The value of `after` for the next request.
     package var after: Int64
 
     package init(revocations: [Revocation], after: Int64) {

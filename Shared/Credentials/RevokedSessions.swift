@@ -1,11 +1,11 @@
 import Foundation
 import Locks
 
-/// The sessions whose tokens no longer count, each kept until its last token has expired.
+/// The ended sessions, each stored until its last token has expired.
 final class RevokedSessions: Sendable {
     private struct State {
         var until: [String: Date] = [:]
-        /// The same for the tokens of sessions that are used by a token of their own, by its hash.
+        /// The expiry of revoked session tokens, by the token's hash.
         var tokensUntil: [String: Date] = [:]
         var nextSweep = Date.distantPast
         var observers: [@Sendable (String) -> Void] = []
@@ -17,7 +17,7 @@ final class RevokedSessions: Sendable {
         state.withLock { $0.until[session] != nil }
     }
 
-    /// Whether a session that is used by a token of its own has ended, by the hash of the token.
+    /// Returns whether the session of a session token has ended, by the token's hash.
     func contains(tokenHash: String) -> Bool {
         state.withLock { $0.tokensUntil[tokenHash] != nil }
     }
@@ -26,7 +26,7 @@ final class RevokedSessions: Sendable {
         state.withLock { $0.observers.append(observer) }
     }
 
-    /// Adds what a page of the feed holds; what is there already changes nothing.
+    /// Adds the revocations of a page; known ones have no effect.
     func add(_ revocations: [Revocation], now: Date) {
         let (added, observers) = state.withLock { state in
             let added = revocations.filter { $0.until > now && state.until[$0.sessionId] == nil }

@@ -3,22 +3,22 @@ import CryptoExtras
 package import Foundation
 import Wire
 
-/// What an application's own server shows: a JWS by RS256 of one of the application's encryption keys, in which it speaks
-/// for itself and for none of its people.
+/// The credential of an application's server: a JWS with RS256, signed by an encryption key of the application.
 ///
-/// Its claims are `iss`, the application; `sub`, which is `__server__`; `iat` and `exp`, at most five minutes apart, as
-/// numbers or in ISO 8601. Nothing in it is trusted yet.
+/// The server acts for the application and not for its users. The claims are `iss` (the application), `sub`
+/// (`__server__`), `iat` and `exp`, which are at most five minutes apart, as numbers or in ISO 8601. The content is not
+/// yet trusted.
 package struct ServerToken: Sendable {
     static let algorithm = "RS256"
-    /// The `sub` that says so; nobody signs in by it.
+    /// The `sub` of a server token; no user has this id.
     package static let subject = "__server__"
-    /// The longest that one counts, in seconds.
+    /// The maximum time in seconds between `iat` and `exp`.
     package static let lifetime: TimeInterval = 300
-    /// How far the server's clock may be ahead, in seconds.
+    /// The maximum time in seconds by which the server's clock may be ahead.
     private static let leeway: TimeInterval = 60
-    /// Longer text is refused unread, in bytes.
+    /// The maximum length in bytes; longer tokens are rejected without parsing.
     private static let maximumLength = 4_096
-    /// Of a key of 2,048 bits, as base64url.
+    /// The length of a signature by a key of 2,048 bits, in base64url.
     private static let signatureLength = 342
 
     let key: ApplicationKey
@@ -26,15 +26,16 @@ package struct ServerToken: Sendable {
     let expiresAt: Date
     private let jws: CompactJWS
 
-    /// Nil for any other credential, and for one that could not count whatever its signature.
+    /// Parses a server token; returns nil for other credentials and for tokens that are invalid regardless of the
+    /// signature.
     init?(_ text: String) {
-        // A look at the end first: people's tokens come by here too, and are taken apart elsewhere.
+        // The signature's length is checked first, because the tokens of users are also passed here.
         guard let dot = text.utf8.lastIndex(of: UInt8(ascii: ".")),
             text.utf8.distance(from: dot, to: text.utf8.endIndex) - 1 == Self.signatureLength,
             let jws = CompactJWS(text, maximumLength: Self.maximumLength), jws.algorithm == Self.algorithm,
             jws.type.map({ $0.uppercased() == "JWT" }) ?? true, jws.contentType.map({ $0 == "diuit-auth;v=1" }) ?? true,
             let kid = jws.keyID,
-            // Not an object: not ours.
+            // A payload that is not an object belongs to another kind of token.
             case .object(let claims) = try? WireJSON.decoder().decode(JSONValue.self, from: jws.payload),
             case .string(Self.subject) = claims["sub"], case .string(let issuer) = claims["iss"],
             let key = ApplicationKey(application: issuer, id: kid),
@@ -50,12 +51,12 @@ package struct ServerToken: Sendable {
 
     func hasExpired(at now: Date) -> Bool { expiresAt <= now }
 
-    /// Whether the token was issued by now, as far as the server's clock may be ahead.
+    /// Returns whether the token was issued before now, allowing for the server's clock.
     func isIssued(at now: Date) -> Bool { issuedAt <= now.addingTimeInterval(Self.leeway) }
 
-    /// Whether it was signed by this key (SubjectPublicKeyInfo, DER).
+    /// Returns whether the token was signed by a key (DER-encoded SubjectPublicKeyInfo).
     func isSigned(by publicKey: Data) -> Bool {
-        // Auth keeps none that cannot be read; by such a one nothing is signed.
+        // Auth stores only valid keys; an invalid key verifies nothing.
         guard let key = try? _RSA.Signing.PublicKey(derRepresentation: publicKey) else { return false }
         return key.isValidSignature(
             _RSA.Signing.RSASignature(rawRepresentation: jws.signature),

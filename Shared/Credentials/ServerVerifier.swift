@@ -1,14 +1,14 @@
 import Foundation
 import Wire
 
-/// Says of which application a server's token is, by what auth said of its key within the last minute.
+/// The verifier of server tokens, which caches auth's responses about keys for a minute.
 ///
-/// A key that is revoked is struck by the revocation feed, at each use, as a session is: its news are kept for longer than
-/// an answer about the key takes and counts.
+/// Each use checks the revocation feed, as for sessions. The feed repeats revocations for longer than a response is in
+/// transit and valid.
 final class ServerVerifier: Sendable {
-    /// How long an answer counts, in seconds from when it was asked for.
+    /// The validity of a cached key in seconds, from the time of the request.
     private static let cacheSeconds = 60.0
-    /// How long it is remembered that there is no such key, which a flood of bad tokens is cheap by.
+    /// The time in seconds for which a missing key is cached, so that many invalid tokens cost little.
     private static let negativeCacheSeconds = 10.0
     private static let negativeCacheCapacity = 10_000
     private static let keyCapacity = 10_000
@@ -27,7 +27,7 @@ final class ServerVerifier: Sendable {
     private let revoked: RevokedSessions
     private let now: @Sendable () -> Date
     private let keys = BoundedCache<Key>(capacity: keyCapacity)
-    private let refused = BoundedCache<Date>(capacity: negativeCacheCapacity)
+    private let missing = BoundedCache<Date>(capacity: negativeCacheCapacity)
     private let verified: BoundedCache<CachedIdentity>
 
     init(
@@ -45,19 +45,23 @@ final class ServerVerifier: Sendable {
         verified = BoundedCache(capacity: capacity)
     }
 
-    /// The identity of a token that was verified before, if it still counts.
+    /// Returns the identity of a token that was verified before, if it is still valid.
     func cached(_ text: String) -> Identity? {
-        guard let known = verified[text] else { return nil }
-        guard known.until > now(), !revoked.contains(known.identity.session) else {
+        guard let entry = verified[text] else { return nil }
+        guard entry.until > now(), !revoked.contains(entry.identity.session) else {
             verified.remove(text)
             return nil
         }
-        return known.identity
+        return entry.identity
     }
 
-    /// The application's server that a token stands for, `text` being how it came; nil where it stands for none.
+    /// Returns the identity of an application's server, or nil if the token is invalid.
     ///
-    /// - Throws: `token_expired`; `unavailable` while the validity cannot be determined.
+    /// - Parameters:
+    ///   - token: the parsed token.
+    ///   - text: the token's text, the key of the cache.
+    /// - Returns: the identity, or nil.
+    /// - Throws: `token_expired`, or `unavailable` while the validity cannot be determined.
     func identity(of token: ServerToken, _ text: String) async throws -> Identity? {
         guard token.isIssued(at: now()), let key = try await key(token.key), token.isSigned(by: key.publicKey) else {
             return nil
@@ -76,9 +80,9 @@ final class ServerVerifier: Sendable {
     }
 
     private func key(_ key: ApplicationKey) async throws -> Key? {
-        let asked = now()
-        if let known = keys[key.name], known.until > asked { return known }
-        if let until = refused[key.name], until > asked { return nil }
+        let start = now()
+        if let cached = keys[key.name], cached.until > start { return cached }
+        if let until = missing[key.name], until > start { return nil }
         let found: Data?
         do {
             found = try await lookupBatcher.find(key.name)
@@ -86,11 +90,11 @@ final class ServerVerifier: Sendable {
             throw APIError.unavailable("auth")
         }
         guard let found else {
-            refused.insert(asked.addingTimeInterval(Self.negativeCacheSeconds), for: key.name)
+            missing.insert(start.addingTimeInterval(Self.negativeCacheSeconds), for: key.name)
             return nil
         }
-        let known = Key(publicKey: found, until: asked.addingTimeInterval(Self.cacheSeconds))
-        keys.insert(known, for: key.name)
-        return known
+        let fresh = Key(publicKey: found, until: start.addingTimeInterval(Self.cacheSeconds))
+        keys.insert(fresh, for: key.name)
+        return fresh
     }
 }

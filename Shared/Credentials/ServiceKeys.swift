@@ -2,16 +2,16 @@ import Crypto
 import Foundation
 import Wire
 
-/// The Ed25519 keys (RFC 8032) by which the processes of a deployment recognise each other.
+/// The Ed25519 keys (RFC 8032) with which the processes of a deployment authenticate to each other.
 ///
-/// A process holds its own private keys and the public keys of all. It can therefore not act as another service, and
-/// only the operator's command holds the operator's key.
+/// A process has its own private keys and the public keys of all. It therefore cannot act as another service, and only
+/// the operator's command has the operator's key.
 package struct ServiceKeys: Sendable {
     /// The processes of a deployment; `roost` is the operator's command.
     package static let names = ["auth", "conversations", "gateway", "photos", "push", "roost", "social"]
-    /// The number of keys that one process may have at a time: the one that signs, and one that is coming or going.
+    /// The maximum number of keys of a process: the signing key, and a second one during a rotation.
     package static let keysPerName = 2
-    /// A shared secret below this length is rejected, in bytes.
+    /// The minimum length of a shared secret in bytes.
     package static let minimumSecretLength = 32
 
     struct PublicKey: Sendable {
@@ -24,16 +24,17 @@ package struct ServiceKeys: Sendable {
     let signingKey: Curve25519.Signing.PrivateKey
     let signingKeyID: String
     let publicKeys: [String: PublicKey]
-    /// The secrets for what only this service signs and verifies, such as cursors and file links; the first one signs.
+    /// The secrets for data that only this service signs and verifies, such as cursors and file links; the first one
+    /// signs.
     package let ownSecrets: [String]
 
-    /// Reads keys as the settings `SERVICE_KEY` and `SERVICE_PUBLIC_KEYS` give them.
+    /// Reads keys from the values of the settings `SERVICE_KEY` and `SERVICE_PUBLIC_KEYS`.
     ///
     /// - Parameters:
-    ///   - privateKeys: one or two private keys of 32 bytes in base64, separated by a comma. The first one signs.
-    ///   - publicKeys: `name:key` pairs, separated by commas; at most two for a name.
-    ///   - name: the process that holds the private keys.
-    /// - Throws: an `APIError` that names the setting and what it may be.
+    ///   - privateKeys: one or two private keys of 32 bytes in base64, separated by a comma; the first one signs.
+    ///   - publicKeys: `name:key` pairs, separated by commas; at most two for each name.
+    ///   - name: the process that has the private keys.
+    /// - Throws: an `APIError` that names the setting and its valid form.
     package init(privateKeys: String, publicKeys: String, name: String) throws {
         let own = try Self.privateKeys(privateKeys)
         var all: [String: PublicKey] = [:]
@@ -41,32 +42,35 @@ package struct ServiceKeys: Sendable {
         for pair in publicKeys.split(separator: ",") {
             let parts = pair.trimmed.split(separator: ":", maxSplits: 1)
             guard parts.count == 2, let bytes = Data(base64Encoded: String(parts[1])),
-                let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)  // the error below says it all
-            else { throw Self.malformed("SERVICE_PUBLIC_KEYS must be name:key pairs; each key is 32 bytes in base64.") }
+                let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)  // reported below
+            else { throw Self.malformed("SERVICE_PUBLIC_KEYS must be name:key pairs; each key is 32 bytes in base64") }
             let issuer = String(parts[0])
             counts[issuer, default: 0] += 1
             guard counts[issuer, default: 0] <= Self.keysPerName else {
-                throw Self.malformed("SERVICE_PUBLIC_KEYS has more than \(Self.keysPerName) keys of \(issuer).")
+                throw Self.malformed("SERVICE_PUBLIC_KEYS has more than \(Self.keysPerName) keys of \(issuer)")
             }
             all[Self.id(of: key)] = PublicKey(issuer: issuer, key: key)
         }
         guard let signing = own.first, all[Self.id(of: signing.publicKey)]?.issuer == name else {
-            throw Self.malformed("SERVICE_PUBLIC_KEYS must contain the public key of SERVICE_KEY, under \(name).")
+            throw Self.malformed("SERVICE_PUBLIC_KEYS must contain the public key of SERVICE_KEY, under \(name)")
         }
         self.init(name: name, own: own, publicKeys: all)
     }
 
-    /// Derives the keys of all processes from one secret that all of them share.
+    /// Derives the keys of all processes from a shared secret.
     ///
-    /// This is for development: each process can then act as any other one.
+    /// Use this only for development, because each process can act as any other one.
     ///
-    /// - Throws: an `APIError` when the secret is too short.
+    /// - Parameters:
+    ///   - secret: the shared secret, at least 32 bytes.
+    ///   - name: the process that uses the keys.
+    /// - Throws: an `APIError` if the secret is too short.
     package init(secret: String, name: String) throws {
         guard secret.utf8.count >= Self.minimumSecretLength else {
             throw APIError(
                 .internal,
                 "weak_secret",
-                "SERVICE_SECRET must have at least \(Self.minimumSecretLength) bytes."
+                "SERVICE_SECRET must have at least \(Self.minimumSecretLength) bytes"
             )
         }
         var all: [String: PublicKey] = [:]
@@ -92,18 +96,21 @@ package struct ServiceKeys: Sendable {
         }
     }
 
-    /// The setting in which the operator's files keep the private keys of a process, such as `AUTH_SERVICE_KEY`.
+    /// Returns the name of the variable with a process's private keys in the operator's files, such as
+    /// `AUTH_SERVICE_KEY`.
     package static func setting(of name: String) -> String { name.uppercased() + settingSuffix }
     package static let settingSuffix = "_SERVICE_KEY"
 
-    /// A new private key, in base64.
+    /// Returns a new private key in base64.
     package static func generate() -> String {
         Curve25519.Signing.PrivateKey().rawRepresentation.base64EncodedString()
     }
 
-    /// The value of `SERVICE_PUBLIC_KEYS` for the private keys of all processes, by name.
+    /// Returns the value of `SERVICE_PUBLIC_KEYS` for the private keys of all processes, by name.
     ///
-    /// - Throws: an `APIError` when a private key is malformed.
+    /// - Parameter privateKeys: the private keys of each process.
+    /// - Returns: the setting's value.
+    /// - Throws: an `APIError` if a private key is malformed.
     package static func publicKeys(of privateKeys: [String: String]) throws -> String {
         try privateKeys.sorted { $0.key < $1.key }
             .flatMap { name, keys in
@@ -117,7 +124,7 @@ package struct ServiceKeys: Sendable {
             Data(base64Encoded: part.trimmed).flatMap { try? Curve25519.Signing.PrivateKey(rawRepresentation: $0) }
         }
         guard 1...keysPerName ~= keys.count, keys.count == text.split(separator: ",").count else {
-            throw malformed("SERVICE_KEY must be one or two Ed25519 private keys, each 32 bytes in base64.")
+            throw malformed("SERVICE_KEY must be one or two Ed25519 private keys, each 32 bytes in base64")
         }
         return keys
     }

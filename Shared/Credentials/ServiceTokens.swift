@@ -3,21 +3,21 @@ package import Foundation
 import Locks
 import Wire
 
-/// The tokens by which services authenticate to each other: EdDSA, valid for at most 60 seconds, for one audience.
+/// The tokens with which services authenticate to each other: EdDSA, valid for at most 60 seconds and for one audience.
 ///
-/// Signing and verifying an Ed25519 token costs some 100 µs, so a token is used for several calls, and a verified one is
-/// remembered.
+/// Signing or verifying an Ed25519 token takes about 100 µs. A token is therefore used for several calls, and verified
+/// tokens are cached.
 package struct ServiceTokens: Sendable {
-    /// How long a token is valid, in seconds.
+    /// The validity of a token in seconds.
     package static let lifetime: Int64 = 60
     private static let type = "roost-service+jwt"
-    /// How far the callee's clock may be behind, in seconds.
+    /// The maximum time in seconds by which the callee's clock may be behind.
     private static let leeway: Int64 = 5
-    /// How long a token is used for further calls, in seconds; it is then valid for at least 40 seconds more.
+    /// The time in seconds for which a token is used for further calls; it is then valid for at least 40 more seconds.
     private static let reuse: Int64 = 20
-    /// The number of verified tokens that are remembered: several for each process that may call.
-    private static let remembered = 256
-    /// A longer token is rejected, in bytes.
+    /// The maximum number of cached verified tokens: several for each possible caller.
+    private static let cacheCapacity = 256
+    /// The maximum length of a token in bytes.
     private static let maximumLength = 1_024
 
     private struct Header: Encodable {
@@ -40,14 +40,14 @@ package struct ServiceTokens: Sendable {
 
     private final class Cache: Sendable {
         let issued = Lock<[String: Issued]>([:])
-        let verified = BoundedCache<Claims>(capacity: ServiceTokens.remembered)
+        let verified = BoundedCache<Claims>(capacity: ServiceTokens.cacheCapacity)
     }
 
     private let keys: ServiceKeys
     private let cache = Cache()
     private let now: @Sendable () -> Date
 
-    /// The service that holds these: the issuer of the tokens that it makes, the audience of those that it accepts.
+    /// The service that uses these tokens: the issuer of its own tokens and the audience of accepted ones.
     package var name: String { keys.name }
 
     package init(keys: ServiceKeys, now: @escaping @Sendable () -> Date = { Date() }) {
@@ -55,18 +55,18 @@ package struct ServiceTokens: Sendable {
         self.now = now
     }
 
-    /// Tokens by keys that are derived from a shared secret.
+    /// Creates tokens with keys that are derived from a shared secret.
     ///
-    /// - Throws: an `APIError` when the secret is too short.
+    /// - Throws: an `APIError` if the secret is too short.
     package init(secret: String, name: String, now: @escaping @Sendable () -> Date = { Date() }) throws {
         self.init(keys: try ServiceKeys(secret: secret, name: name), now: now)
     }
 
-    /// A token for calls to `callee`.
+    /// Returns a token for calls to `callee`.
     package func token(for callee: String) throws -> String {
         let current = seconds
-        let known = cache.issued.withLock { $0[callee] }
-        if let known, known.at <= current, current < known.at + Self.reuse { return known.token }
+        let cached = cache.issued.withLock { $0[callee] }
+        if let cached, cached.at <= current, current < cached.at + Self.reuse { return cached.token }
         let encoder = WireJSON.encoder(sortedKeys: true)
         let header = try encoder.encode(Header(kid: keys.signingKeyID))
         let claims = Claims(iss: name, aud: callee, iat: current, exp: current + Self.lifetime)
@@ -77,9 +77,9 @@ package struct ServiceTokens: Sendable {
         return token
     }
 
-    /// The service that made a token.
+    /// Returns the service that issued a token.
     ///
-    /// - Throws: `APIError` of kind `forbidden` for a token that is not valid now, or that is for another service.
+    /// - Throws: `invalid_service_token` if the token has expired, is malformed, or is for another service.
     package func caller(of token: some StringProtocol) throws -> String {
         let text = String(token)
         guard text.utf8.count <= Self.maximumLength, Credential.isReadable(text) else { throw Self.invalid }
@@ -91,10 +91,10 @@ package struct ServiceTokens: Sendable {
 
     private func verifiedClaims(of token: String) throws -> Claims {
         guard let jws = CompactJWS(token, maximumLength: Self.maximumLength), jws.algorithm == "EdDSA",
-            jws.type == Self.type, let known = jws.keyID.flatMap({ keys.publicKeys[$0] }),
-            known.key.isValidSignature(jws.signature, for: jws.signingInput),
-            let claims = try? WireJSON.decoder().decode(Claims.self, from: jws.payload),  // the error below says it all
-            claims.iss == known.issuer, claims.aud == name
+            jws.type == Self.type, let publicKey = jws.keyID.flatMap({ keys.publicKeys[$0] }),
+            publicKey.key.isValidSignature(jws.signature, for: jws.signingInput),
+            let claims = try? WireJSON.decoder().decode(Claims.self, from: jws.payload),  // reported below
+            claims.iss == publicKey.issuer, claims.aud == name
         else { throw Self.invalid }
         let (validity, overflows) = claims.exp.subtractingReportingOverflow(claims.iat)
         guard !overflows, 1...Self.lifetime ~= validity else { throw Self.invalid }
@@ -108,7 +108,7 @@ package struct ServiceTokens: Sendable {
         APIError(
             .forbidden,
             "invalid_service_token",
-            "This route needs a current token of a service, for this service."
+            "this route requires a valid service token for this service"
         )
     }
 }

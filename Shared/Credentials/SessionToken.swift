@@ -2,35 +2,37 @@ import Crypto
 package import Foundation
 import Wire
 
-/// The opaque credential of a session that a customer's account server asked for: 256 random bits.
+/// The opaque credential of a session that a customer's account server requested: 256 random bits.
 ///
-/// Whoever has it has the session, so it is kept nowhere: auth knows its hash, and by that it is asked about.
+/// The token alone gives access to the session, so no service stores it. Auth stores its hash, by which other services
+/// look the session up.
 package enum SessionToken {
     private static let size = 32
     private static let length = 43
 
     package static func random() -> String { Base64URL.random(bytes: size) }
 
-    /// Whether a credential is one of these, by its form; a jwt has dots in it, and is longer.
+    /// Returns whether a credential has the form of a session token; a jwt is longer and contains dots.
     package static func isWellFormed(_ text: String) -> Bool {
         text.utf8.count == length && text.utf8.allSatisfy(Base64URL.isDigit)
     }
 
-    /// What is kept of it.
+    /// Returns the hash that auth stores.
     package static func hash(_ token: String) -> Data { Data(SHA256.hash(data: Data(token.utf8))) }
 }
 
-/// A session as auth tells it to the services that are shown its token.
+/// A session, as auth returns it to services that receive its token.
 package struct KnownSession: Codable, Hashable, Sendable {
-    /// The hash that was asked about, base64url.
+    /// The hash that was looked up, in base64url.
     package var tokenHash: String
     package var sessionId: String
     package var applicationId: String
     package var userId: String
     package var deviceId: String?
     package var expiresAt: Date
-    /// The device's push service and push token, as the client gave them at sign-in; auth sends both to conversations
-    /// only.
+    /// The device's push service and push token, as the client sent them at sign-in.
+    ///
+    /// Auth sends both only to conversations.
     package var platform: String?
     package var pushToken: String?
 
@@ -55,11 +57,11 @@ package struct KnownSession: Codable, Hashable, Sendable {
     }
 }
 
-/// The response to auth's `GET /internal/sessions?token=`: the sessions with these token hashes that auth stores.
+/// The response to auth's `GET /internal/sessions?token=`: the sessions with these token hashes.
 ///
-/// A session whose lifetime is over is among them until auth deletes it.
+/// Expired sessions are included until auth deletes them.
 package struct KnownSessions: Codable, Hashable, Sendable {
-    /// The most hashes that one request may carry.
+    /// The maximum number of hashes in one request.
     package static let maximum = 100
 
     package var sessions: [KnownSession]

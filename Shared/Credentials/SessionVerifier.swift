@@ -1,15 +1,16 @@
 import Foundation
 import Wire
 
-/// Says whom a session's token stands for, by what auth said of it within the last minute.
+/// The verifier of session tokens, which caches auth's responses for a minute.
 ///
-/// While auth is away, a session that is known counts for the rest of its minute, and of another nothing can be said.
-/// Sessions that end are struck by the revocation feed, at each use: what an answer on its way says too late is struck
-/// then, since the feed's news are kept for longer than an answer takes and counts.
+/// While auth is unavailable, a cached session stays valid for the rest of its minute; other sessions cannot be
+/// verified. Each use checks the revocation feed. A response that arrives after its session ended is also rejected. The
+/// feed repeats revocations for longer than a response is in transit and valid.
 final class SessionVerifier: Sendable {
-    /// How long an answer counts, in seconds from when it was asked for.
+    /// The validity of a cached session in seconds, from the time of the request.
     private static let cacheSeconds = 60.0
-    /// How long it is remembered that there is no such session, which a flood of one bad token is cheap by.
+    /// The time in seconds for which a missing session is cached, so that many requests with an invalid token cost
+    /// little.
     private static let negativeCacheSeconds = 10.0
     private static let negativeCacheCapacity = 10_000
 
@@ -21,8 +22,8 @@ final class SessionVerifier: Sendable {
     private let lookupBatcher: LookupBatcher<KnownSession>
     private let revoked: RevokedSessions
     private let now: @Sendable () -> Date
-    private let known: BoundedCache<CachedIdentity>
-    private let refused = BoundedCache<Date>(capacity: negativeCacheCapacity)
+    private let cache: BoundedCache<CachedIdentity>
+    private let missing = BoundedCache<Date>(capacity: negativeCacheCapacity)
 
     init(
         capacity: Int,
@@ -36,36 +37,36 @@ final class SessionVerifier: Sendable {
         }
         self.revoked = revoked
         self.now = now
-        known = BoundedCache(capacity: capacity)
+        cache = BoundedCache(capacity: capacity)
     }
 
-    /// The identity of a token that was looked up before, if it still counts.
+    /// Returns the identity of a token that was looked up before, if it is still valid.
     func cached(_ token: String) -> Identity? {
-        guard let known = known[token] else { return nil }
+        guard let entry = cache[token] else { return nil }
         let now = now()
-        // An ended session stays, so that its token gets the right error without a request to auth.
-        guard !hasEnded(known.identity, at: now) else { return nil }
-        guard known.until > now else {
-            self.known.remove(token)
+        // An ended session stays cached, so that its token receives the right error without a request to auth.
+        guard !hasEnded(entry.identity, at: now) else { return nil }
+        guard entry.until > now else {
+            cache.remove(token)
             return nil
         }
-        return known.identity
+        return entry.identity
     }
 
     private func hasEnded(_ identity: Identity, at now: Date) -> Bool {
         identity.expires <= now || revoked.contains(identity.session)
     }
 
-    /// The identity that a token stands for; nil where no session has the token.
+    /// Returns the identity of a token, or nil if no session has the token.
     ///
-    /// - Throws: `session_ended`; `unavailable` while the validity cannot be determined.
+    /// - Throws: `session_ended`, or `unavailable` while the validity cannot be determined.
     func identity(of token: String) async throws -> Identity? {
         if let identity = cached(token) { return identity }
-        let asked = now()
-        if let known = known[token], hasEnded(known.identity, at: asked) { throw APIError.sessionEnded }
+        let start = now()
+        if let entry = cache[token], hasEnded(entry.identity, at: start) { throw APIError.sessionEnded }
         let hash = Base64URL.encode(SessionToken.hash(token))
         guard !revoked.contains(tokenHash: hash) else { throw APIError.sessionEnded }
-        if let until = refused[token], until > asked { return nil }
+        if let until = missing[token], until > start { return nil }
         let found: KnownSession?
         do {
             found = try await lookupBatcher.find(hash)
@@ -73,9 +74,9 @@ final class SessionVerifier: Sendable {
             throw APIError.unavailable("auth")
         }
         guard let found else {
-            // The session may have ended while the request to auth was under way.
+            // The session may have ended during the request to auth.
             guard !revoked.contains(tokenHash: hash) else { throw APIError.sessionEnded }
-            refused.insert(asked.addingTimeInterval(Self.negativeCacheSeconds), for: token)
+            missing.insert(start.addingTimeInterval(Self.negativeCacheSeconds), for: token)
             return nil
         }
         let identity = Identity(
@@ -85,7 +86,7 @@ final class SessionVerifier: Sendable {
             registration: found.platform.map { PushRegistration(platform: $0, pushToken: found.pushToken) },
             expires: found.expiresAt
         )
-        known.insert(CachedIdentity(identity: identity, until: asked.addingTimeInterval(Self.cacheSeconds)), for: token)
+        cache.insert(CachedIdentity(identity: identity, until: start.addingTimeInterval(Self.cacheSeconds)), for: token)
         guard !hasEnded(identity, at: now()) else { throw APIError.sessionEnded }
         return identity
     }

@@ -1,6 +1,6 @@
 import Locks
 
-/// Lets all who want the same value at the same time share one making of it.
+/// Combines concurrent requests for a value into one.
 final class SingleFlight<Value: Sendable>: Sendable {
     private let current = Lock<Task<Value, any Error>?>(nil)
 

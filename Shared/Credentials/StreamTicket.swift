@@ -2,36 +2,36 @@ import Foundation
 package import JWTKit
 package import Wire
 
-/// The profile of stream tickets: an ES256 JWS that opens event streams and nothing else.
+/// The profile of stream tickets: an ES256 JWS that opens event streams only.
 ///
-/// A browser's `EventSource` cannot send header fields, so the ticket is a query parameter. It has its own `typ` and its
-/// own `aud`: a verifier of access tokens rejects it, and a verifier of tickets rejects access tokens.
+/// A browser's `EventSource` cannot send header fields, so the ticket is a query parameter. It has its own `typ` and
+/// `aud`, so verifiers of access tokens reject tickets and verifiers of tickets reject access tokens.
 package enum StreamTicket {
-    /// The `typ` of its header.
+    /// The `typ` of the header.
     package static let type = "ticket+jwt"
-    /// The `aud` of its claims: the event streams of all services.
+    /// The `aud` of the claims: the event streams of all services.
     package static let audience = "roost-streams"
-    /// The query parameter that carries it.
+    /// The name of the query parameter.
     package static let parameter = "ticket"
-    /// The longest time that a ticket is valid, in seconds.
+    /// The maximum validity of a ticket in seconds.
     package static let lifetime: Int64 = 60
-    /// A longer ticket is rejected, in bytes.
+    /// The maximum length of a ticket in bytes.
     package static let maximumLength = 2_048
-    /// The longest path that a ticket may be bound to, in bytes.
+    /// The maximum length in bytes of the path that a ticket is bound to.
     package static let maximumPath = 256
 
     package struct Claims: JWTPayload, Hashable {
         package var iss: String
         package var aud: String
         package var sub: String
-        /// The application that `sub` belongs to.
+        /// The application of the user in `sub`.
         package var app: String
-        /// The session; its end is the ticket's end.
+        /// The session; the ticket is invalid when it ends.
         package var sid: String
-        /// Seconds since 1970, as `exp`.
+        /// Seconds since 1970, like `exp`.
         package var iat: Int64
         package var exp: Int64
-        /// The path of the streams that it opens, and of those below; nil: all streams.
+        /// The path of the streams that the ticket opens, including those below it; nil for all streams.
         package var path: String?
 
         package init(iss: String, sub: String, app: String, sid: String, iat: Int64, exp: Int64, path: String? = nil) {
@@ -45,11 +45,12 @@ package enum StreamTicket {
             self.path = path
         }
 
-        /// Checks nothing: `CredentialVerifier` checks the claims, with its own clock and issuer.
+        /// Checks nothing: `CredentialVerifier` checks the claims with its own clock and issuer.
         package func verify(using algorithm: some JWTAlgorithm) async throws {}
     }
 
-    /// Whether a ticket can be bound to a path: absolute, and of unreserved characters of RFC 3986 and slashes alone.
+    /// Returns whether a ticket can be bound to a path: absolute, with only slashes and the unreserved characters of
+    /// RFC 3986.
     package static func isPath(_ text: String) -> Bool {
         guard text.utf8.first == UInt8(ascii: "/"), text.utf8.count <= maximumPath else { return false }
         return text.utf8.allSatisfy { byte in
@@ -63,11 +64,11 @@ package enum StreamTicket {
         }
     }
 
-    /// Whether a ticket that is bound to `prefix` opens the stream at `path`.
+    /// Returns whether a ticket that is bound to `prefix` opens the stream at `path`.
     static func opens(_ path: String, boundTo prefix: String?) -> Bool {
         guard let prefix else { return true }
         guard path.utf8.starts(with: prefix.utf8) else { return false }
-        // `/photos` must not open `/photosets`.
+        // A ticket for `/photos` must not open `/photosets`.
         return path.utf8.count == prefix.utf8.count || prefix.utf8.last == UInt8(ascii: "/")
             || path.utf8.dropFirst(prefix.utf8.count).first == UInt8(ascii: "/")
     }
@@ -76,10 +77,14 @@ package enum StreamTicket {
 extension CredentialVerifier {
     private static let ticketLeeway: Int64 = 5
 
-    /// Returns the identity that a stream ticket stands for at the stream at `path`.
+    /// Returns the identity of a stream ticket for the stream at `path`.
     ///
-    /// - Throws: `APIError` of kind `forbidden`: `invalid_token`, `token_expired`, `session_ended`, and
-    ///   `ticket_path_mismatch` for a ticket of another path; `unavailable` while no key is known.
+    /// - Parameters:
+    ///   - ticket: the ticket.
+    ///   - path: the path of the stream.
+    /// - Returns: the identity.
+    /// - Throws: `invalid_token`, `token_expired`, `session_ended`; `ticket_path_mismatch` if the ticket is bound to
+    ///   another path; `unavailable` while no keys are loaded.
     package func identify(ticket: String, for path: String) async throws -> Identity {
         guard Credential.isReadable(ticket) else { throw Self.invalidTicket }
         let claims: StreamTicket.Claims = try await signedClaims(
@@ -102,7 +107,7 @@ extension CredentialVerifier {
             throw APIError(
                 .forbidden,
                 "token_expired",
-                "The ticket has expired. Request another one with POST /auth/tickets and open the stream with it.",
+                "the ticket has expired; request another one with POST /auth/tickets",
                 field: StreamTicket.parameter
             )
         }
@@ -110,7 +115,7 @@ extension CredentialVerifier {
             throw APIError(
                 .forbidden,
                 "session_ended",
-                "The session of the ticket has ended. Sign in again.",
+                "the session of the ticket has ended; sign in again",
                 field: StreamTicket.parameter
             )
         }
@@ -118,7 +123,7 @@ extension CredentialVerifier {
             throw APIError(
                 .forbidden,
                 "ticket_path_mismatch",
-                "The ticket opens only the streams at the path that it was requested for.",
+                "the ticket is valid only for streams at the path that it was requested for",
                 field: StreamTicket.parameter
             )
         }
@@ -132,7 +137,7 @@ extension CredentialVerifier {
     package static let invalidTicket = APIError(
         .forbidden,
         "invalid_token",
-        "The parameter \"ticket\" needs one ticket of POST /auth/tickets, and no other credential beside it.",
+        "the request must have exactly one \"ticket\" from POST /auth/tickets and no other credential",
         field: StreamTicket.parameter
     )
 }

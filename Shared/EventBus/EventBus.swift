@@ -1,8 +1,8 @@
-/// Carries small messages between the instances of a program, as a doorbell does: at once, and without a promise.
+/// A channel for small messages between the instances of a program, without a guarantee of delivery.
 ///
-/// A message may be lost, come late, or be overtaken by another; what it speaks of must be somewhere else, to be read by
-/// whoever hears it. When a bus knows that it may have missed something it says so (``EventBusEvent/missed``); what it
-/// does not know of, only looking now and then will find.
+/// A message can be lost, late or reordered. It is a hint to read data that is stored elsewhere. When a bus detects
+/// that messages may have been lost, subscribers receive ``EventBusEvent/missed``. Subscribers poll occasionally to
+/// find losses that the bus cannot detect.
 ///
 /// ```swift
 /// let bus: any EventBus = PostgresEventBus(pool: pool, name: "orders", logger: logger)
@@ -15,34 +15,39 @@
 /// }
 /// ```
 ///
-/// Nothing here waits, and nothing grows without end: what cannot be sent is dropped, and the others are told that they
-/// have missed something.
+/// No method blocks, and all queues are bounded by ``EventBusLimits``. Messages that exceed a limit are dropped, and
+/// the other instances receive ``EventBusEvent/missed``.
 public protocol EventBus: Sendable {
-    /// Sends a message to everybody else who has subscribed to the topic; not to oneself.
+    /// Sends a message to all other instances that subscribe to the topic, but not to this instance.
     ///
-    /// Messages that wait for one another travel together. Those that are too long (``EventBusLimits/message``), empty,
-    /// or have a line break or NUL in them, are dropped.
+    /// Queued messages are sent together in one payload. Messages are dropped if they are empty, longer than
+    /// ``EventBusLimits/message``, or contain a line break or NUL.
     ///
     /// - Parameters:
-    ///   - message: the text.
-    ///   - topic: one word of letters, digits, `_` and `-`.
-    ///   - key: what the message is about: it takes the place of one about the same that was not sent yet.
+    ///   - message: the text, 1 to 4,096 bytes of UTF-8.
+    ///   - topic: one word of ASCII letters, digits, `_` and `-`.
+    ///   - key: the subject of the message; the message replaces a queued message with the same key.
     func publish(_ message: String, on topic: String, replacing key: String?)
 
-    /// Everything that others publish on these topics, for as long as it is iterated.
+    /// Returns the messages that other instances publish on these topics, for as long as the sequence is iterated.
     func subscribe(to topics: [String]) -> EventSubscription
 
-    /// Lets go of the connections; nothing is sent or heard any more.
+    /// Closes the connections; later messages are neither sent nor received.
     func shutdown() async
 }
 
 extension EventBus {
-    /// Sends a message; see ``publish(_:on:replacing:)``.
+    /// Sends a message without a key; see ``publish(_:on:replacing:)``.
     public func publish(_ message: String, on topic: String) {
         publish(message, on: topic, replacing: nil)
     }
 
-    /// Calls back, one event after another, until the task is cancelled or the bus shut down.
+    /// Calls a closure for each event in order, until the task is cancelled or the bus is shut down.
+    ///
+    /// - Parameters:
+    ///   - topics: the topics to subscribe to.
+    ///   - body: receives the events; the next event waits until it returns.
+    /// - Returns: the task that runs the closure; cancel it to end the subscription.
     @discardableResult
     public func subscribe(
         to topics: [String],
@@ -53,25 +58,26 @@ extension EventBus {
     }
 }
 
-/// What a subscriber hears.
+/// An event that a subscriber receives.
 public enum EventBusEvent: Hashable, Sendable {
+    /// A message that another instance published.
     case message(topic: String, text: String)
 
-    /// Something may have been missed: at the start, after a connection was lost, when somebody had too much to say, and
-    /// when the subscriber was too slow.
+    /// Messages may have been missed.
     ///
-    /// What is published once this was heard is heard.
+    /// Delivered at the start, after a connection loss, after a publisher dropped messages, and after the subscriber
+    /// was too slow. Later messages are received.
     case missed
 }
 
-/// How much a bus takes.
+/// The limits of a bus.
 public enum EventBusLimits {
-    /// Bytes of one message.
+    /// The maximum length of a message in bytes.
     public static let message = 4_096
-    /// Messages that wait to be sent.
+    /// The maximum number of messages that wait to be sent.
     public static let waitingMessages = 16_384
-    /// Bytes of those.
+    /// The maximum size in bytes of the messages that wait to be sent.
     public static let waitingBytes = 1_048_576
-    /// Payloads that wait for a slow subscriber.
+    /// The maximum number of payloads that wait for a slow subscriber.
     public static let maximumUndelivered = 1_024
 }

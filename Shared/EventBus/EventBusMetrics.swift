@@ -1,6 +1,6 @@
 import Metrics
 
-/// What a bus counts.
+/// The metrics of a bus.
 struct EventBusMetrics: Sendable {
     let published: Counter
     let sent: Counter

@@ -1,4 +1,6 @@
-/// What travels at once: who sends it, and some messages, a line each; an empty line says that some were dropped.
+/// A batch of messages on one topic: a line with the sender's identity, then a line for each message.
+///
+/// An empty line means that messages were dropped.
 struct EventPayload: Hashable, Sendable {
     let topic: String
     let text: String
@@ -11,9 +13,9 @@ struct EventPayload: Hashable, Sendable {
         return message
     }
 
-    /// What it says to anybody but its sender, in its order.
+    /// Returns the events for a subscriber, in order; a payload that the subscriber sent itself yields none.
     func events(receivedBy subscriber: String) -> [EventBusEvent] {
-        // Most that comes back is one's own: it is not taken apart.
+        // Most received payloads were sent by this instance, so they are recognized before they are split.
         guard !text.utf8.starts(with: "\(subscriber)\n".utf8) else { return [] }
         return text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().map {
             $0.isEmpty ? .missed : .message(topic: topic, text: String($0))

@@ -2,9 +2,10 @@ import DequeModule
 import Metrics
 import Postgres
 
-/// What others publish on some topics; ends when the bus is shut down.
+/// The events that other instances publish on some topics; the sequence ends when the bus is shut down.
 ///
-/// A subscriber that is slow is told that it has missed something, and holds up nobody.
+/// A slow subscriber does not delay others. It receives ``EventBusEvent/missed`` when its buffer of
+/// ``EventBusLimits/maximumUndelivered`` payloads overflows.
 public struct EventSubscription: AsyncSequence, Sendable {
     public typealias Element = EventBusEvent
 
@@ -14,9 +15,9 @@ public struct EventSubscription: AsyncSequence, Sendable {
     }
 
     enum Source: Sendable {
-        /// By the topic of each channel.
+        /// The PostgreSQL listener and the topic of each channel.
         case postgres(PostgresListener, topics: [String: String])
-        /// With what to call once there is room again.
+        /// The stream, and a function to call whenever the buffer has space again.
         case stream(AsyncStream<Received>, catchUp: @Sendable () -> Void)
     }
 
@@ -33,7 +34,7 @@ public struct EventSubscription: AsyncSequence, Sendable {
         }
     }
 
-    /// Hands out events one by one.
+    /// The iterator of the events.
     public struct Iterator: AsyncIteratorProtocol {
         enum Base {
             case postgres(PostgresListener.Iterator, [String: String])

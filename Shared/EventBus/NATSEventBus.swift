@@ -2,12 +2,12 @@ import Dispatch
 public import Logging
 import Metrics
 
-/// A bus over NATS: for more instances and more messages than PostgreSQL's NOTIFY is comfortable with.
+/// An event bus over NATS, for more instances and messages than PostgreSQL's NOTIFY handles well.
 ///
-/// It connects by itself, whether a server is there or not, and again and again after a loss. Plain NATS and no JetStream:
-/// a doorbell needs no memory.
+/// The bus connects in the background, even if no server is available, and reconnects after each loss. It uses core
+/// NATS without JetStream, because messages need no persistence.
 public final class NATSEventBus: EventBus {
-    /// A server takes 1 MB unless told otherwise; small ones keep a slow subscriber's buffer small.
+    /// The maximum payload in bytes, below the 1 MB of NATS; small payloads limit the buffer of a slow subscriber.
     private static let maximumPayload = 32_768
 
     private let link: NATSLink
@@ -16,11 +16,14 @@ public final class NATSEventBus: EventBus {
     private let waiting: OutgoingMessages
     private let metrics = EventBusMetrics(kind: "nats")
 
+    /// Creates a bus and connects in the background.
+    ///
     /// - Parameters:
-    ///   - url: of one server or several of a cluster, comma-separated: `nats://user:password@host:4222`, `tls://…`.
-    ///   - name: apart from other buses of the same server.
-    ///   - logger: hears of connections that are lost.
-    /// - Throws: ``NATSError`` for what is no such URL.
+    ///   - url: one server, or several servers of a cluster separated by commas: `nats://user:password@host:4222`,
+    ///     `tls://…`.
+    ///   - name: the prefix of the bus's subjects, distinct from other buses on the same server.
+    ///   - logger: receives connection losses and errors.
+    /// - Throws: a ``NATSError`` if the URL is invalid.
     public init(url: String, name: String, logger: Logger) throws {
         self.name = name
         let waiting = OutgoingMessages(sender: identity, metrics: metrics)

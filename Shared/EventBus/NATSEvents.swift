@@ -3,7 +3,7 @@ import Locks
 import Logging
 import Metrics
 
-/// What libnats tells from threads of its own, and to whom it is handed on.
+/// The callbacks that libnats invokes on its own threads, forwarded to the bus's subscribers.
 final class NATSEvents: Sendable {
     private struct State {
         var listeners: [NATSListener] = []
@@ -23,7 +23,7 @@ final class NATSEvents: Sendable {
 
     var listeners: [NATSListener] { state.withLock { $0.listeners } }
 
-    /// False: it is over.
+    /// Adds a listener; returns false if the bus is shut down.
     func add(_ listener: NATSListener) -> Bool {
         state.withLock { state in
             guard !state.isFinished else { return false }
@@ -36,9 +36,11 @@ final class NATSEvents: Sendable {
         state.withLock { $0.listeners.removeAll { $0 === listener } }
     }
 
+    /// Sets the handlers of connection events.
+    ///
     /// - Parameters:
-    ///   - connected: called each time it is connected.
-    ///   - closed: called when a connection is given up for good, which nobody asked for.
+    ///   - connected: called after each connection or reconnection.
+    ///   - closed: called when libnats gives up a connection permanently, unless the bus closed it.
     func handle(connected: @escaping @Sendable () -> Void, closed: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.onConnected = connected
@@ -59,32 +61,32 @@ final class NATSEvents: Sendable {
 
     fileprivate func connected() {
         metrics.connected.record(1)
-        logger.info("nats is connected")
+        logger.info("nats connected")
         let body = state.withLock { $0.onConnected }
         body?()
     }
 
     fileprivate func disconnected() {
         metrics.connected.record(0)
-        if !state.withLock({ $0.isFinished }) { logger.warning("nats is lost") }
+        if !state.withLock({ $0.isFinished }) { logger.warning("nats connection lost") }
     }
 
     fileprivate func closed() {
         guard let body = state.withLock({ $0.onClosed }) else { return }
-        logger.warning("nats has closed the connection")
+        logger.warning("nats connection closed")
         body()
     }
 
     fileprivate func failed(_ status: natsStatus) {
         guard status == NATS_SLOW_CONSUMER else {
-            // A subject that is not permitted, say: it stays connected, and hears or says nothing there.
-            return logger.error("nats refuses something", metadata: ["reason": "\(NATSLink.text(status))"])
+            // For example a forbidden subject: the connection stays open, but that subject transfers no messages.
+            return logger.error("nats error", metadata: ["reason": "\(NATSLink.text(status))"])
         }
         for listener in listeners { listener.deliver(.missed) }
     }
 }
 
-/// A subscriber, as libnats' thread sees it.
+/// A subscriber whose messages arrive on libnats's threads.
 final class NATSListener: Sendable {
     let topics: [String: String]
     private let continuation: AsyncStream<EventSubscription.Received>.Continuation
@@ -95,7 +97,7 @@ final class NATSListener: Sendable {
         self.continuation = continuation
     }
 
-    /// What there is no room for is dropped, and the subscriber is told so with what comes next.
+    /// Delivers an event; if the subscriber's buffer is full, the event is dropped and `.missed` is delivered later.
     func deliver(_ received: EventSubscription.Received) {
         hasMissed.withLock { hasMissed in
             if hasMissed {
@@ -106,7 +108,7 @@ final class NATSListener: Sendable {
         }
     }
 
-    /// There is room again: it is told what it has missed.
+    /// Delivers `.missed` if events were dropped and the buffer has space now.
     func catchUp() {
         hasMissed.withLock { hasMissed in
             guard hasMissed, case .enqueued = continuation.yield(.missed) else { return }
@@ -119,7 +121,7 @@ final class NATSListener: Sendable {
     }
 }
 
-// Callbacks; at file scope, so that they are of no actor. What they are given was retained for them.
+// The C callbacks, at file scope so that they are not isolated to an actor. libnats holds a reference to each closure.
 
 func natsIsConnected(_: OpaquePointer?, _ closure: UnsafeMutableRawPointer?) {
     closure.map { Unmanaged<NATSEvents>.fromOpaque($0).takeUnretainedValue() }?.connected()
@@ -129,7 +131,7 @@ func natsIsDisconnected(_: OpaquePointer?, _ closure: UnsafeMutableRawPointer?) 
     closure.map { Unmanaged<NATSEvents>.fromOpaque($0).takeUnretainedValue() }?.disconnected()
 }
 
-/// The last that is heard of a connection.
+/// The last callback of a connection; releases its reference.
 func natsIsClosed(_: OpaquePointer?, _ closure: UnsafeMutableRawPointer?) {
     closure.map { Unmanaged<NATSEvents>.fromOpaque($0).takeRetainedValue() }?.closed()
 }
@@ -159,7 +161,7 @@ func natsHasMessage(
     listener.deliver(.payload(EventPayload(topic: topic, text: String(decoding: bytes, as: UTF8.self))))
 }
 
-/// The last that is heard of a subscription.
+/// The last callback of a subscription; releases its reference.
 func natsIsComplete(_ closure: UnsafeMutableRawPointer?) {
     closure.map { Unmanaged<NATSListener>.fromOpaque($0).release() }
 }

@@ -2,16 +2,17 @@ import CNATS
 import Dispatch
 import Logging
 
-/// What NATS refuses to begin with; what goes wrong later heals by itself.
+/// An invalid NATS URL or option; later failures are retried and not thrown.
 public struct NATSError: Error, Hashable, CustomStringConvertible {
+    /// The reason in one sentence, without the URL.
     public let description: String
 }
 
-/// A connection to NATS, made again whenever it is lost or given up.
+/// A connection to NATS that reconnects after every loss.
 final class NATSLink: @unchecked Sendable {
-    // Unchecked: the pointers are touched on the queue alone, but for the options, which nobody changes.
+    // Unchecked: only the queue uses the pointers, except for the options, which are immutable.
 
-    /// libnats may block for a moment, so it has a thread to do so.
+    /// The queue for libnats calls, which may block briefly.
     let queue = DispatchQueue(label: "nats")
     private let options: OpaquePointer
     private let events: NATSEvents
@@ -19,8 +20,8 @@ final class NATSLink: @unchecked Sendable {
     private var connection: OpaquePointer?
     private var subscriptions: [ObjectIdentifier: [OpaquePointer]] = [:]
     private var isStopped = false
-    /// Said once, and not at each attempt.
-    private var isKnownDisconnected = false
+    /// Whether the current outage was logged, so that repeated attempts do not log it again.
+    private var hasLoggedOutage = false
 
     init(url: String, name: String, metrics: EventBusMetrics, logger: Logger) throws {
         try Self.check(url)
@@ -28,7 +29,7 @@ final class NATSLink: @unchecked Sendable {
         self.logger = logger
         var options: OpaquePointer?
         try Self.check(natsOptions_Create(&options))
-        guard let options else { throw NATSError(description: "there is no memory for NATS' options") }
+        guard let options else { throw NATSError(description: "NATS options cannot be allocated") }
         self.options = options
         do {
             let events = Unmanaged.passUnretained(events).toOpaque()
@@ -43,7 +44,8 @@ final class NATSLink: @unchecked Sendable {
             try Self.check(natsOptions_SetMaxReconnect(options, -1))
             try Self.check(natsOptions_SetReconnectWait(options, 200))
             try Self.check(natsOptions_SetReconnectJitter(options, 100, 100))
-            // What is said while it is away is hardly worth keeping; at the bound it is dropped, and that is told.
+            // Messages published during an outage have little value. Beyond this limit they are dropped, which
+            // subscribers learn.
             try Self.check(natsOptions_SetReconnectBufSize(options, 65_536))
             try Self.check(natsOptions_SetReconnectedCB(options, natsIsConnected, events))
             try Self.check(natsOptions_SetDisconnectedCB(options, natsIsDisconnected, events))
@@ -59,7 +61,7 @@ final class NATSLink: @unchecked Sendable {
         natsOptions_Destroy(options)
     }
 
-    /// Connects, and calls back each time it has.
+    /// Connects in the background; calls `onConnected` after each connection or reconnection.
     func start(_ onConnected: @escaping @Sendable () -> Void) {
         events.handle(
             connected: { [weak self] in
@@ -74,7 +76,7 @@ final class NATSLink: @unchecked Sendable {
         queue.async { self.connect() }
     }
 
-    /// Its subscriptions end, and nothing is sent any more.
+    /// Ends all subscriptions and closes the connection, then calls `body`.
     func stop(_ body: @escaping @Sendable () -> Void = {}) {
         queue.async { [self] in
             isStopped = true
@@ -84,13 +86,16 @@ final class NATSLink: @unchecked Sendable {
         }
     }
 
-    /// On the queue; false where there is no room for it.
+    /// Publishes a message on the queue; returns false if there is no connection or no buffer space.
     func publish(_ text: String, on subject: String) -> Bool {
         guard let connection else { return false }
         return natsConnection_PublishString(connection, subject, text) == NATS_OK
     }
 
-    /// By the topic of each subject.
+    /// Subscribes to subjects.
+    ///
+    /// - Parameter topics: the topic of each subject.
+    /// - Returns: the source of the received events.
     func listen(_ topics: [String: String]) -> EventSubscription.Source {
         let (stream, continuation) = AsyncStream.makeStream(
             of: EventSubscription.Received.self,
@@ -117,25 +122,25 @@ final class NATSLink: @unchecked Sendable {
 
     // MARK: On the queue
 
-    /// Until there is a connection, which libnats keeps from then on.
+    /// Connects, and retries every 0.5 s until it succeeds; libnats handles later reconnects.
     ///
-    /// It could be told to make the first one too; it closes that for good, though, when a server takes the connection
-    /// and says nothing in time (`_connect` of 3.4 forgets which server it was).
+    /// libnats could also retry the first connection, but 3.4 gives up permanently if a server accepts the connection
+    /// and then does not respond: its `_connect` loses the server's address.
     private func connect() {
         guard !isStopped else { return }
-        // Kept by the callbacks until the connection is closed for good.
+        // The callbacks own this reference until the connection is closed permanently.
         let retained = Unmanaged.passRetained(events)
         let status = natsConnection_Connect(&connection, options)
         guard status == NATS_OK else {
             retained.release()
             connection = nil
-            if !isKnownDisconnected {
-                logger.warning("nats cannot be connected to", metadata: ["reason": "\(Self.text(status))"])
+            if !hasLoggedOutage {
+                logger.warning("nats connection failed", metadata: ["reason": "\(Self.text(status))"])
             }
-            isKnownDisconnected = true
+            hasLoggedOutage = true
             return connect(after: .milliseconds(500))
         }
-        isKnownDisconnected = false
+        hasLoggedOutage = false
         for listener in events.listeners { subscribe(listener) }
         natsIsConnected(connection, retained.toOpaque())
     }
@@ -144,7 +149,8 @@ final class NATSLink: @unchecked Sendable {
         queue.asyncAfter(deadline: .now() + pause) { [weak self] in self?.connect() }
     }
 
-    /// libnats gives up a connection that a server ends with an error, as one does whose users have changed.
+    /// Opens a new connection after libnats gave up the old one because the server closed it with an error, for example
+    /// after its users changed.
     private func reconnect() {
         guard !isStopped else { return }
         disconnect()
@@ -175,7 +181,7 @@ final class NATSLink: @unchecked Sendable {
             )
             guard status == NATS_OK, let subscription else {
                 retained.release()
-                logger.error("nats refuses to subscribe", metadata: ["reason": "\(Self.text(status))"])
+                logger.error("nats subscription failed", metadata: ["reason": "\(Self.text(status))"])
                 return nil
             }
             natsSubscription_SetOnCompleteCB(subscription, natsIsComplete, retained.toOpaque())
@@ -184,7 +190,8 @@ final class NATSLink: @unchecked Sendable {
         }
     }
 
-    /// That it is heard from now on, if it is: a listener is known a little before it is subscribed.
+    /// Delivers `.missed` if the listener is subscribed; a listener is registered shortly before its subscription
+    /// exists.
     private func notifyMissed(_ listener: NATSListener) {
         if subscriptions[ObjectIdentifier(listener)] != nil { listener.deliver(.missed) }
     }
@@ -196,9 +203,9 @@ final class NATSLink: @unchecked Sendable {
         }
     }
 
-    /// Goes on once the server has taken all that it was told: a subscription hears what is published from then on.
+    /// Calls `body` when the server has processed all subscriptions, so that later messages will be received.
     ///
-    /// A server that is slow is asked again; one that is away is announced when it is back.
+    /// A slow server is polled every second. If the connection is down, the notification follows after the reconnect.
     private func onceSubscribed(_ body: @escaping @Sendable () -> Void) {
         guard !isStopped, let connection else { return }
         guard natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED else { return }
@@ -214,15 +221,16 @@ final class NATSLink: @unchecked Sendable {
         }
     }
 
-    /// libnats reads it only when it connects, and goes on trying what cannot be.
+    /// Checks the form of a server list; libnats would check it only when connecting, and would retry an invalid URL
+    /// forever.
     private static func check(_ url: String) throws {
         let isServer = url.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { server in
             let parts = server.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
             let name = server.drop { $0 == " " }
             return parts.count == 2 && !parts[1].isEmpty && (name.hasPrefix("nats://") || name.hasPrefix("tls://"))
         }
-        // Not quoted: it may have a password in it.
-        guard isServer else { throw NATSError(description: "a server is nats://host:port or tls://host:port") }
+        // The message does not quote the URL, which may contain a password.
+        guard isServer else { throw NATSError(description: "each server must be nats://host:port or tls://host:port") }
     }
 
     private static func check(_ status: natsStatus) throws {

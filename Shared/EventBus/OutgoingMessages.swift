@@ -1,10 +1,10 @@
 import Locks
 import Metrics
 
-/// Messages that wait to be sent, folded into as few payloads as may be.
+/// The queue of messages to send, which combines them into few payloads.
 ///
-/// At its bound everything that waits is dropped, and the others are told that they have missed something: they look for
-/// themselves then, for which one word is enough.
+/// If the queue exceeds a limit, all its messages are dropped, and subscribers receive `.missed`. They then read the
+/// current state, so one event is enough.
 final class OutgoingMessages: Sendable {
     private struct Key: Hashable {
         let topic: String
@@ -15,7 +15,7 @@ final class OutgoingMessages: Sendable {
         var messages: [(topic: String, text: String)] = []
         var indices: [Key: Int] = [:]
         var bytes = 0
-        /// The topics on which something was dropped.
+        /// The topics on which messages were dropped.
         var gaps: Set<String> = []
         var isSending = false
         var isClosed = false
@@ -30,7 +30,7 @@ final class OutgoingMessages: Sendable {
         self.metrics = metrics
     }
 
-    /// True: nobody is sending, and the caller must see to it that somebody is.
+    /// Queues a message; returns true if no send is in progress, so the caller must start one.
     func add(_ message: String, on topic: String, replacing key: String?) -> Bool {
         guard let line = EventPayload.line(of: message) else {
             metrics.dropped.increment()
@@ -59,7 +59,10 @@ final class OutgoingMessages: Sendable {
         }
     }
 
-    /// All that waits, in payloads of so many bytes at most; nil where nothing does, and the sending is over.
+    /// Removes all queued messages and returns them as payloads of at most `maximumPayload` bytes.
+    ///
+    /// - Parameter maximumPayload: the limit in bytes.
+    /// - Returns: the payloads, or nil if the queue is empty; then the send is over.
     func take(maximumPayload: Int) -> [EventPayload]? {
         let (messages, gaps) = state.withLock { state in
             defer {
@@ -86,19 +89,19 @@ final class OutgoingMessages: Sendable {
         return payloads
     }
 
-    /// These could not be sent; the sending goes on.
+    /// Records payloads that could not be sent as dropped; the send continues.
     func drop(_ payloads: [EventPayload]) {
         metrics.dropped.increment(by: payloads.count)
         state.withLock { $0.gaps.formUnion(payloads.map(\.topic)) }
     }
 
-    /// These could not be sent, nor can anything now: the sending is over until something is added or it is resumed.
+    /// Records payloads as dropped and ends the send, until a message is added or ``resume()`` is called.
     func pause(dropping payloads: [EventPayload]) {
         drop(payloads)
         state.withLock { $0.isSending = false }
     }
 
-    /// True: there is something left to say, and the caller must see to it that it is sent.
+    /// Returns true if messages or gaps are queued and no send is in progress, so the caller must start one.
     func resume() -> Bool {
         state.withLock { state in
             guard !state.isSending, !(state.messages.isEmpty && state.gaps.isEmpty) else { return false }

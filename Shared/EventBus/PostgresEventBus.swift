@@ -2,15 +2,15 @@ public import Logging
 import Metrics
 public import Postgres
 
-/// A bus over PostgreSQL's LISTEN and NOTIFY: nothing more to run than the database that is there anyway.
+/// An event bus over PostgreSQL's LISTEN and NOTIFY, which needs no server apart from the database.
 ///
-/// Notifications take a lock of the whole database as they are committed, so they never ride in a transaction that writes:
-/// they have a connection of their own, on which one statement at a time sends all that waits. A subscription has another;
-/// neither may go through a pooler that hands connections around (pgbouncer's transaction mode).
+/// A commit with notifications locks the whole database, so notifications are never part of a transaction that writes.
+/// A dedicated connection sends all queued messages with one statement at a time. Each subscription has another
+/// connection. Neither works through a pooler that shares connections (pgbouncer's transaction mode).
 public final class PostgresEventBus: EventBus {
-    /// PostgreSQL takes payloads below 8,000 bytes.
+    /// The maximum payload in bytes; PostgreSQL's limit is below 8,000.
     private static let maximumPayload = 7_900
-    /// From one sending to the next: what comes in between travels together, and the server has little to do with it.
+    /// The minimum time between two sends; messages in between are combined, which limits the server's load.
     private static let sendInterval = Duration.milliseconds(2)
 
     private let pool: PostgresPool
@@ -21,15 +21,18 @@ public final class PostgresEventBus: EventBus {
     private let waiting: OutgoingMessages
     private let metrics = EventBusMetrics(kind: "postgres")
 
+    /// Creates a bus.
+    ///
     /// - Parameters:
-    ///   - pool: the database. Its ``PostgresConfiguration/notificationBuffer`` says how slow a subscriber may be.
-    ///   - name: apart from other buses of the same database: at most 48 bytes.
-    ///   - logger: hears when nothing can be sent.
+    ///   - pool: the database; its ``PostgresConfiguration/notificationBuffer`` limits the backlog of a slow
+    ///     subscriber.
+    ///   - name: the prefix of the bus's channels, distinct from other buses in the same database; at most 48 bytes.
+    ///   - logger: receives failures to send.
     public init(pool: PostgresPool, name: String, logger: Logger) {
         self.pool = pool
         self.name = name
         self.logger = logger
-        // Nothing is written, so there is nothing to wait for on the disk.
+        // NOTIFY writes no data, so there is no reason to wait for the disk.
         dedicatedConnection = pool.dedicatedConnection(
             statementTimeout: .seconds(2),
             settings: ["synchronous_commit": "off"]
@@ -38,7 +41,7 @@ public final class PostgresEventBus: EventBus {
     }
 
     public func publish(_ message: String, on topic: String, replacing key: String?) {
-        // Detached: it is nobody's request that carries on.
+        // Detached: the send serves later messages too and does not belong to the request that starts it.
         if waiting.add(message, on: topic, replacing: key) { Task.detached { await self.send() } }
     }
 
@@ -51,14 +54,14 @@ public final class PostgresEventBus: EventBus {
         )
     }
 
-    /// The pool is the caller's to shut down, and ends the subscriptions.
+    /// Stops sending; the subscriptions end when the caller shuts down the pool.
     public func shutdown() async {
         waiting.close()
     }
 
     private func channel(_ topic: String) -> String { "\(name).\(topic)" }
 
-    /// Until nothing waits.
+    /// Sends batches until the queue is empty.
     private func send() async {
         var pause = Duration.milliseconds(50)
         while let payloads = waiting.take(maximumPayload: Self.maximumPayload) {
@@ -80,9 +83,9 @@ public final class PostgresEventBus: EventBus {
                 if waiting.isClosed || (error as? PostgresError)?.kind == .shuttingDown { return waiting.close() }
                 metrics.connected.record(0)
                 if pause == .milliseconds(50) {
-                    logger.warning("nothing can be notified", metadata: ["error": "\(error)"])
+                    logger.warning("postgres notify failed", metadata: ["error": "\(error)"])
                 }
-                // They look for themselves, once they hear of it.
+                // Subscribers read the current state when they receive `.missed`.
                 waiting.drop(payloads)
                 try? await ContinuousClock().sleep(for: pause)
                 pause = min(pause * 2, .seconds(1))
@@ -91,7 +94,7 @@ public final class PostgresEventBus: EventBus {
     }
 }
 
-/// How a bus knows its own messages when they come back.
+/// The random identity by which an instance recognizes its own messages.
 enum EventBusIdentity {
     static func new() -> String { String(UInt64.random(in: 1 << 60...(.max)), radix: 36) }
 }

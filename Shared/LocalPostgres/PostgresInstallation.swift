@@ -1,36 +1,46 @@
 import Foundation
 
-/// PostgreSQL's programs on this machine.
+/// An installation of PostgreSQL's programs on this machine.
 package struct PostgresInstallation: Sendable {
-    /// The folder that holds `postgres` and `initdb`.
+    /// The folder with `postgres` and `initdb`.
     package let binaries: String
     package let majorVersion: Int
 
-    /// What a call of one of the programs begins with.
+    /// Returns the path of a program.
     package func program(_ name: String) -> String { "\(binaries)/\(name)" }
 
-    /// Finds the newest installation, where Debian keeps them and along `PATH`; the error says where it looked.
+    /// Finds the newest installation in Debian's folder and along `PATH`.
+    ///
+    /// - Parameter minimum: the oldest accepted major version.
+    /// - Returns: the installation.
+    /// - Throws: a `LocalPostgresError` that names the searched folders.
     package static func find(minimum: Int = 15) throws -> PostgresInstallation {
         guard let newest = all(with: ["postgres", "initdb"]).max(by: { $0.majorVersion < $1.majorVersion }) else {
-            throw LocalPostgresError("no PostgreSQL server is installed: looked in \(debian)/*/bin and along PATH")
+            throw LocalPostgresError("no PostgreSQL server is installed in \(debian)/*/bin or along PATH")
         }
         guard newest.majorVersion >= minimum else {
-            throw LocalPostgresError("PostgreSQL \(newest.majorVersion) is too old: \(minimum) or newer is needed")
+            throw LocalPostgresError("PostgreSQL \(newest.majorVersion) is too old: \(minimum) or newer is required")
         }
         return newest
     }
 
-    /// Finds programs of a version, or else of the next newer one that is installed; the error says what to install.
+    /// Finds programs of a version, or of the next newer one.
     ///
-    /// A client of PostgreSQL reads what an older server or program has written, but not always the other way round.
+    /// PostgreSQL's clients can read the output of older servers and programs, but not always of newer ones.
+    ///
+    /// - Parameters:
+    ///   - programs: the names of the programs.
+    ///   - version: the oldest accepted major version.
+    /// - Returns: the installation.
+    /// - Throws: a `LocalPostgresError` that names the package to install.
     package static func find(_ programs: [String], notOlderThan version: Int) throws -> PostgresInstallation {
         let found = all(with: programs)
         let fitting = found.filter { $0.majorVersion >= version }.min { $0.majorVersion < $1.majorVersion }
         guard let fitting else {
             let names = programs.joined(separator: " and ")
-            let newest = found.map(\.majorVersion).max().map { "the newest here is \($0)" } ?? "there is none here"
+            let newest = found.map(\.majorVersion).max().map { "the newest installed is \($0)" } ?? "none is installed"
             throw LocalPostgresError(
-                "\(names) of PostgreSQL \(version) or newer is needed and \(newest): install postgresql-client-\(version)"
+                "\(names) of PostgreSQL \(version) or newer is needed, \(newest): install postgresql-client-\(version)"
             )
         }
         return fitting
@@ -38,9 +48,9 @@ package struct PostgresInstallation: Sendable {
 
     private static let debian = "/usr/lib/postgresql"
 
-    /// Every installation that has these programs: Debian's and the first along `PATH`.
+    /// Returns all installations with these programs: Debian's, and the first one along `PATH`.
     private static func all(with programs: [String]) -> [PostgresInstallation] {
-        // Silence: no such folder means that there is nothing in it.
+        // A missing folder contains no installation.
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? []
         let packaged = versions.compactMap(Int.init).map { version in
             PostgresInstallation(binaries: "\(debian)/\(version)/bin", majorVersion: version)
@@ -58,7 +68,7 @@ package struct PostgresInstallation: Sendable {
         programs.allSatisfy { FileManager.default.isExecutableFile(atPath: program($0)) }
     }
 
-    /// Reads `postgres (PostgreSQL) 15.8 (Debian …)`.
+    /// Returns the major version from output like `postgres (PostgreSQL) 15.8 (Debian …)`.
     private static func version(of program: String) -> Int? {
         guard FileManager.default.isExecutableFile(atPath: program) else {
             return nil
@@ -68,7 +78,7 @@ package struct PostgresInstallation: Sendable {
         process.arguments = ["--version"]
         let output = Pipe()
         process.standardOutput = output
-        // Silence: what cannot be run is not an installation.
+        // A program that cannot run is not an installation.
         guard (try? process.run()) != nil, let line = try? output.fileHandleForReading.readToEnd() else {
             return nil
         }
@@ -78,7 +88,7 @@ package struct PostgresInstallation: Sendable {
     }
 }
 
-/// A private PostgreSQL server could not be made or started; the text says what to do about it.
+/// The error of a local server that could not be created or started; the text names the remedy.
 package struct LocalPostgresError: Error, CustomStringConvertible {
     package let description: String
 

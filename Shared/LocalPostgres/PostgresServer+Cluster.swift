@@ -3,9 +3,9 @@ import Foundation
 import Glibc
 
 extension PostgresServer {
-    /// Makes the cluster unless it is there, and answers the superuser's password.
+    /// Creates the cluster unless it exists, and returns the superuser's password.
     ///
-    /// `initdb` works beside the final place and the result is renamed to it, so a cluster is there whole or not at all.
+    /// `initdb` works in a temporary folder that is then renamed, so a cluster is either complete or missing.
     func initializeCluster() async throws -> String {
         let files = FileManager.default
         let passwordFile = "\(configuration.directory)/superuser-password"
@@ -13,8 +13,8 @@ extension PostgresServer {
             let version = try String(contentsOfFile: "\(data)/PG_VERSION", encoding: .utf8).dropLast()
             guard version == "\(installation.majorVersion)" else {
                 throw LocalPostgresError(
-                    "\(data) was made by PostgreSQL \(version) and the newest here is \(installation.majorVersion): "
-                        + "install postgresql-\(version), or move the data with pg_upgrade"
+                    "\(data) needs PostgreSQL \(version); the newest installed is \(installation.majorVersion): "
+                        + "install postgresql-\(version), or upgrade the data with pg_upgrade"
                 )
             }
             return String(try String(contentsOfFile: passwordFile, encoding: .utf8).dropLast())
@@ -43,10 +43,12 @@ extension PostgresServer {
         return password
     }
 
-    /// Stops a server that an earlier run has left in this folder; it is recognised by the folder it works in.
+    /// Stops a server of an earlier run, which is identified by its working directory.
     ///
-    /// The note of one that is no more stays: by it the next server sees whether parts of the dead one still use its
-    /// memory, and does not start beside them.
+    /// The `postmaster.pid` of a dead server stays: it shows the next server whether processes of the dead one still
+    /// use its shared memory.
+    ///
+    /// - Throws: a `LocalPostgresError` if the server does not stop.
     func stopLeftover() async throws {
         guard let postmasterFile = PostmasterFile(data: data) else {
             return
@@ -60,10 +62,10 @@ extension PostgresServer {
                 return
             }
         }
-        throw LocalPostgresError("PostgreSQL (process \(process.pid)) of an earlier run does not stop")
+        throw LocalPostgresError("PostgreSQL (process \(process.pid)) from an earlier run does not stop")
     }
 
-    /// The server's own settings, given as arguments so that they hold whatever `postgresql.conf` says.
+    /// Returns the server's settings, which are passed as arguments so that they override `postgresql.conf`.
     func settings() async -> [String: String] {
         var settings = [
             "listen_addresses": "127.0.0.1",
@@ -77,7 +79,7 @@ extension PostgresServer {
         ]
         switch configuration.durability {
         case .durable:
-            // Little to repeat after a crash under load: back within 3 seconds instead of 7.
+            // Frequent checkpoints shorten the recovery after a crash under load from 7 to 3 seconds.
             settings["max_wal_size"] = "192MB"
             settings["checkpoint_timeout"] = "30s"
             settings["wal_compression"] = await hasLZ4 ? "lz4" : "on"
@@ -95,7 +97,8 @@ extension PostgresServer {
         let arguments = settings.sorted { $0.key < $1.key }.flatMap { ["-c", "\($0.key)=\($0.value)"] }
         var command = account.command(installation.program("postgres"), ["-D", data] + arguments, in: data)
         command.output = .file(path: logFile)
-        // Should this process die, a durable server stops once its clients have gone, a disposable one at once.
+        // If this process crashes, a durable server stops after its clients have disconnected, a disposable one
+        // immediately.
         return command.privileged(
             user: account.name,
             signalOnParentDeath: configuration.durability == .durable ? "TERM" : "INT"
@@ -107,13 +110,13 @@ extension PostgresServer {
         get async {
             let arguments = ["-D", data, "-C", "wal_compression", "-c", "wal_compression=lz4"]
             let command = account.command(installation.program("postgres"), arguments, in: data)
-            // Silence: a server that cannot be asked will say so itself when it is started.
+            // A server that fails here reports the reason when it is started.
             let result = try? await command.privileged(user: account.name).run(within: .seconds(10))
             return result?.status.isSuccess ?? false
         }
     }
 
-    /// 192 random bits, in characters that a URL and a shell take as they are.
+    /// Returns 192 random bits in characters that need no escaping in URLs and shells.
     static func randomPassword() -> String {
         var generator = SystemRandomNumberGenerator()
         return (0..<3).map { _ in
@@ -123,7 +126,7 @@ extension PostgresServer {
     }
 }
 
-/// What a running server writes about itself into its data folder (`postmaster.pid`).
+/// The content of `postmaster.pid`, which a running server writes into its data folder.
 struct PostmasterFile {
     let pid: Int32
     let isReady: Bool
@@ -132,7 +135,7 @@ struct PostmasterFile {
     private var path: String { "\(data)/postmaster.pid" }
 
     init?(data: String) {
-        // Silence: no note, no server.
+        // Without the file, no server is running.
         guard let text = try? String(contentsOfFile: "\(data)/postmaster.pid", encoding: .utf8) else {
             return nil
         }
@@ -142,35 +145,38 @@ struct PostmasterFile {
         }
         self.pid = pid
         self.data = data
-        // The eighth line is the state, padded with spaces (utils/pidfile.h).
+        // The eighth line contains the state, padded with spaces (utils/pidfile.h).
         isReady = lines.count > 7 && lines[7].hasPrefix("ready")
     }
 
-    /// Keeps PostgreSQL from taking a stranger, who has got the dead server's id, for the server.
+    /// Prevents PostgreSQL from mistaking another process with the dead server's id for the server.
     ///
-    /// A note with the id of its parent it knows to be old (`CreateLockFile` in miscinit.c), and goes by the rest of it.
+    /// PostgreSQL considers a file with its parent's process id stale (`CreateLockFile` in miscinit.c), and then uses
+    /// the other lines.
+    ///
+    /// - Throws: an error if the file cannot be written.
     func invalidate() throws {
-        // One that is dead and not reaped counts too: PostgreSQL asks in the same way.
+        // A process that is dead but not reaped also counts, because PostgreSQL checks in the same way.
         guard kill(pid, 0) == 0, pid != getpid() else {
             return
         }
         let rest = try String(contentsOfFile: path, encoding: .utf8).drop { $0 != "\n" }
-        // In place, so that it stays the server's own file.
+        // The file is overwritten in place to keep its owner.
         let file = try FileHandle(forWritingTo: URL(filePath: path))
         try file.truncate(atOffset: 0)
         try file.write(contentsOf: Data("\(getpid())\(rest)".utf8))
         try file.close()
     }
 
-    /// The server that the note is about, if it lives; a process that works elsewhere only has got its id.
+    /// The running server that the file describes; nil if the process works in another folder and only has the same id.
     var process: ProcessIdentity? {
         guard let process = ProcessIdentity(pid: pid), let folder = process.workingDirectory,
-            let here = realpath(data, nil)
+            let resolved = realpath(data, nil)
         else {
             return nil
         }
-        defer { free(here) }
-        guard folder == String(cString: here) else {
+        defer { free(resolved) }
+        guard folder == String(cString: resolved) else {
             return nil
         }
         return process

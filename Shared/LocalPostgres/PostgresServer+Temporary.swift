@@ -4,10 +4,18 @@ import Glibc
 package import Logging
 
 extension PostgresServer {
-    /// Starts a server in a temporary folder that is this process's own; `discard()` removes both.
+    /// Starts a server in a temporary folder of this process; `discard()` removes both.
     ///
-    /// Should this process die before that, the server stops by itself, and the next one that is started this way
-    /// removes the folder. A test that is about crashes asks for a `.durable` one.
+    /// If this process crashes, the server stops by itself, and the next temporary server removes the folder. Tests of
+    /// crashes use a `.durable` server.
+    ///
+    /// - Parameters:
+    ///   - durability: whether committed data must survive a crash.
+    ///   - maximumConnections: the maximum number of connections.
+    ///   - settings: further settings of `postgresql.conf`.
+    ///   - logger: receives the server's states.
+    /// - Returns: the running server.
+    /// - Throws: a `LocalPostgresError` if the server cannot be created or started.
     package static func temporary(
         durability: Configuration.Durability = .disposable,
         maximumConnections: Int = 400,
@@ -16,7 +24,7 @@ extension PostgresServer {
     ) async throws -> PostgresServer {
         await removeAbandoned(logger: logger)
         guard let owner = ProcessIdentity.current else {
-            throw LocalPostgresError("/proc is not there to be read")
+            throw LocalPostgresError("/proc cannot be read")
         }
         let name = "\(prefix)\(owner.pid)-\(owner.startTime)-\(randomPassword().prefix(8))"
         let configuration = Configuration(
@@ -35,23 +43,23 @@ extension PostgresServer {
         return server
     }
 
-    /// Stops the server and removes its folder with all its data.
+    /// Stops the server and removes its folder with all data.
     package func discard() async {
         await stop()
-        // Silence: what cannot be removed now is removed by the next server of this kind.
+        // A folder that cannot be removed now is removed by the next temporary server.
         try? FileManager.default.removeItem(atPath: configuration.directory)
     }
 
     private static let prefix = "local-postgres-"
 
-    /// Where temporary servers live; for root not under TMPDIR, which another user need not be able to enter.
+    /// The folder of temporary servers; for root not TMPDIR, which other users may not be able to enter.
     private static var parent: String {
         geteuid() == 0 ? "/tmp" : FileManager.default.temporaryDirectory.path(percentEncoded: false).trimmedSlash
     }
 
-    /// Removes what processes have left that died before they could.
+    /// Removes the folders of processes that crashed before they could remove them.
     private static func removeAbandoned(logger: Logger) async {
-        // Silence: where nothing can be listed or removed there is nothing of ours.
+        // Errors are ignored, because folders that cannot be listed or removed belong to other users.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] where name.hasPrefix(prefix) {
             let parts = name.dropFirst(prefix.count).split(separator: "-")
             guard parts.count == 3, let pid = Int32(parts[0]), let startTime = UInt64(parts[1]),

@@ -4,24 +4,24 @@ import Glibc
 import Locks
 package import Logging
 
-/// A private PostgreSQL server: made on first use, started, watched over and stopped by this process.
+/// A private PostgreSQL server, which this process creates at the first use, starts, monitors and stops.
 ///
-/// It listens on 127.0.0.1 alone, on a port that it keeps, and asks everyone for a password (SCRAM). Its folder holds
-/// `data`, `log`, `port` and `superuser-password`, and is readable to the account that runs it and to root.
+/// The server listens only on 127.0.0.1, on a permanent port, and requires a password (SCRAM). Its folder contains
+/// `data`, `log`, `port` and `superuser-password`, and only the server's account and root can read it.
 package final class PostgresServer: Sendable {
     package struct Configuration: Sendable {
         package enum Durability: Sendable {
-            /// What was committed is there after any crash, and the server is back from one within seconds.
+            /// Committed data survives any crash, and the server recovers within seconds.
             case durable
-            /// For tests: nothing is flushed to disk, so a crash of the machine may lose all.
+            /// For tests: nothing is flushed to disk, so a crash of the machine may lose all data.
             case disposable
         }
 
-        /// The folder that is the server's own, made if need be.
+        /// The server's own folder, created if necessary.
         package var directory: String
         package var durability: Durability
         package var maximumConnections: Int
-        /// More settings of `postgresql.conf`, which win over those made here.
+        /// Further settings of `postgresql.conf`, which override the defaults.
         package var settings: [String: String]
 
         package init(
@@ -44,7 +44,7 @@ package final class PostgresServer: Sendable {
     private let access = Lock<(port: Int, password: String)?>(nil)
     private let running = Lock<ChildProcess?>(nil)
 
-    /// Finds PostgreSQL's programs; nothing is made or started yet.
+    /// Finds PostgreSQL's programs, without creating or starting anything.
     package init(_ configuration: Configuration, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
@@ -55,25 +55,31 @@ package final class PostgresServer: Sendable {
     var data: String { "\(configuration.directory)/data" }
     package var logFile: String { "\(configuration.directory)/log" }
 
-    /// The process that is the server, if this object has started one that still runs.
+    /// The server's process, if this object has started it and it is running.
     package var process: ChildProcess? {
         running.withLock { $0?.status == nil ? $0 : nil }
     }
 
-    /// The port, known once the server was prepared.
+    /// The port; nil until the server is prepared.
     package var port: Int? { access.withLock { $0?.port } }
 
-    /// A connection URL, usable once the server was prepared; without a password, the superuser's is filled in.
+    /// Returns a connection URL; valid after the server is prepared.
     ///
-    /// A password given is of characters that a URL takes as they are.
+    /// - Parameters:
+    ///   - role: the user.
+    ///   - password: the password, in characters that need no escaping in a URL; nil for the superuser's.
+    ///   - database: the database.
+    /// - Returns: the URL.
     package func url(role: String = "postgres", password: String? = nil, database: String = "postgres") -> String {
         let (port, superuser) = access.withLock { $0 ?? (0, "") }
         return "postgres://\(role):\(password ?? superuser)@127.0.0.1:\(port)/\(database)"
     }
 
-    /// Sees to it that the folder holds a whole cluster that nobody else runs, and settles on the port.
+    /// Ensures that the folder contains a complete cluster that no other process uses, and chooses the port.
     ///
-    /// A cluster whose making was broken off is made anew, and a server that an earlier run has left behind stopped.
+    /// An incomplete cluster is created again, and a server of an earlier run is stopped.
+    ///
+    /// - Throws: a `LocalPostgresError`.
     package func prepare() async throws {
         try account.makeDirectory(configuration.directory)
         try await stopLeftover()
@@ -85,10 +91,14 @@ package final class PostgresServer: Sendable {
         try choosePort()
     }
 
-    /// Starts the server process and returns at once; it may not answer yet, and may end because a part of its dead
-    /// predecessor is still there, in which case it is to be launched again.
+    /// Starts the server process and returns immediately.
     ///
-    /// - Precondition: the server was prepared.
+    /// The server may not accept connections yet. It may also exit because processes of a crashed predecessor are still
+    /// running; then it must be launched again.
+    ///
+    /// - Precondition: the server is prepared.
+    /// - Returns: the process.
+    /// - Throws: a `ProcessError` or `LocalPostgresError`.
     package func launch() async throws -> ChildProcess {
         try await stopLeftover()
         let child = try await ChildProcess.start(serverCommand(await settings()))
@@ -96,7 +106,7 @@ package final class PostgresServer: Sendable {
         return child
     }
 
-    /// Whether a server that somebody else has started runs in this folder; `url` then leads to it.
+    /// Returns whether another process has started a server in this folder; `url` then refers to that server.
     package func isRunningElsewhere() throws -> Bool {
         guard let postmasterFile = PostmasterFile(data: data), postmasterFile.isReady, postmasterFile.process != nil
         else {
@@ -108,12 +118,12 @@ package final class PostgresServer: Sendable {
         return true
     }
 
-    /// Whether a server runs in this folder, by any process.
+    /// Returns whether any process runs a server in this folder.
     package static func isRunning(in directory: String) -> Bool {
         PostmasterFile(data: "\(directory)/data")?.process != nil
     }
 
-    /// Whether the server takes connections, by what it writes about itself (as `pg_ctl` asks).
+    /// Whether the server accepts connections, according to its `postmaster.pid` (like `pg_ctl`).
     package var isReady: Bool {
         guard let child = process, let postmasterFile = PostmasterFile(data: data) else {
             return false
@@ -121,7 +131,7 @@ package final class PostgresServer: Sendable {
         return postmasterFile.pid == child.pid && postmasterFile.isReady
     }
 
-    /// Prepares and starts the server and waits until it takes connections.
+    /// Prepares and starts the server and waits until it accepts connections.
     package func start(within limit: Duration = .seconds(60)) async throws {
         try await prepare()
         let deadline = ContinuousClock.now + limit
@@ -129,26 +139,26 @@ package final class PostgresServer: Sendable {
         while !isReady {
             guard ContinuousClock.now < deadline else {
                 await stop()
-                throw LocalPostgresError("PostgreSQL did not answer within \(limit): see \(logFile)\n\(logTail())")
+                throw LocalPostgresError("PostgreSQL was not ready within \(limit): see \(logFile)\n\(logTail())")
             }
             if let status = child.status {
-                logger.warning("postgresql ended while starting", metadata: ["status": "\(status)"])
+                logger.warning("postgresql exited while starting", metadata: ["status": "\(status)"])
                 try await Task.sleep(for: .milliseconds(100))
                 try choosePort()
                 child = try await launch()
             }
-            // The server tells a file, not us, that it is ready.
+            // The server reports its readiness only in a file.
             try await Task.sleep(for: .milliseconds(10))
         }
         logger.debug("postgresql is ready", metadata: ["port": "\(port ?? 0)", "data": "\(data)"])
     }
 
-    /// Stops the server: cleanly, and by force where that takes too long.
+    /// Stops the server cleanly, or by force after the time limit.
     package func stop(within limit: Duration = .seconds(10)) async {
         guard let child = process else {
             return
         }
-        // Fast: sessions are ended, what was committed is checkpointed.
+        // Fast shutdown: sessions are terminated and a checkpoint is written.
         child.signal(SIGINT)
         if await child.exit(within: limit) == nil {
             child.signal(SIGQUIT)
@@ -159,16 +169,16 @@ package final class PostgresServer: Sendable {
         _ = await child.exit()
     }
 
-    /// The end of the server's log, for a message about why it did not start.
+    /// Returns the end of the server's log, for error messages.
     package func logTail(lines: Int = 10) -> String {
-        // Silence: a server that has never run has no log.
+        // A server that has never run has no log.
         let log = (try? String(contentsOfFile: logFile, encoding: .utf8)) ?? ""
         return log.split(separator: "\n").suffix(lines).joined(separator: "\n")
     }
 
     private func choosePort() throws {
         let file = "\(configuration.directory)/port"
-        // Silence: on first use there is no such file.
+        // At the first use the file does not exist.
         let remembered = (try? String(contentsOfFile: file, encoding: .utf8)).flatMap { Int($0.dropLast()) }
         if let remembered, LoopbackPort(remembered).isFree {
             access.withLock { $0?.port = remembered }
@@ -181,7 +191,7 @@ package final class PostgresServer: Sendable {
 
     private func rotateLog() throws {
         let files = FileManager.default
-        // Silence: no log, nothing to rotate.
+        // A missing log needs no rotation.
         let size = (try? files.attributesOfItem(atPath: logFile)[.size] as? Int) ?? 0
         if size > 16 << 20 {
             rename(logFile, logFile + ".1")

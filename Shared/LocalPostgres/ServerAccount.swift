@@ -2,11 +2,11 @@ import ChildProcesses
 import Foundation
 import Glibc
 
-/// The user that a private server runs as.
+/// The user account of a private server.
 ///
-/// PostgreSQL refuses to run as root, so for root it is Debian's `postgres`; everybody else runs it as himself.
+/// PostgreSQL refuses to run as root, so root uses Debian's user `postgres`; all other users run the server themselves.
 struct ServerAccount: Sendable {
-    /// The name to change to, or `nil` where nothing is changed.
+    /// The account to switch to; nil keeps the current one.
     let name: String?
     private let user: uid_t
     private let group: gid_t
@@ -19,20 +19,20 @@ struct ServerAccount: Sendable {
         }
         guard let entry = getpwnam("postgres") else {
             throw LocalPostgresError(
-                "PostgreSQL does not run as root and there is no user postgres: install Debian's postgresql, which makes one"
+                "PostgreSQL does not run as root and there is no user postgres; install the package postgresql"
             )
         }
         name = "postgres"
         (user, group) = (entry.pointee.pw_uid, entry.pointee.pw_gid)
     }
 
-    /// Makes a folder that is the account's alone.
+    /// Creates a folder that only the account can access.
     func makeDirectory(_ path: String) throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         try setOwner(path, mode: 0o700)
     }
 
-    /// Writes a file that the account alone may read.
+    /// Writes a file that only the account can read.
     func write(_ text: String, to path: String) throws {
         let new = path + ".new"
         let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
@@ -48,7 +48,7 @@ struct ServerAccount: Sendable {
         }
     }
 
-    /// One of the server's programs, as the account, in a folder that it may enter.
+    /// Returns a command of the server's programs, in a folder that the account can enter.
     func command(_ executable: String, _ arguments: [String], in directory: String) -> ProcessCommand {
         var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("PG") }
         environment["LC_ALL"] = "C.UTF-8"
@@ -59,7 +59,7 @@ struct ServerAccount: Sendable {
 
     private func setOwner(_ path: String, mode: mode_t) throws {
         guard chown(path, user, group) == 0, chmod(path, mode) == 0 else {
-            throw LocalPostgresError("cannot take \(path): \(String(cString: strerror(errno)))")
+            throw LocalPostgresError("cannot change the owner of \(path): \(String(cString: strerror(errno)))")
         }
     }
 }

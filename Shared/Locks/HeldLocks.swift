@@ -2,7 +2,7 @@
 import Glibc
 import Synchronization
 
-/// The locks that are made at one place in the code.
+/// The locks that are created at one source location.
 struct LockKind: Hashable, Sendable, CustomStringConvertible {
     private let file: Int
     private let line: UInt
@@ -10,14 +10,15 @@ struct LockKind: Hashable, Sendable, CustomStringConvertible {
 
     init(file: StaticString, line: UInt) {
         name = file
-        // Equal files have equal pointers, but for code that several modules have inlined: that counts as other kinds.
+        // Equal files usually have equal pointers. Code inlined into several modules is an exception and counts as
+        // other kinds.
         self.file = file.hasPointerRepresentation ? Int(bitPattern: file.utf8Start) : 0
         self.line = line
     }
 
     var description: String { "\(name):\(line)" }
 
-    static func == (one: LockKind, other: LockKind) -> Bool { one.file == other.file && one.line == other.line }
+    static func == (left: LockKind, right: LockKind) -> Bool { left.file == right.file && left.line == right.line }
 
     func hash(into hasher: inout Hasher) {
         hasher.combine(file)
@@ -25,11 +26,11 @@ struct LockKind: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The locks that one thread holds, and the orders in which any thread has ever taken two.
+/// The locks that a thread holds, and the order in which any thread has ever acquired two kinds.
 final class HeldLocks {
     private var kinds: [LockKind] = []
 
-    /// For each kind, those that were taken while a lock of it was held.
+    /// For each kind, the kinds that were acquired while a lock of the first kind was held.
     private static let orders = Mutex<[LockKind: Set<LockKind>]>([:])
 
     private static let key: pthread_key_t = {
@@ -37,11 +38,11 @@ final class HeldLocks {
         let problem = pthread_key_create(&key) { pointer in
             if let pointer { Unmanaged<HeldLocks>.fromOpaque(pointer).release() }
         }
-        guard problem == 0 else { fatalError("no room for a thread's list of locks: \(problem)") }
+        guard problem == 0 else { fatalError("pthread_key_create failed with status \(problem)") }
         return key
     }()
 
-    /// The calling thread's.
+    /// The list of the calling thread.
     static var current: HeldLocks {
         if let pointer = pthread_getspecific(key) {
             return Unmanaged<HeldLocks>.fromOpaque(pointer).takeUnretainedValue()
@@ -51,11 +52,11 @@ final class HeldLocks {
         return made
     }
 
-    /// Ends the process where taking a lock of that kind now can stand still for ever, here or on another day.
+    /// Stops the process if acquiring a lock of this kind now could ever lead to a deadlock.
     func check(_ kind: LockKind) {
         guard !kinds.isEmpty else { return }
         for held in kinds where held == kind {
-            fatalError("lock \(kind) is taken while one of its kind is held: \(self)")
+            fatalError("lock \(kind) was acquired while a lock of the same kind was held: \(self)")
         }
         let held = kinds
         let opposite = Self.orders.withLock { orders -> LockKind? in
@@ -65,11 +66,12 @@ final class HeldLocks {
             return nil
         }
         if let opposite {
-            fatalError("lock \(kind) is taken under \(opposite), and elsewhere \(opposite) under \(kind): \(self)")
+            fatalError("lock \(kind) was acquired under \(opposite), elsewhere \(opposite) under \(kind): \(self)")
         }
     }
 
-    /// Whether a lock of one kind has been held, perhaps by way of others, where one of the other kind was taken.
+    /// Returns whether a lock of kind `to` was ever acquired, directly or indirectly, while one of kind `from` was
+    /// held.
     private static func leads(from: LockKind, to: LockKind, in orders: [LockKind: Set<LockKind>]) -> Bool {
         var seen: Set<LockKind> = [from]
         var next = [from]
@@ -83,7 +85,7 @@ final class HeldLocks {
     func push(_ kind: LockKind) { kinds.append(kind) }
 
     func pop(_ kind: LockKind) {
-        guard kinds.popLast() == kind else { fatalError("lock \(kind) is not the last one taken: \(self)") }
+        guard kinds.popLast() == kind else { fatalError("lock \(kind) is not the most recently acquired one: \(self)") }
     }
 
     func assertEmpty(_ action: StaticString) {

@@ -1,26 +1,41 @@
 @_exported public import Synchronization
 
 #if !DEBUG
-/// A mutual exclusion lock around a value, held for as long as a closure runs.
+/// A mutual exclusion lock that guards a value and is held while a closure runs.
 ///
-/// Nothing that can call back is called while it is held. Debug builds check that; here it is a `Mutex` and nothing else.
+/// Code under the lock must not call anything that can call back. Debug builds check the order of locks; in this
+/// release build, `Lock` is `Mutex`.
 public typealias Lock = Mutex
 #else
-/// A mutual exclusion lock around a value, held for as long as a closure runs.
+/// A mutual exclusion lock that guards a value and is held while a closure runs.
 ///
-/// Nothing that can call back is called while it is held. This is the checked one of debug builds. It ends the process
-/// where a thread takes a lock that it holds, takes two locks of one kind, or takes two kinds in both orders. A lock's
-/// kind is the place in the code that makes it. In release builds `Lock` is `Mutex`.
+/// Code under the lock must not call anything that can call back. This is the checked version of debug builds; in
+/// release builds `Lock` is `Mutex`.
+///
+/// The process stops when a thread acquires a lock that it already holds, two locks of one kind, or two kinds in both
+/// orders. The kind of a lock is the source location that creates it.
 public struct Lock<Value: ~Copyable>: ~Copyable {
     private let mutex: Mutex<Value>
     private let kind: LockKind
 
+    /// Creates a lock that guards a value.
+    ///
+    /// - Parameters:
+    ///   - value: the value to guard.
+    ///   - file: the file of the lock's kind; omit it.
+    ///   - line: the line of the lock's kind; omit it.
     public init(_ value: consuming sending Value, file: StaticString = #fileID, line: UInt = #line) {
         mutex = Mutex(value)
         kind = LockKind(file: file, line: line)
     }
 
-    /// Runs a closure with the value while no other thread has it.
+    /// Runs a closure with exclusive access to the value; blocks until the lock is available.
+    ///
+    /// The process stops if acquiring the lock could lead to a deadlock.
+    ///
+    /// - Parameter body: runs with the value and must not call back or suspend.
+    /// - Returns: the closure's value.
+    /// - Throws: the closure's error.
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -31,7 +46,12 @@ public struct Lock<Value: ~Copyable>: ~Copyable {
         return try mutex.withLock(body)
     }
 
-    /// Runs a closure with the value, unless another thread has it; then returns nil.
+    /// Runs a closure with exclusive access to the value, or returns nil without waiting if another thread holds the
+    /// lock.
+    ///
+    /// - Parameter body: runs with the value and must not call back or suspend.
+    /// - Returns: the closure's value, or nil.
+    /// - Throws: the closure's error.
     public borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {
@@ -42,15 +62,15 @@ public struct Lock<Value: ~Copyable>: ~Copyable {
     }
 }
 
-// Unchecked: what a mutex holds may cross threads by the mutex's own rule.
+// Unchecked: the mutex synchronizes access to the value.
 extension Lock: @unchecked Sendable where Value: ~Copyable {}
 #endif
 
-/// The locks that the calling thread holds.
+/// Checks of the locks that the calling thread holds.
 public enum Locks {
-    /// Ends a debug build's process where the thread holds a lock, since what it is about to do may call back.
+    /// Stops the process in debug builds if the thread holds a lock, because the next action may call back.
     ///
-    /// - Parameter action: what the thread is about to do, for the message: "resume a continuation".
+    /// - Parameter action: the next action as a verb phrase for the message: "resume a continuation".
     #if DEBUG
     public static func assertNoneHeld(_ action: StaticString) { HeldLocks.current.assertEmpty(action) }
     #else

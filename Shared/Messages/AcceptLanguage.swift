@@ -1,15 +1,18 @@
-/// The languages that a client asks for in the header `Accept-Language` (RFC 9110, section 12.5.4).
+/// The languages of a client's `Accept-Language` header (RFC 9110, section 12.5.4).
 package enum AcceptLanguage {
-    /// The bytes of a header that are read; the rest is ignored.
+    /// The maximum number of bytes that are read; the rest of the header is ignored.
     package static let maximumLength = 1_024
-    /// The languages that are read; the rest is ignored.
+    /// The maximum number of languages that are read; further ones are ignored.
     package static let maximumLanguages = 20
 
-    /// Returns the languages in the order of their quality values, those of equal quality in the order of the header.
+    /// Returns the languages in the order of their quality values; equal values keep the header's order.
     ///
-    /// Leaves out `*`, malformed ranges, and languages with the quality 0.
+    /// Omits `*`, malformed ranges, and languages with the quality 0.
+    ///
+    /// - Parameter header: the header's value.
+    /// - Returns: the languages without duplicates.
     package static func languages(in header: String) -> [LanguageTag] {
-        // The cut may split a range; a split range is malformed or a shorter tag of the same language.
+        // The cut may split a range, which then is malformed or a shorter tag of the same language.
         let text = String(decoding: header.utf8.prefix(maximumLength), as: UTF8.self)
         var ranges: [(tag: LanguageTag, quality: Int)] = []
         for range in text.split(separator: ",").prefix(maximumLanguages) {
@@ -19,12 +22,12 @@ package enum AcceptLanguage {
             else { continue }
             ranges.append((tag, quality))
         }
-        // The sort of the standard library keeps the order of equal elements only by implementation.
+        // The standard library does not guarantee a stable sort, so the offset breaks ties.
         return ranges.enumerated().sorted { ($1.element.quality, $0.offset) < ($0.element.quality, $1.offset) }
             .map(\.element.tag)
     }
 
-    /// A quality value in thousandths; nil if it is malformed.
+    /// Returns a quality value in thousandths, or nil if it is malformed.
     private static func quality(_ parameters: ArraySlice<String>) -> Int? {
         guard let parameter = parameters.first else { return 1_000 }
         guard parameters.count == 1, parameter.lowercased().hasPrefix("q=") else { return nil }

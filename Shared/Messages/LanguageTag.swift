@@ -1,13 +1,14 @@
 import Wire
 
-/// A well-formed language tag (BCP 47, RFC 5646, section 2.1) in its canonical case, for example `pt-BR` or `zh-Hant-TW`.
+/// A well-formed language tag (BCP 47, RFC 5646, section 2.1) in its canonical case, for example `pt-BR` or
+/// `zh-Hant-TW`.
 ///
-/// Tags that begin with `x-` or `i-` name no language that texts can be chosen by, so they are not accepted.
+/// Tags that start with `x-` or `i-` are rejected, because they do not name a language by which texts can be selected.
 package struct LanguageTag: Hashable, Sendable, CustomStringConvertible {
-    /// The bytes of the longest accepted tag (RFC 5646, section 4.4.1, recommends room for 35).
+    /// The maximum length of a tag in bytes (RFC 5646, section 4.4.1, recommends at least 35).
     package static let maximumLength = 35
 
-    /// English, the language of every built-in text.
+    /// English, the language of all built-in texts.
     package static let english = LanguageTag(parts: ["en"])
 
     private let parts: [String]
@@ -16,7 +17,7 @@ package struct LanguageTag: Hashable, Sendable, CustomStringConvertible {
         self.parts = parts
     }
 
-    /// Parses a tag; nil if it is malformed or longer than `maximumLength`.
+    /// Parses a tag; returns nil if it is malformed or longer than `maximumLength`.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.maximumLength else { return nil }
         let subtags = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
@@ -41,13 +42,13 @@ package struct LanguageTag: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { parts.joined(separator: "-") }
 
-    /// The tag and its ever shorter beginnings, as a lookup tries them (RFC 4647, section 3.4): `pt-BR`, `pt`.
+    /// The tag and its shorter prefixes in the order of a lookup (RFC 4647, section 3.4): `pt-BR`, `pt`.
     package var fallbacks: [LanguageTag] {
         var tags = [self]
         var rest = parts
         while rest.count > 1 {
             rest.removeLast()
-            // A single character introduces the subtags that were just removed.
+            // A single-character subtag only introduces the subtags that were just removed.
             if rest.count > 1, rest[rest.count - 1].utf8.count == 1 { rest.removeLast() }
             tags.append(LanguageTag(parts: rest))
         }
@@ -55,7 +56,7 @@ package struct LanguageTag: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The production `langtag` of RFC 5646, section 2.1, read from left to right.
+/// A parser of the production `langtag` of RFC 5646, section 2.1.
 private struct Grammar {
     private let subtags: [Substring]
     private var next = 0
@@ -66,37 +67,39 @@ private struct Grammar {
         self.subtags = subtags
     }
 
-    /// The subtags in canonical case; nil where they do not follow the grammar.
+    /// Returns the subtags in canonical case, or nil if the tag is malformed.
     mutating func parse() -> [String]? {
-        guard take(where: { 2...8 ~= $0.utf8.count && Self.isAlphabetic($0) }, lowercased) else { return nil }
+        guard consume(where: { 2...8 ~= $0.utf8.count && Self.isAlphabetic($0) }, lowercased) else { return nil }
         if parts[0].utf8.count <= 3 {
             var extended = 0
-            while extended < 3, take(where: { $0.utf8.count == 3 && Self.isAlphabetic($0) }, lowercased) {
+            while extended < 3, consume(where: { $0.utf8.count == 3 && Self.isAlphabetic($0) }, lowercased) {
                 extended += 1
             }
         }
-        _ = take(where: { $0.utf8.count == 4 && Self.isAlphabetic($0) }) { script in
+        _ = consume(where: { $0.utf8.count == 4 && Self.isAlphabetic($0) }) { script in
             script.prefix(1).uppercased() + script.dropFirst().lowercased()
         }
-        _ = take(where: Self.isRegion) { $0.uppercased() }
-        while take(where: Self.isVariant, lowercased) {}
-        while takeExtension() {}
+        _ = consume(where: Self.isRegion) { $0.uppercased() }
+        while consume(where: Self.isVariant, lowercased) {}
+        while consumeExtension() {}
         return next == subtags.count ? parts : nil
     }
 
     private let lowercased: (Substring) -> String = { $0.lowercased() }
 
-    private mutating func take(where matches: (Substring) -> Bool, _ canonical: (Substring) -> String) -> Bool {
+    private mutating func consume(where matches: (Substring) -> Bool, _ canonical: (Substring) -> String) -> Bool {
         guard next < subtags.count, matches(subtags[next]) else { return false }
         parts.append(canonical(subtags[next]))
         next += 1
         return true
     }
 
-    /// Takes a singleton with its subtags; those of `x` are private and reach to the end.
+    /// Consumes a singleton and its subtags; the subtags of `x` are private and extend to the end.
     ///
-    /// Returns false without taking all of it where the extension is malformed, so that subtags are left over.
-    private mutating func takeExtension() -> Bool {
+    /// For a malformed extension, it returns false and leaves subtags, so that the tag is rejected.
+    ///
+    /// - Returns: whether a complete extension was consumed.
+    private mutating func consumeExtension() -> Bool {
         guard next < subtags.count, subtags[next].utf8.count == 1, Self.isAlphanumeric(subtags[next]) else {
             return false
         }
@@ -107,7 +110,7 @@ private struct Grammar {
         else { return false }
         parts.append(singleton)
         next += 1
-        while take(where: { shortest...8 ~= $0.utf8.count && Self.isAlphanumeric($0) }, lowercased) {}
+        while consume(where: { shortest...8 ~= $0.utf8.count && Self.isAlphanumeric($0) }, lowercased) {}
         return true
     }
 

@@ -1,10 +1,10 @@
 import Wire
 
-/// Why a message catalogue cannot be used.
+/// The error of an invalid message catalogue.
 package struct MessageCatalogueError: Error, CustomStringConvertible {
     /// The file, for example `push/pt.json`.
     package let file: String
-    /// The key of the message; nil where the whole file is wrong.
+    /// The key of the message; nil if the error concerns the whole file.
     package let key: String?
     package let reason: String
 
@@ -15,26 +15,28 @@ package struct MessageCatalogueError: Error, CustomStringConvertible {
 
 /// The messages of one language.
 ///
-/// A file `<lang>.json` looks like this:
+/// A file `<lang>.json` has this form:
 ///
-///     {"language": "en", "plurals": "one", "messages": {
-///         "like.one": "{name} liked your photo",
-///         "like.others": {"number": "count", "one": "{name} and {count} other …", "other": "…"}}}
+/// ```
+/// {"language": "en", "plurals": "one", "messages": {
+///     "like.one": "{name} liked your photo",
+///     "like.others": {"number": "count", "one": "{name} and {count} other …", "other": "…"}}}
+/// ```
 struct MessageCatalogue: Sendable {
-    /// The bytes of the largest file.
+    /// The maximum size of a file in bytes.
     static let maximumSize = 262_144
-    /// The most messages of one file.
+    /// The maximum number of messages in a file.
     static let maximumMessages = 1_000
-    /// The bytes of the longest key.
+    /// The maximum length of a key in bytes.
     static let maximumKeyLength = 80
 
-    /// A text, or one for each plural category of a number.
+    /// A text, or one text for each plural category of a number.
     enum Message: Hashable, Sendable {
         case text(MessageTemplate)
-        /// Always has a form for `other`.
+        /// Plural forms; there is always one for `other`.
         case plural(number: String, [PluralCategory: MessageTemplate])
 
-        /// The names of all placeholders, in the order of their first appearance in the general form.
+        /// The names of all placeholders, in the order of their first appearance in the form `other`.
         var placeholders: [String] {
             switch self {
             case .text(let template): return template.placeholders
@@ -49,18 +51,18 @@ struct MessageCatalogue: Sendable {
     }
 
     let language: LanguageTag
-    /// Nil in an operator's file for a language whose rules are known.
+    /// The plural rules; nil in an operator's file for a language with built-in rules.
     let plurals: PluralRules?
     var messages: [String: Message]
 
     /// Parses a file.
     ///
     /// - Parameters:
-    ///   - bytes: its content.
-    ///   - file: its name in errors.
-    ///   - language: the language that its name says.
-    ///   - knownPlurals: the rules where the file may leave them out.
-    /// - Throws: what is wrong with the file.
+    ///   - bytes: the file's content.
+    ///   - file: the file's name for errors.
+    ///   - language: the language in the file's name.
+    ///   - knownPlurals: the default rules if the file contains none.
+    /// - Throws: the first error in the file.
     init(
         _ bytes: some Collection<UInt8>,
         file: String,
@@ -75,14 +77,14 @@ struct MessageCatalogue: Sendable {
         do {
             value = try JSONParser.parse(bytes, depth: 4)
         } catch {
-            throw failed("is not JSON, or is nested too deeply, at byte \(error.offset)")
+            throw failed("is not valid JSON or is nested too deeply, at byte \(error.offset)")
         }
-        guard case .object(let fields) = value else { throw failed("must hold a JSON object") }
+        guard case .object(let fields) = value else { throw failed("must contain a JSON object") }
         if let unknown = fields.keys.sorted().first(where: { !["language", "plurals", "messages"].contains($0) }) {
             throw failed("is not a field of a catalogue; the fields are language, plurals and messages", unknown)
         }
         guard let named = fields["language"]?.text.flatMap({ LanguageTag($0) }), named == language else {
-            throw failed("must be \"\(language)\", as the name of the file says", "language")
+            throw failed("must be \"\(language)\", as in the file's name", "language")
         }
         self.language = language
         if let plurals = fields["plurals"] {
@@ -97,12 +99,12 @@ struct MessageCatalogue: Sendable {
         guard let rules = self.plurals else { throw failed("is missing", "plurals") }
         guard case .object(let texts) = fields["messages"] else { throw failed("must be a JSON object", "messages") }
         guard texts.count <= Self.maximumMessages else {
-            throw failed("may have \(Self.maximumMessages) entries", "messages")
+            throw failed("may have at most \(Self.maximumMessages) entries", "messages")
         }
         messages = [:]
         for (key, value) in texts.sorted(by: { $0.key < $1.key }) {
             guard 1...Self.maximumKeyLength ~= key.utf8.count else {
-                throw failed("has more than \(Self.maximumKeyLength) bytes, or none", String(key.prefix(80)))
+                throw failed("must have 1 to \(Self.maximumKeyLength) bytes", String(key.prefix(80)))
             }
             do {
                 messages[key] = try Message(value, rules)
@@ -119,7 +121,7 @@ extension MessageCatalogue.Message {
         case .string(let text): self = .text(try MessageTemplate(text))
         case .object(let fields):
             guard let number = fields["number"]?.text, MessageTemplate.isName(Substring(number)) else {
-                throw MessageTemplate.Malformed(reason: "must say by \"number\" which placeholder chooses its form")
+                throw MessageTemplate.Malformed(reason: "must name in \"number\" the placeholder that selects the form")
             }
             var forms: [PluralCategory: MessageTemplate] = [:]
             for (name, value) in fields where name != "number" {

@@ -1,29 +1,29 @@
 import Foundation
 
-/// All languages of one service: the embedded catalogues, and over them those of the operator's folder.
+/// The messages of a service in all languages: the embedded catalogues, overridden by those of the operator's folder.
 package struct MessageCatalogues: Sendable {
-    /// The most files in an operator's folder.
+    /// The maximum number of files in an operator's folder.
     static let maximumFiles = 200
 
-    /// A message in the form that a device translates itself.
+    /// A message in the form in which a device translates it.
     package struct LocalizedKey: Hashable, Sendable {
-        /// The key; of a message with plural forms, followed by a dot and the category of its number.
+        /// The key; for a message with plural forms, followed by a dot and the category of the number.
         package let key: String
-        /// The arguments in the order in which the placeholders appear in the embedded English text.
+        /// The arguments in the order of the placeholders in the embedded English text.
         package let arguments: [String]
     }
 
     private let catalogues: [LanguageTag: MessageCatalogue]
-    /// The embedded English texts, which say which keys and placeholders there are.
+    /// The embedded English texts, which define the keys and placeholders.
     private let reference: MessageCatalogue
 
     /// Loads the catalogues.
     ///
     /// - Parameters:
-    ///   - embedded: the files of the service by language; one of them is English.
-    ///   - folder: the operator's folder; the files `<lang>.json` for this service are in its folder `service`.
-    ///   - service: the name of the service.
-    /// - Throws: `MessageCatalogueError` for the first file that is unreadable or malformed.
+    ///   - embedded: the service's files by language; one of them is English.
+    ///   - folder: the operator's folder; its subfolder `service` contains the files `<lang>.json` of this service.
+    ///   - service: the service's name.
+    /// - Throws: a `MessageCatalogueError` for the first unreadable or invalid file.
     package init(
         embedded: [String: [UInt8]],
         folder: String? = nil,
@@ -65,13 +65,12 @@ package struct MessageCatalogues: Sendable {
         self.reference = reference
     }
 
-    /// The languages that there are texts in, in the order of their tags.
+    /// The available languages in the order of their tags.
     package var languages: [LanguageTag] { catalogues.keys.sorted { $0.description < $1.description } }
 
-    /// The keys of all messages.
     package var keys: Set<String> { Set(reference.messages.keys) }
 
-    /// Returns the first of the languages, or of their shorter forms, that there are texts in; else English.
+    /// Returns the first available language among the languages and their shorter prefixes; otherwise English.
     package func match(_ languages: [LanguageTag]) -> LanguageTag {
         for language in languages {
             for tag in language.fallbacks where catalogues[tag] != nil { return tag }
@@ -79,16 +78,25 @@ package struct MessageCatalogues: Sendable {
         return .english
     }
 
-    /// Returns the first of the languages that there are texts in, as the client named it; else the first of all.
+    /// Returns the first available language as the client named it; otherwise the first of all.
     ///
-    /// What an account keeps is the client's own tag, so that texts in `pt-BR` that are added later reach its user.
+    /// An account stores the client's own tag, so that texts in `pt-BR` that are added later reach the user.
+    ///
+    /// - Parameter languages: the languages in the client's order.
+    /// - Returns: a language, or nil if there are none.
     package func preferred(among languages: [LanguageTag]) -> LanguageTag? {
         languages.first { $0.fallbacks.contains { catalogues[$0] != nil } } ?? languages.first
     }
 
-    /// Returns a message in a language, or in its shorter forms or English where that has no such message.
+    /// Returns a message in a language, with the language's shorter prefixes and English as fallbacks.
     ///
-    /// A placeholder without an argument stays as it is written; an unknown key is its own text.
+    /// A placeholder without an argument is kept as text; an unknown key is returned as text.
+    ///
+    /// - Parameters:
+    ///   - key: the message's key.
+    ///   - arguments: the values of the placeholders.
+    ///   - language: the language.
+    /// - Returns: the text.
     package func text(_ key: String, _ arguments: [String: MessageArgument] = [:], in language: LanguageTag) -> String {
         guard let (message, rules) = message(key, in: language) else { return key }
         let template: MessageTemplate?
@@ -105,20 +113,20 @@ package struct MessageCatalogues: Sendable {
         }
     }
 
-    /// Returns the key and arguments by which a device finds its own translation; nil for an unknown key.
+    /// Returns the key and arguments by which a device finds its own translation, or nil for an unknown key.
     package func localizedKey(
         _ key: String,
         _ arguments: [String: MessageArgument] = [:],
         in language: LanguageTag
     ) -> LocalizedKey? {
-        guard let known = reference.messages[key] else { return nil }
+        guard let original = reference.messages[key] else { return nil }
         var name = key
         if let (message, rules) = message(key, in: language), case .plural(let number, _) = message {
             name += ".\(Self.category(arguments[number], rules).rawValue)"
         }
         return LocalizedKey(
             key: name,
-            arguments: known.placeholders.map { name in arguments[name].map { value($0, in: language) } ?? "" }
+            arguments: original.placeholders.map { name in arguments[name].map { value($0, in: language) } ?? "" }
         )
     }
 
@@ -127,7 +135,7 @@ package struct MessageCatalogues: Sendable {
         case .text(let text): return text
         case .number(let number): return "\(number)"
         case .message(let key):
-            // Such a message has no arguments, so this goes no deeper.
+            // Such a message has no arguments, so the recursion ends here.
             return text(key, in: language)
         }
     }
@@ -147,26 +155,26 @@ package struct MessageCatalogues: Sendable {
 
     private static func language(_ name: String, _ service: String) throws(MessageCatalogueError) -> LanguageTag {
         guard let language = LanguageTag(name), language.description == name else {
-            let reason = "the name of a file is a language tag and .json, for example pt-BR.json"
+            let reason = "a file's name must be a language tag and .json, for example pt-BR.json"
             throw MessageCatalogueError(file: "\(service)/\(name.prefix(80)).json", key: nil, reason: reason)
         }
         return language
     }
 
-    /// A message must be known, and name no placeholder that is never given a value.
+    /// Checks that each message exists in the reference and uses only its placeholders.
     private static func check(
         _ catalogue: MessageCatalogue,
         file: String,
         against reference: MessageCatalogue
     ) throws(MessageCatalogueError) {
         for (key, message) in catalogue.messages.sorted(by: { $0.key < $1.key }) {
-            guard let known = reference.messages[key] else {
+            guard let original = reference.messages[key] else {
                 throw MessageCatalogueError(file: file, key: key, reason: "is not a message of this service")
             }
             var named = message.placeholders
             if case .plural(let number, _) = message, !named.contains(number) { named.append(number) }
-            var allowed = known.placeholders
-            if case .plural(let number, _) = known, !allowed.contains(number) { allowed.append(number) }
+            var allowed = original.placeholders
+            if case .plural(let number, _) = original, !allowed.contains(number) { allowed.append(number) }
             if let unknown = named.first(where: { !allowed.contains($0) }) {
                 let names = allowed.isEmpty ? "none" : allowed.map { "{\($0)}" }.joined(separator: ", ")
                 let reason = "has the placeholder {\(unknown)}; it may have \(names)"
@@ -188,7 +196,7 @@ package struct MessageCatalogues: Sendable {
             throw failed(root, "is not a folder")
         }
         let folder = "\(root)/\(service)"
-        // An operator may have texts for other services alone.
+        // The operator may have texts for other services only.
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else { return [] }
         guard isFolder.boolValue else { throw failed(folder, "is not a folder") }
         let names: [String]
@@ -201,11 +209,11 @@ package struct MessageCatalogues: Sendable {
         guard files.count <= maximumFiles else { throw failed(folder, "has more than \(maximumFiles) files") }
         var read: [(name: String, bytes: [UInt8])] = []
         for name in files {
-            // One byte more than is allowed tells a file that is too large without reading all of it.
+            // Reading one byte more than allowed detects a file that is too large.
             guard let handle = FileHandle(forReadingAtPath: "\(folder)/\(name)") else {
                 throw failed("\(service)/\(name)", "cannot be opened")
             }
-            defer { try? handle.close() }  // A file that was only read loses nothing.
+            defer { try? handle.close() }  // A file that was only read cannot lose data.
             do {
                 let data = try handle.read(upToCount: MessageCatalogue.maximumSize + 1) ?? Data()
                 read.append((name, Array(data)))

@@ -1,16 +1,16 @@
-/// A value that takes the place of a placeholder.
+/// A value for a placeholder.
 package enum MessageArgument: Hashable, Sendable {
     case text(String)
     case number(Int64)
-    /// Another message of the catalogue, without arguments.
+    /// The key of another message without arguments.
     case message(String)
 }
 
-/// A text with placeholders: `{name} liked your photo`; `{{` and `}}` stand for braces.
+/// A text with placeholders: `{name} liked your photo`; `{{` and `}}` represent braces.
 struct MessageTemplate: Hashable, Sendable {
-    /// The bytes of the longest text.
+    /// The maximum length of a text in bytes.
     static let maximumLength = 8_192
-    /// The bytes of the longest name of a placeholder.
+    /// The maximum length of a placeholder's name in bytes.
     static let maximumNameLength = 40
 
     enum Piece: Hashable, Sendable {
@@ -18,7 +18,7 @@ struct MessageTemplate: Hashable, Sendable {
         case placeholder(String)
     }
 
-    /// Why a text is no template.
+    /// The error of an invalid template.
     struct Malformed: Error {
         let reason: String
     }
@@ -49,7 +49,7 @@ struct MessageTemplate: Hashable, Sendable {
                 guard let end = rest.firstIndex(of: "}") else { throw Malformed(reason: "has a { without a }") }
                 let name = rest[..<end]
                 guard Self.isName(name) else {
-                    throw Malformed(reason: "has the placeholder {\(name.prefix(40))}; a name has 1 to 40 letters")
+                    throw Malformed(reason: "has the placeholder {\(name.prefix(40))}; names have 1 to 40 letters")
                 }
                 if !literal.isEmpty { pieces.append(.text(literal)) }
                 literal = ""

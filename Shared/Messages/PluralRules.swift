@@ -3,9 +3,9 @@ package enum PluralCategory: String, CaseIterable, Sendable {
     case zero, one, two, few, many, other
 }
 
-/// The cardinal plural rules of CLDR for whole numbers, one family for the languages that share them.
+/// The cardinal plural rules of CLDR for integers, as families of languages with the same rules.
 ///
-/// A message catalogue names its family, so that a new language needs no code.
+/// A message catalogue names its family, so that a new language requires no code.
 package enum PluralRules: String, CaseIterable, Sendable {
     /// Japanese, Chinese, Korean, Vietnamese, Thai, Indonesian.
     case invariant
@@ -46,7 +46,7 @@ package enum PluralRules: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the category of a number; a negative number has the category of its magnitude.
+    /// Returns the category of a number; a negative number has the category of its absolute value.
     package func category(of number: Int64) -> PluralCategory {
         let n = number.magnitude
         let (tens, hundreds) = (n % 10, n % 100)
@@ -88,6 +88,6 @@ package enum PluralRules: String, CaseIterable, Sendable {
         2...4 ~= tens && !(12...14 ~= hundreds)
     }
 
-    /// French "un million de photos" takes another form than "mille photos".
+    /// Whether a number consists of whole millions: French "un million de photos" has another form than "mille photos".
     private static func isMillions(_ n: UInt64) -> Bool { n != 0 && n % 1_000_000 == 0 }
 }

@@ -2,13 +2,14 @@ import Locks
 package import NIOCore
 import NIOPosix
 
-/// Runs look-ups of names on a bounded number of threads; each registered domain has a share of them.
+/// A queue that runs DNS lookups on a bounded number of threads, of which each registered domain can use a share.
 ///
-/// A look-up blocks its thread, for half a minute where the domain's name server never answers, and a user may choose
-/// any number of names. The names of one domain wait for each other in the order of arrival and delay no other domain.
+/// A lookup blocks its thread, for about 30 s if the domain's name server does not respond, and users can submit any
+/// number of names. Names of the same domain wait for each other in the order of arrival and do not delay other
+/// domains.
 package final class DNSLookupQueue: Sendable {
-    /// Runs on a thread that it may block; or elsewhere, with the reason why it has no turn.
-    package typealias Work = @Sendable (_ refusal: (any Error)?) -> Void
+    /// The work to run, either on a thread that it may block, or elsewhere with the error that prevented the lookup.
+    package typealias Work = @Sendable (_ failure: (any Error)?) -> Void
 
     private struct Waiting {
         let id: Int
@@ -46,13 +47,13 @@ package final class DNSLookupQueue: Sendable {
             return .later(id: lastID)
         }
 
-        /// Ends a look-up, and begins the first waiting one whose domain has room.
+        /// Ends a lookup and starts the first waiting one whose domain has capacity.
         mutating func end(_ domain: String) -> Waiting? {
             total -= 1
             let others = (running[domain] ?? 1) - 1
             running[domain] = others > 0 ? others : nil
-            guard let place = waiting.firstIndex(where: { hasRoom(for: $0.domain) }) else { return nil }
-            let next = waiting.remove(at: place)
+            guard let index = waiting.firstIndex(where: { hasRoom(for: $0.domain) }) else { return nil }
+            let next = waiting.remove(at: index)
             begin(next.domain)
             return next
         }
@@ -71,6 +72,7 @@ package final class DNSLookupQueue: Sendable {
         }
     }
 
+    /// The queue that guards share by default.
     package static let shared = DNSLookupQueue()
 
     private static let threadCount = 32
@@ -83,11 +85,13 @@ package final class DNSLookupQueue: Sendable {
     private let state: Lock<State>
     private let queueTimeout: TimeAmount
 
+    /// Creates a queue.
+    ///
     /// - Parameters:
-    ///   - maximum: how many look-ups run at once; at most the number of threads.
-    ///   - share: how many of them may be of one registered domain.
-    ///   - maximumWaiting: how many others of the domain may wait.
-    ///   - patience: how long a look-up waits for its turn.
+    ///   - maximum: the maximum number of concurrent lookups; at most the number of threads, 32.
+    ///   - share: the maximum number of concurrent lookups for one registered domain.
+    ///   - maximumWaiting: the maximum number of waiting lookups for one registered domain.
+    ///   - queueTimeout: the limit for a lookup's wait.
     package init(
         maximum: Int = 32,
         share: Int = 2,
@@ -99,7 +103,7 @@ package final class DNSLookupQueue: Sendable {
         self.queueTimeout = queueTimeout
     }
 
-    /// Runs `work` once, when the look-up of this host has its turn, or with an error.
+    /// Runs `work` exactly once: when this host's lookup can start, or with an error.
     ///
     /// The error is ``AddressGuardError/tooManyLookups``, or `ChannelError.eof` after the threads were stopped.
     package func submit(_ host: String, _ work: @escaping Work) {
@@ -125,11 +129,15 @@ package final class DNSLookupQueue: Sendable {
         late?.work(AddressGuardError.tooManyLookups)
     }
 
-    /// Returns the part of a name that its owner registered, as far as its spelling tells: without the list of public
-    /// suffixes, hosts below an unknown suffix share one domain.
+    /// Returns the registered domain of a name, estimated from its text.
+    ///
+    /// The list of public suffixes is not used, so all hosts below an unlisted suffix share one domain.
+    ///
+    /// - Parameter host: a name.
+    /// - Returns: the last two labels, or three for names like `example.co.uk`.
     package static func registeredDomain(of host: String) -> String {
         let labels = host.lowercased().split(separator: ".")
-        // As in example.co.uk and example.com.au.
+        // For example example.co.uk and example.com.au.
         let isLong =
             labels.count > 2 && labels[labels.count - 1].utf8.count == 2
             && secondLevels.contains(labels[labels.count - 2])

@@ -1,7 +1,11 @@
-/// A connection of its own on which batches of statements follow one another.
+/// A dedicated connection that runs batches of statements one after another.
 ///
-/// The statements of a ``segment(_:)`` travel in one round trip and are one implicit transaction, in which each
-/// statement has a fresh snapshot: the second sees what was committed while the first waited for a lock.
+/// PostgreSQL runs the statements of a ``segment(_:)`` as one implicit transaction, and the batch takes one round trip.
+/// Each statement has its own snapshot: the second statement sees rows that were committed while the first waited for a
+/// lock.
+///
+/// The connection opens in the background when ``PostgresPool/dedicatedConnection(statementTimeout:settings:)`` creates
+/// the value, reconnects after a loss, and closes when the last reference is released.
 public final class DedicatedConnection: Sendable {
     private let pool: PostgresPool
     private let session: Session
@@ -18,14 +22,18 @@ public final class DedicatedConnection: Sendable {
         pool.engine.close(session)
     }
 
-    /// Runs statements in order, committed together when it returns; connects again if the connection was lost before.
+    /// Runs statements in order as one transaction and returns their results in the same order.
     ///
-    /// Several callers may use a lane at once: their segments are sent without waiting for one another's answers, in
-    /// the order they came, each its own transaction.
+    /// Several tasks may call this method at once. Their segments are pipelined in the order of the calls, and each
+    /// segment is its own transaction. If the connection was lost earlier, the call waits for a new one.
     ///
-    /// - Throws: a ``PostgresError``. After a server's error all of the segment is rolled back. When the connection was
-    ///   lost, ``PostgresError/outcomeUnknown`` tells whether the segment may have been committed. Cancelling the task
-    ///   stops the statement on the server if it is not too late.
+    /// Cancelling the task stops the statement on the server unless the statement has already finished.
+    ///
+    /// - Parameter statements: the statements of one transaction; an empty array returns an empty array without a round
+    ///   trip.
+    /// - Returns: one result for each statement.
+    /// - Throws: a ``PostgresError``, or `CancellationError`. A server error rolls back the whole segment. After a lost
+    ///   connection, ``PostgresError/outcomeUnknown`` says whether the segment may have been committed.
     public func segment(_ statements: [PostgresQuery]) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
         let segment = try Segment(statements, timeout: statementTimeout)

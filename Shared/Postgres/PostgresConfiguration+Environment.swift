@@ -1,13 +1,14 @@
 import CLibpq
 
 extension PostgresConfiguration {
-    /// The server as libpq's environment variables (`PGHOST`, `PGPASSWORD`, …), for a program that is to reach it too.
+    /// The server's address and credentials as libpq's environment variables (`PGHOST`, `PGPASSWORD`, …), for child
+    /// processes.
     ///
-    /// In a program's arguments everybody on the machine could read the password. What has no variable (`keepalives`,
-    /// `sslpassword`) is left out.
+    /// Command-line arguments would show the password to every user of the machine. Options without a variable
+    /// (`keepalives`, `sslpassword`) are omitted.
     public var environment: [String: String] {
         var problem: UnsafeMutablePointer<CChar>?
-        // Parsed once already, when the configuration was made.
+        // The initializer has already validated the URL.
         guard let parsed = PQconninfoParse(url, &problem) else {
             PQfreemem(problem)
             return [:]

@@ -1,94 +1,98 @@
 import CLibpq
 
-/// Where the server is, as whom to speak to it, and how much of it to use.
+/// The address of a server, the role and schema to use, and the limits of a pool.
 ///
-/// Every wait of a pool is bounded by one of these.
+/// Each wait of a pool is bounded by one of these limits.
 public struct PostgresConfiguration: Sendable {
-    /// The server: a connection URI (`postgres://user@host:5432/database`) or libpq's `key=value` form.
+    /// The server as a connection URI (`postgres://user@host:5432/database`) or in libpq's `key=value` form.
     ///
-    /// Everything libpq knows may stand in it, `sslmode` and `sslrootcert` above all.
+    /// All parameters of libpq are allowed, for example `sslmode` and `sslrootcert`.
     public let url: String
 
-    /// The role to act as, if not the one of the URL.
+    /// The role to switch to after connecting; nil keeps the URL's user.
     ///
-    /// A guard rather than a wall: SQL can leave it again.
+    /// The role limits mistakes, not attacks: SQL can switch back with `RESET ROLE`.
     public var role: String?
 
-    /// The schema in which unqualified names are looked up, and nowhere else but in `pg_catalog`.
+    /// The only schema, apart from `pg_catalog`, in which unqualified names are resolved; nil keeps the server's
+    /// `search_path`.
     public var schema: String?
 
-    /// What the server shows in `pg_stat_activity`.
+    /// The name that `pg_stat_activity` shows for the pool's connections.
     public var applicationName = "swift"
 
     /// The pool's name in metrics and logs.
     public var name = "postgres"
 
-    /// How many connections all reads share.
+    /// The number of read-only connections, shared by all statements of ``PostgresPool/reads``.
     public var readConnections = 2
 
-    /// How many statements may be on their way on one shared connection; more wait here.
+    /// The maximum number of statements in flight on one shared connection; further statements wait in the client.
     public var readsInFlight = 64
 
-    /// Settings of the server for the shared connections alone (`plan_cache_mode`, …).
+    /// The server settings that apply only to the shared read connections (`plan_cache_mode`, …).
     public var readSettings: [String: String] = [:]
 
-    /// How many transactions and single statements run at a time.
+    /// The maximum number of transactions and single statements that run at the same time.
     public var transactionConnections = 8
 
-    /// How long one attempt to connect may take.
+    /// The limit for one connection attempt.
     public var connectTimeout: Duration = .seconds(5)
 
-    /// How long a statement on the shared connections may run; the server stops it.
+    /// The limit for a statement on the shared read connections, enforced by the server.
     public var readTimeout: Duration = .seconds(2)
 
-    /// How long any other statement may run; the server stops it.
+    /// The limit for any other statement, enforced by the server.
     public var statementTimeout: Duration = .seconds(10)
 
-    /// How much longer than its own limit a server may stay silent before it is taken for dead.
+    /// The time after a statement's own limit in which the server must respond; later the connection counts as lost.
     public var responseTimeout: Duration = .seconds(1)
 
-    /// How long a transaction may do nothing; the server ends it.
+    /// The limit for a transaction's idle time between statements; the server then ends the session.
     public var idleTransactionTimeout: Duration = .seconds(30)
 
-    /// How long a call waits for a connection.
+    /// The limit for a call's wait for a connection.
     public var acquireTimeout: Duration = .seconds(2)
 
-    /// How many calls may wait, for reads and for transactions each; the next fails at once.
+    /// The maximum number of waiting calls, counted separately for reads and for transactions; further calls fail
+    /// immediately.
     public var maximumWaiting = 1_024
 
-    /// How many prepared statements a connection keeps.
+    /// The maximum number of prepared statements per connection.
     public var preparedStatements = 256
 
-    /// How long an unused connection for transactions is kept open; one always is.
+    /// The time after which an unused transaction connection is closed; one connection always stays open.
     public var idleTimeout: Duration = .seconds(60)
 
-    /// How long a shutdown waits for what is under way.
+    /// The limit for work in progress during a shutdown.
     public var drainTimeout: Duration = .seconds(10)
 
-    /// How often a listening connection is asked whether it lives.
+    /// The interval between keep-alive queries on a listening connection.
     public var keepaliveInterval: Duration = .seconds(5)
 
-    /// How many notifications wait for a slow reader before it is told that it missed some.
+    /// The maximum number of notifications buffered for a slow listener; beyond it, notifications are dropped and the
+    /// listener receives ``PostgresListener/Event/reconnected``.
     public var notificationBuffer = 4_096
 
-    /// Settings for a server.
+    /// Creates a configuration with default limits.
     ///
-    /// - Throws: a ``PostgresError`` that says what is wrong with the URL, without its password.
+    /// - Parameter url: the connection URI, or libpq's `key=value` form.
+    /// - Throws: a ``PostgresError`` of kind ``PostgresError/Kind/configuration`` if libpq cannot parse the URL. The
+    ///   message does not contain the URL, which may hold a password.
     public init(url: String) throws {
         self.url = url
         _ = try Conninfo.options(of: url)
     }
 }
 
-/// libpq's parser of connection strings.
 enum Conninfo {
-    /// The settings a connection string names.
+    /// Returns the parameters of a connection string.
     static func options(of url: String) throws -> [String: String] {
         var problem: UnsafeMutablePointer<CChar>?
         guard let parsed = PQconninfoParse(url, &problem) else {
-            // libpq quotes what it could not read, which may be a password
+            // libpq's message quotes the invalid part, which may be a password.
             PQfreemem(problem)
-            throw PostgresError(.configuration, "the database URL is not a connection string that libpq can read")
+            throw PostgresError(.configuration, "the database URL is not a valid connection string")
         }
         defer { PQconninfoFree(parsed) }
         var options: [String: String] = [:]

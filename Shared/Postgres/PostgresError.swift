@@ -1,73 +1,78 @@
-/// Why a statement has no answer.
+/// An error of a statement, a connection or a migration.
 ///
-/// Code that branches asks the three questions first: ``violates(_:)`` (a rule of the schema said no: answer it),
-/// ``isUnavailable`` (nobody's fault here: 503) and ``outcomeUnknown`` (it may have been written: look before saying it
-/// again). The description has no parameter and none of the server's detail, which quotes values of rows, so it may
-/// go to a log.
+/// Callers usually check three properties:
+/// - ``violates(_:)``: a constraint of the schema rejected the values; report it to the client.
+/// - ``isUnavailable``: the database is unavailable or overloaded; an HTTP server responds with 503.
+/// - ``outcomeUnknown``: the statement may have been committed; check before repeating it.
+///
+/// The description contains no parameters and no server detail, which may quote values of rows, so it is safe to log.
 public struct PostgresError: Error, Hashable, Sendable {
-    /// What went wrong.
+    /// The cause of an error.
     public enum Kind: Hashable, Sendable {
-        /// The server refused the statement, and rolled it back.
+        /// The server rejected the statement and rolled it back.
         case server(Report)
 
-        /// The connection was lost; true when the statement may have been committed all the same.
+        /// The connection was lost; `outcomeUnknown` is true if the statement may have been committed.
         case connectionLost(outcomeUnknown: Bool)
 
-        /// No connection could be made within the time allowed.
+        /// No connection could be opened within ``PostgresConfiguration/acquireTimeout``.
         case unavailable
 
-        /// The time allowed ran out; true when the server did not say so itself, so it may have been committed.
+        /// The time limit was exceeded; `outcomeUnknown` is true if the server did not confirm the cancellation.
         case timeout(outcomeUnknown: Bool)
 
-        /// Every connection was busy for the time allowed, or too many callers were waiting already.
+        /// All connections were busy for the whole ``PostgresConfiguration/acquireTimeout``, or the limit of waiting
+        /// calls was reached.
         case poolExhausted
 
-        /// The pool is shutting down or has.
+        /// The pool is shutting down or has shut down.
         case shuttingDown
 
-        /// A parameter, by its number from 1, is a value PostgreSQL has no form for.
+        /// A parameter, counted from 1, has a value that PostgreSQL cannot represent.
         case encoding(parameter: Int)
 
-        /// A column is not what the code took it for.
+        /// A column is missing, is NULL, or has a different type than the code expects.
         case decoding(column: String)
 
-        /// An answer has another number of rows than asked for.
+        /// A result has a different number of rows than the call requires.
         case unexpectedRowCount(Int)
 
-        /// `COMMIT` was answered by a rollback, since a statement had failed before.
+        /// `COMMIT` rolled the transaction back because a statement had failed.
         case transactionAborted
 
-        /// The settings make no sense.
+        /// The configuration is invalid.
         case configuration
 
-        /// The applied migrations and those of the program do not fit.
+        /// The applied migrations conflict with those of the program.
         case migration
     }
 
-    /// What the server said about a statement it refused.
+    /// The server's report about a rejected statement.
+    ///
+    /// Source: [Error and Notice Message Fields](https://www.postgresql.org/docs/current/protocol-error-fields.html).
     public struct Report: Hashable, Sendable {
-        /// The five characters that say what happened (`23505`).
+        /// The five-character SQLSTATE code (`23505`).
         public var sqlState: String
-        /// The sentence.
+        /// The primary message.
         public var message: String
-        /// More of it; may quote values of rows.
+        /// The secondary message; may quote values of rows.
         public var detail: String?
-        /// What it suggests.
+        /// A suggestion by the server.
         public var hint: String?
-        /// The constraint that was violated.
+        /// The name of the violated constraint.
         public var constraint: String?
-        /// The schema it is in.
+        /// The schema of the affected object.
         public var schema: String?
-        /// The table it is on.
+        /// The affected table.
         public var table: String?
-        /// The column it is about.
+        /// The affected column.
         public var column: String?
     }
 
-    /// What went wrong.
+    /// The cause of the error.
     public let kind: Kind
 
-    /// What went wrong, for a person.
+    /// A description of the error for operators, in one line.
     public let message: String
 
     init(_ kind: Kind, _ message: String) {
@@ -77,20 +82,20 @@ public struct PostgresError: Error, Hashable, Sendable {
 }
 
 extension PostgresError {
-    /// What the server said, where it was the server who refused.
+    /// The server's report, if the server rejected the statement.
     public var report: Report? {
         if case .server(let report) = kind { report } else { nil }
     }
 
-    /// The five characters that say what the server refused (`23505`), where it did.
+    /// The five-character SQLSTATE code (`23505`), if the server rejected the statement.
     public var sqlState: String? { report?.sqlState }
 
-    /// Whether this constraint, by its name in the schema, said no.
+    /// Returns whether the statement violated the constraint with this name.
     public func violates(_ constraint: String) -> Bool {
         report?.constraint == constraint
     }
 
-    /// Whether the statement may have been committed though no answer came.
+    /// Whether the statement may have been committed although no response arrived.
     public var outcomeUnknown: Bool {
         switch kind {
         case .connectionLost(let unknown), .timeout(let unknown): unknown
@@ -98,9 +103,9 @@ extension PostgresError {
         }
     }
 
-    /// Whether the same call may be made again without doing anything twice.
+    /// Whether the call can be repeated without a double effect.
     ///
-    /// True where it was certainly rolled back or never sent, and another try can end otherwise.
+    /// True if the statement was certainly rolled back or never sent, and a retry can succeed.
     public var isRetryable: Bool {
         switch kind {
         case .server(let report): Self.retryableStates.contains(report.sqlState)
@@ -110,20 +115,21 @@ extension PostgresError {
         }
     }
 
-    /// Whether the database, not the statement, is the reason: what an HTTP server answers 503 to.
+    /// Whether the database, and not the statement, caused the error; an HTTP server responds with 503.
     public var isUnavailable: Bool {
         switch kind {
         case .connectionLost, .unavailable, .timeout, .poolExhausted, .shuttingDown: true
-        // 08 connection, 53 insufficient resources, 57P operator intervention, 58 system error
+        // Classes: 08 connection, 53 insufficient resources, 57P operator intervention, 58 system error.
         case .server(let report):
             ["08", "53", "58"].contains(report.sqlState.prefix(2)) || report.sqlState.hasPrefix("57P")
         default: false
         }
     }
 
-    /// Whether the database is there and did nothing of what it was told: the statement is at fault, or what it is about.
+    /// Whether the database is available and certainly rolled the statement back; the statement or its data is the
+    /// cause.
     ///
-    /// Of many things done together it may be one alone that is in the way.
+    /// If the statement processes several rows, a single row may be the cause.
     public var isRefusal: Bool {
         switch kind {
         case .server: !isUnavailable
@@ -132,7 +138,8 @@ extension PostgresError {
         }
     }
 
-    /// Serialization failure and deadlock: rolled back for certain, and a second run may pass.
+    /// The SQLSTATE codes of serialization failures and deadlocks: the server certainly rolled back, and a retry can
+    /// succeed.
     static let retryableStates: Set<String> = ["40001", "40P01"]
 
     static func decoding(column: String, _ problem: String) -> PostgresError {
@@ -145,7 +152,7 @@ extension PostgresError {
 }
 
 extension PostgresError: CustomStringConvertible {
-    /// One line without the server's detail.
+    /// The error in one line, without parameters, values of rows or the server's detail.
     public var description: String {
         switch kind {
         case .server(let report):

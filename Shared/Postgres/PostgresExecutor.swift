@@ -1,15 +1,17 @@
-/// What a statement can be run on: a pool, its reads or a transaction.
+/// A value that can run statements: a pool, its shared reads, or a transaction.
 ///
-/// A store takes `some PostgresExecutor` and so neither knows nor cares which.
+/// A store accepts `some PostgresExecutor` and therefore works with each of them.
 public protocol PostgresExecutor: Sendable {
-    /// Runs one statement.
+    /// Runs one statement and returns its result.
     ///
-    /// - Throws: ``PostgresError``, or `CancellationError` as soon as the task is cancelled.
+    /// - Parameter query: the statement and its parameters.
+    /// - Returns: the rows and the number of affected rows.
+    /// - Throws: a ``PostgresError``, or `CancellationError` as soon as the task is cancelled.
     func execute(_ query: PostgresQuery) async throws -> PostgresResult
 }
 
 extension PostgresExecutor {
-    /// Every row.
+    /// Runs a query and returns all rows, each converted by `read`.
     public nonisolated(nonsending) func all<Value>(
         _ query: PostgresQuery,
         as read: (PostgresRow) throws -> Value
@@ -17,19 +19,26 @@ extension PostgresExecutor {
         try await execute(query).map(read)
     }
 
-    /// The only row; anything but one row is an error.
+    /// Runs a query that must return exactly one row and returns that row, converted by `read`.
+    ///
+    /// - Parameters:
+    ///   - query: the statement and its parameters.
+    ///   - read: converts the row to a value.
+    /// - Returns: the value of the only row.
+    /// - Throws: a ``PostgresError`` of kind ``PostgresError/Kind/unexpectedRowCount(_:)`` for zero or several rows;
+    ///   otherwise the error of `execute` or `read`.
     public nonisolated(nonsending) func one<Value>(
         _ query: PostgresQuery,
         as read: (PostgresRow) throws -> Value
     ) async throws -> Value {
         let result = try await execute(query)
         guard result.count == 1 else {
-            throw PostgresError(.unexpectedRowCount(result.count), "\(result.count) rows where there must be one")
+            throw PostgresError(.unexpectedRowCount(result.count), "expected 1 row, received \(result.count)")
         }
         return try read(result[0])
     }
 
-    /// The first row, if there is any.
+    /// Runs a query and returns its first row, converted by `read`, or nil if there are no rows.
     public nonisolated(nonsending) func first<Value>(
         _ query: PostgresQuery,
         as read: (PostgresRow) throws -> Value
@@ -37,7 +46,7 @@ extension PostgresExecutor {
         try await execute(query).first.map(read)
     }
 
-    /// Runs a statement for what it does; returns how many rows it inserted, changed or deleted.
+    /// Runs a statement and returns the number of rows that it inserted, updated or deleted.
     @discardableResult
     public nonisolated(nonsending) func run(_ query: PostgresQuery) async throws -> Int {
         try await execute(query).affectedRows

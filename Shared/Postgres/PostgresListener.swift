@@ -1,21 +1,21 @@
-/// Notifications that arrive on some channels, over a connection of its own, for as long as it is iterated.
+/// The notifications of some channels, received on a dedicated connection for as long as the sequence is iterated.
 ///
-/// A notification is a hint, never the record: those sent while the connection was away are gone. So whoever listens
-/// reads what it lacks from the tables at each ``Event/reconnected``, which also comes first of all, once the channels
-/// are listened on.
+/// Notifications are hints and can be lost: the server does not store those sent while the connection is down. A
+/// subscriber therefore reads the current state from tables at each ``Event/reconnected``. The event is also the first
+/// one, as soon as the channels are active.
 public struct PostgresListener: AsyncSequence, Sendable {
-    /// What a listener hears.
+    /// An event of a listener.
     public enum Event: Hashable, Sendable {
-        /// `NOTIFY channel, 'payload'`, committed.
+        /// A committed `NOTIFY channel, 'payload'`.
         case notification(channel: String, payload: String)
 
-        /// The channels are listened on from now; notifications before may have been missed.
+        /// The channels are active from now on; earlier notifications may have been missed.
         ///
-        /// Comes at the start, after the connection was lost, and when the reader was so slow that some were dropped.
+        /// Delivered at the start, after a connection loss, and after the buffer of a slow subscriber overflowed.
         case reconnected
     }
 
-    /// Hands out events one by one; ends when the pool is shut down.
+    /// The iterator of the events; ends when the pool is shut down.
     public struct Iterator: AsyncIteratorProtocol {
         var base: AsyncStream<Event>.Iterator
 

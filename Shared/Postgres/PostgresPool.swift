@@ -1,25 +1,31 @@
 public import Logging
 public import ServiceLifecycle
 
-/// Connections to one PostgreSQL server, and the four ways to use them.
+/// A pool of connections to one PostgreSQL server.
 ///
-/// | way | for | connections |
+/// | method | use | connections |
 /// | --- | --- | --- |
-/// | ``reads`` | short `SELECT`s of many callers | a few, shared by all and pipelined; read-only |
-/// | ``execute(_:)`` | one statement that may write, wait or be slow | one of its own while it runs |
-/// | ``transaction(isolation:_:)`` | several statements that belong together | one of its own while it runs |
-/// | ``dedicatedConnection(statementTimeout:)`` | batches one after another, a round trip each | one of its own for good |
+/// | ``reads`` | short `SELECT`s of many callers | a few, shared and pipelined; read-only |
+/// | ``execute(_:)`` | one statement that may write, wait for locks or be slow | exclusive while the statement runs |
+/// | ``transaction(isolation:_:)`` | several statements that commit together | exclusive while the transaction runs |
+/// | ``dedicatedConnection(statementTimeout:settings:)`` | batches, one round trip each | exclusive, permanent |
+/// | ``listen(_:)`` | notifications | exclusive while iterated |
 ///
-/// and ``listen(_:)`` for notifications. One thread serves all of a pool's connections without blocking. A pool starts
-/// whether the server is there or not, finds it again by itself after a restart, and bounds every wait: a call that
-/// cannot be served in time throws a ``PostgresError`` that is ``PostgresError/isUnavailable``.
+/// One thread serves all connections of a pool without blocking. The pool starts even if the server is unavailable, and
+/// it reconnects after a server restart. Each wait is bounded: a call that cannot be served in time throws a
+/// ``PostgresError`` whose ``PostgresError/isUnavailable`` is true.
 ///
-/// A statement whose outcome is unknown is never repeated; one of ``reads`` is, when its connection is lost.
+/// A statement with an unknown outcome is never repeated. A statement of ``reads`` is repeated when its connection is
+/// lost.
 public final class PostgresPool: PostgresExecutor, Service {
     let engine: Engine
     private let configuration: PostgresConfiguration
 
-    /// A pool that connects when it is started or first used.
+    /// Creates a pool, which connects when it is started or first used.
+    ///
+    /// - Parameters:
+    ///   - configuration: the server's address and the pool's limits.
+    ///   - logger: receives connection failures, losses and reconnects.
     public init(configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration
         engine = Engine(configuration: configuration, logger: logger)
@@ -29,46 +35,53 @@ public final class PostgresPool: PostgresExecutor, Service {
         engine.stop()
     }
 
-    /// Connects now rather than at the first use.
+    /// Opens the connections immediately instead of at the first use.
     public func start() {
         engine.start()
     }
 
-    /// Keeps connections until a graceful shutdown, then drains and closes.
+    /// Runs the pool until graceful shutdown or cancellation, then calls ``shutdown()``.
     public func run() async throws {
         start()
-        // Cancelled without grace is a shutdown too.
+        // A cancellation without graceful shutdown also ends the pool.
         try? await gracefulShutdown()
         await shutdown()
     }
 
-    /// Lets what is under way end, for as long as ``PostgresConfiguration/drainTimeout``, and closes; later calls throw.
+    /// Waits for work in progress for at most ``PostgresConfiguration/drainTimeout``, then closes all connections.
+    ///
+    /// Later calls throw a ``PostgresError`` of kind ``PostgresError/Kind/shuttingDown``.
     public func shutdown() async {
         await engine.shutdown()
     }
 
-    /// The shared read-only connections.
+    /// The read-only connections that all callers share.
     public var reads: PostgresReads { PostgresReads(pool: self) }
 
-    /// Runs one statement on a connection of its own, committed when it returns.
+    /// Runs one statement on an exclusive connection; the statement is committed when the call returns.
     ///
-    /// Cancelling the task stops the statement on the server if it is not too late: it may have been committed.
+    /// Cancelling the task stops the statement on the server unless it has already finished. The statement may
+    /// therefore have been committed.
+    ///
+    /// - Parameter query: the statement and its parameters.
+    /// - Returns: the rows and the number of affected rows.
+    /// - Throws: a ``PostgresError``, or `CancellationError`.
     public func execute(_ query: PostgresQuery) async throws -> PostgresResult {
         let segment = try Segment([query], timeout: configuration.statementTimeout)
         return try await engine.run(segment, on: .single)[0]
     }
 
-    /// Asks the server whether it is there; for a readiness check.
+    /// Runs `SELECT 1` on a shared read connection; for readiness checks.
     public func ping() async throws {
         _ = try await reads.execute("SELECT 1")
     }
 
-    /// A connection of its own for batches of statements.
+    /// Opens a dedicated connection for batches of statements.
     ///
     /// - Parameters:
-    ///   - statementTimeout: how long a statement of it may run, if not the configuration's.
-    ///   - settings: of the server, for this connection alone (`plan_cache_mode`, …).
-    /// - Returns: the lane, whose connection is closed when it is dropped.
+    ///   - statementTimeout: the limit for each statement; nil is ``PostgresConfiguration/statementTimeout``.
+    ///   - settings: server settings for this connection only (`plan_cache_mode`, …).
+    /// - Returns: the connection, which closes when its last reference is released.
     public func dedicatedConnection(
         statementTimeout: Duration? = nil,
         settings: [String: String] = [:]
@@ -80,17 +93,20 @@ public final class PostgresPool: PostgresExecutor, Service {
         )
     }
 
-    /// Notifications on these channels, over a connection of its own.
+    /// Returns the notifications of some channels, received on a dedicated connection.
     public func listen(_ channels: [String]) -> PostgresListener {
         PostgresListener(pool: self, channels: channels)
     }
 }
 
-/// The connections that all reads of a pool share.
+/// The read-only connections that all callers of a pool share.
 ///
-/// A statement here waits behind those sent before it, so nothing may run here that waits for a lock or takes long; the
-/// server refuses writes (SQLSTATE 25006) and stops what exceeds ``PostgresConfiguration/readTimeout``.
-/// Cancelling the task gives the caller back at once; the statement runs to its end unseen.
+/// A statement waits for all statements sent before it on the same connection. Statements that wait for locks or run
+/// long therefore do not belong here. The server rejects writes (SQLSTATE 25006) and cancels statements after
+/// ``PostgresConfiguration/readTimeout``.
+///
+/// Cancelling the task returns to the caller immediately; the statement itself runs to its end and its result is
+/// discarded.
 public struct PostgresReads: PostgresExecutor {
     let pool: PostgresPool
 

@@ -1,20 +1,21 @@
 import Locks
 import Synchronization
 
-/// How much a transaction sees of others that run beside it.
+/// The isolation level of a transaction.
 public enum PostgresIsolation: String, Sendable {
-    /// Each statement sees what was committed before it began.
+    /// Each statement sees the rows that were committed before the statement began.
     case readCommitted = "READ COMMITTED"
-    /// Every statement sees what was committed before the first.
+    /// All statements see the rows that were committed before the first statement.
     case repeatableRead = "REPEATABLE READ"
-    /// As if transactions ran one after another.
+    /// Transactions behave as if they ran one after another.
     case serializable = "SERIALIZABLE"
 }
 
-/// A transaction under way: statements run on it are committed together or not at all.
+/// A running transaction, whose statements are committed together or not at all.
 ///
-/// It lives as long as the closure it was given to. After a statement has failed every other fails too (SQLSTATE
-/// 25P02), and the transaction is rolled back even if the closure returns as if nothing had been.
+/// The value is valid only inside the closure of ``PostgresPool/transaction(isolation:_:)``. After a statement has
+/// failed, all later statements fail too (SQLSTATE 25P02). The transaction is then rolled back even if the closure
+/// returns normally.
 public final class PostgresTransaction: PostgresExecutor {
     private let engine: Engine
     private let session: Session
@@ -30,14 +31,16 @@ public final class PostgresTransaction: PostgresExecutor {
         return try await engine.run(segment, on: .session(session))[0]
     }
 
-    /// Runs an action when the transaction is committed, before ``PostgresPool/transaction(isolation:_:)`` returns.
+    /// Registers an action that runs after the commit, before ``PostgresPool/transaction(isolation:_:)`` returns.
     ///
-    /// It does not run where the transaction is rolled back, nor where the connection is lost while committing.
+    /// The action does not run if the transaction is rolled back or the connection is lost during the commit.
+    ///
+    /// - Parameter action: runs on the caller's task, in the order of registration.
     public func onCommit(_ action: @escaping @Sendable () -> Void) {
         actions.withLock { $0.append(action) }
     }
 
-    /// Commits; not interrupted by a cancelled task, since then nobody would know whether it has.
+    /// Commits the transaction; ignores task cancellation, because an interrupted commit would have an unknown outcome.
     func commit() async throws {
         try await engine.commit(session)
         for action in actions.withLock(\.self) { action() }
@@ -47,7 +50,7 @@ public final class PostgresTransaction: PostgresExecutor {
         await engine.rollback(session)
     }
 
-    /// Whether a failure was one that a second run may not meet.
+    /// Returns whether a retry of the transaction may avoid the error.
     func isRetryable(after error: any Error) -> Bool {
         if session.failedRetryably.load(ordering: .relaxed) { return true }
         guard let state = (error as? PostgresError)?.sqlState else { return false }
@@ -56,16 +59,21 @@ public final class PostgresTransaction: PostgresExecutor {
 }
 
 extension PostgresPool {
-    /// How often a transaction is run before its serialization failure or deadlock is the caller's.
+    /// The number of attempts before a serialization failure or deadlock is thrown to the caller.
     static let maximumAttempts = 5
 
-    /// Runs statements that are committed together when the closure returns, and rolled back when it throws.
+    /// Runs a transaction that is committed when the closure returns and rolled back when it throws.
     ///
-    /// A deadlock (40P01) or serialization failure (40001) is rolled back by the server for certain and the closure is
-    /// **run again**, up to five times: it must do nothing but work on its values and this transaction.
+    /// After a deadlock (40P01) or serialization failure (40001), the server has certainly rolled back. The closure
+    /// then **runs again**, up to five times in total, after a random pause of at most 80 ms. It must therefore have no
+    /// side effects outside this transaction.
     ///
-    /// - Throws: what the closure threw; a ``PostgresError``, with ``PostgresError/outcomeUnknown`` if the connection
-    ///   was lost while committing; `CancellationError`, after which nothing is committed.
+    /// - Parameters:
+    ///   - isolation: the isolation level.
+    ///   - body: runs the statements of the transaction.
+    /// - Returns: the value of `body`.
+    /// - Throws: the error of `body`; a ``PostgresError``, with ``PostgresError/outcomeUnknown`` set if the connection
+    ///   was lost during the commit; or `CancellationError`, after which nothing is committed.
     public nonisolated(nonsending) func transaction<Value>(
         isolation: PostgresIsolation = .readCommitted,
         _ body: nonisolated(nonsending) (PostgresTransaction) async throws -> Value
@@ -82,7 +90,7 @@ extension PostgresPool {
                 guard attempt < Self.maximumAttempts, transaction.isRetryable(after: error), !Task.isCancelled else {
                     throw error
                 }
-                // Two that met once would meet again if both came back at once.
+                // The random pause keeps two conflicting transactions from colliding again.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 1...(5 << attempt))))
                 attempt += 1
             }

@@ -5,34 +5,36 @@ package import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Reaches a neighbour over HTTP, taking its instances in turn.
+/// The transport over HTTP, which distributes requests over the instances of a service.
 package struct HTTPTransport: Transport {
     private let client: HTTPClient
     private let baseURLs: [String]
-    /// The most of an answer that is read, in bytes.
+    /// The maximum size of a response in bytes.
     private let maximumBody = 8 * 1_024 * 1_024
 
+    /// Creates a transport.
+    ///
     /// - Parameters:
-    ///   - baseURLs: where the neighbour's instances are, without a path; at least one.
-    ///   - client: the connections.
+    ///   - baseURLs: the URLs of the service's instances, without a path; at least one.
+    ///   - client: the HTTP client.
     package init(baseURLs: [String], client: HTTPClient = HTTPTransport.calls) {
-        precondition(!baseURLs.isEmpty, "a neighbour has at least one instance")
+        precondition(!baseURLs.isEmpty, "a service must have at least one base URL")
         self.client = client
         self.baseURLs = baseURLs.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
     }
 
-    /// The connections of all calls, for as long as the process lasts.
+    /// The shared connections of all calls, open for the life of the process.
     package static let calls = connections(within: .seconds(2))
-    /// Those of answers that come piece by piece.
+    /// The shared connections of streamed responses.
     private static let streams = connections(within: .seconds(5))
 
-    /// One that says nothing for a minute is given up.
+    /// Creates a client whose connections time out after 60 s without data.
     private static func connections(within timeout: TimeAmount) -> HTTPClient {
         var configuration = HTTPClient.Configuration()
         configuration.timeout.connect = timeout
         configuration.timeout.read = .seconds(60)
-        // The client's own attempts would be at the one instance that is away, and ever rarer: for up to a minute after
-        // it is back nobody would notice.
+        // The client's retries would use the same instance with growing delays, so a restarted instance would stay
+        // unnoticed for up to a minute.
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroup: .singletonMultiThreadedEventLoopGroup, configuration: configuration)
     }
@@ -60,10 +62,16 @@ package struct HTTPTransport: Transport {
         try await collected(try await begin(request, client))
     }
 
-    /// Sends a request, and waits until its answer begins.
+    /// Sends a request and waits for the head of the response.
     ///
-    /// While no instance takes the connection they are tried in turn, as long as there is time: a neighbour that is started
-    /// anew is there again in a moment.
+    /// If no instance accepts a connection, the instances are tried in turn until the timeout, because a service that
+    /// restarts is soon available again.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - client: the HTTP client.
+    /// - Returns: the response.
+    /// - Throws: a ``TransportFailure``, or `CancellationError`.
     private func begin(_ request: ServiceRequest, _ client: HTTPClient) async throws -> HTTPClientResponse {
         let deadline = ContinuousClock.now + request.timeout
         let first = Int.random(in: baseURLs.indices)
@@ -76,12 +84,12 @@ package struct HTTPTransport: Transport {
                 let failure = Self.failure(error)
                 guard failure as? TransportFailure == .notSent, .now + pause < deadline else { throw failure }
             }
-            // Another instance is asked at once.
+            // The next instance is tried immediately; the pause follows after all were tried.
             guard attempt % baseURLs.count == baseURLs.count - 1 else { continue }
             try await Task.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(400))
         }
-        throw TransportFailure.notSent  // The loop above only ends by returning or throwing.
+        throw TransportFailure.notSent  // Unreachable: the loop ends only by returning or throwing.
     }
 
     private func outgoing(_ request: ServiceRequest, to baseURL: String) -> HTTPClientRequest {
@@ -110,7 +118,7 @@ package struct HTTPTransport: Transport {
         case is CancellationError: error
         case let error as HTTPClientError where error == .connectTimeout: TransportFailure.notSent
         case is NIOConnectionError: TransportFailure.notSent
-        // Of an address that is no name; on a connection that was made it does not come.
+        // This error occurs for numeric addresses, and only while connecting.
         case let error as IOError where error.errnoCode == ECONNREFUSED: TransportFailure.notSent
         default: TransportFailure.unanswered
         }

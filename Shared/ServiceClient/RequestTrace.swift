@@ -1,10 +1,10 @@
 package import ServiceContextModule
 
-/// What goes along with a request from service to service, so that its way can be followed in the logs.
+/// The request id and trace that are forwarded from service to service, so that a request can be followed in the logs.
 package struct RequestTrace: Hashable, Sendable {
-    /// `X-Request-Id`: 1–128 characters of `[A-Za-z0-9._-]`.
+    /// The `X-Request-Id`: 1 to 128 characters of `[A-Za-z0-9._-]`.
     package var requestID: String
-    /// W3C `traceparent`.
+    /// The W3C `traceparent`.
     package var traceparent: String?
 
     package init(requestID: String, traceparent: String? = nil) {

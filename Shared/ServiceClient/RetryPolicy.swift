@@ -1,10 +1,10 @@
-/// When a call to a neighbour is made again.
+/// The retries of calls to other services.
 ///
-/// Only what surely had no effect, or may have it twice: a request that was never sent, and `GET` or `PUT` or `DELETE`
-/// that went unanswered or met a 502, 503 or 504.
+/// A call is retried if it certainly had no effect or can be repeated safely. Examples are requests that were never
+/// sent, and `GET`, `PUT` and `DELETE` requests without a response or with a 502, 503 or 504.
 package struct RetryPolicy: Sendable {
     package var attempts: Int
-    /// The wait before the second attempt; doubled for each further one, with jitter.
+    /// The delay before the second attempt; doubled for each further attempt, with jitter.
     package var backoff: Duration
 
     package init(attempts: Int = 3, backoff: Duration = .milliseconds(50)) {

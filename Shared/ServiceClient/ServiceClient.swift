@@ -4,21 +4,24 @@ package import NIOCore
 import ServiceContextModule
 import Wire
 
-/// How one service calls another: a deadline, careful retries, request id and trace passed on, `APIError` back.
+/// A client for another service: it sets deadlines, retries safely, forwards request id and trace, and throws
+/// `APIError`.
 ///
-/// A neighbour that does not answer is an `APIError` of kind `unavailable`, so that it becomes a clear 503.
+/// A service that does not respond causes an `APIError` of kind `unavailable`, which becomes a 503.
 package struct ServiceClient: Sendable {
-    /// The neighbour's name, which service tokens are made out to.
+    /// The name of the called service, which is the audience of service tokens.
     package let callee: String
     private let transport: any Transport
     private let retry: RetryPolicy
     private let authorization: @Sendable () throws -> String?
 
+    /// Creates a client.
+    ///
     /// - Parameters:
-    ///   - callee: the neighbour's name.
-    ///   - transport: the way there.
-    ///   - retry: when a call is made again.
-    ///   - authorization: the `Authorization` header of each call; a service token is short-lived, so it is asked anew.
+    ///   - callee: the name of the called service.
+    ///   - transport: the transport of requests.
+    ///   - retry: the retries of failed calls.
+    ///   - authorization: returns the `Authorization` header of each call; service tokens are short-lived.
     package init(
         callee: String,
         transport: any Transport,
@@ -31,7 +34,7 @@ package struct ServiceClient: Sendable {
         self.authorization = authorization
     }
 
-    /// The same neighbour, asked in the name of somebody by the credential that he came with.
+    /// Returns a client for the same service that sends a user's credential.
     package func authorized(as credential: String) -> ServiceClient {
         ServiceClient(callee: callee, transport: transport, retry: retry) { "Bearer \(credential)" }
     }
@@ -91,7 +94,7 @@ package struct ServiceClient: Sendable {
         try decode(try await send(.delete, path, timeout: timeout))
     }
 
-    /// Sends a request and hands back any 2xx answer as it is.
+    /// Sends a request and returns any response with a 2xx status.
     package func send(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -123,10 +126,10 @@ package struct ServiceClient: Sendable {
             guard ContinuousClock.now + pause < deadline else { throw failure }
             try await Task.sleep(for: pause)
         }
-        throw APIError.internal  // The loop above only ends by returning or throwing.
+        throw APIError.internal  // Unreachable: the loop ends only by returning or throwing.
     }
 
-    /// Says whose request it is, and what it belongs to.
+    /// Sets the headers for authorization, request id and trace.
     private func sign(_ request: inout ServiceRequest) throws {
         if let authorization = try authorization() { request.headers[.authorization] = authorization }
         if let trace = ServiceContext.current?.requestTrace {
@@ -135,14 +138,14 @@ package struct ServiceClient: Sendable {
         }
     }
 
-    /// Asks for what is too much to be held, and hands it on as it comes; tried once.
+    /// Sends a `GET` request and passes the response on piece by piece, without retries.
     ///
     /// - Parameters:
-    ///   - path: what is asked for.
-    ///   - query: how.
-    ///   - timeout: how long the answer may take to begin.
-    ///   - consume: takes each piece in turn.
-    /// - Throws: what `consume` throws; `unavailable` where the neighbour is away, or breaks off.
+    ///   - path: the path.
+    ///   - query: the query parameters.
+    ///   - timeout: the limit until the response begins.
+    ///   - consume: receives each piece; the next one is read after it returns.
+    /// - Throws: the error of `consume`, or `unavailable` if the service is unavailable or the connection breaks.
     package func receive(
         _ path: String,
         query: [(String, String)] = [],
@@ -163,17 +166,17 @@ package struct ServiceClient: Sendable {
         do {
             return try WireJSON.decoder().decode(Output.self, from: response.body)
         } catch {
-            throw APIError(.badGateway, "invalid_response", "the service \(callee) gave an answer that makes no sense")
+            throw APIError(.badGateway, "invalid_response", "the service \(callee) returned an invalid response")
         }
     }
 
     private func error(of response: ServiceResponse) -> APIError {
         let retryAfter = response.headers[.retryAfter].flatMap { Int($0) }
-        // An answer without a problem in it came from something else on the way.
+        // A response without a problem document comes from an intermediary.
         guard let problem = try? WireJSON.decoder().decode(Problem.self, from: response.body) else {
             return response.status >= 500
                 ? .unavailable("the service \(callee)")
-                : APIError(.badGateway, "invalid_response", "the service \(callee) answered \(response.status)")
+                : APIError(.badGateway, "invalid_response", "the service \(callee) returned \(response.status)")
         }
         return problem.error(retryAfter: retryAfter)
     }
@@ -183,7 +186,7 @@ package struct ServiceClient: Sendable {
         return "?" + query.map { "\(percentEncoded($0.0))=\(percentEncoded($0.1))" }.joined(separator: "&")
     }
 
-    /// A path segment or a query value, with everything escaped that has a meaning there.
+    /// Percent-encodes a path segment or a query value.
     package static func percentEncoded(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }
@@ -194,14 +197,14 @@ package struct ServiceClient: Sendable {
 }
 
 extension HTTPRequest.Method {
-    /// Whether doing it twice is doing it once (RFC 9110, section 9.2.2).
+    /// Whether repeating a request has no further effect (RFC 9110, section 9.2.2).
     fileprivate var isIdempotent: Bool {
         [.get, .head, .put, .delete, .options].contains(self)
     }
 }
 
 extension HTTPField.Name {
-    // A name of RFC 9110's token characters alone always parses.
+    // A name of RFC 9110's token characters always parses.
     // swift-format-ignore: NeverForceUnwrap
     package static let requestID = HTTPField.Name("X-Request-Id")!
 }

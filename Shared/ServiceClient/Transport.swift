@@ -2,18 +2,22 @@ package import Foundation
 package import HTTPTypes
 package import NIOCore
 
-/// How a request reaches a neighbour: over HTTP, or in tests straight into its router.
+/// The transport of requests to a service: HTTP, or directly to its router in tests.
 package protocol Transport: Sendable {
-    /// Sends the request and collects the answer, whatever its status.
+    /// Sends a request and collects the response, regardless of its status.
     ///
-    /// - Throws: `TransportFailure` when there is no answer.
+    /// - Throws: a `TransportFailure` if there is no response.
     func send(_ request: ServiceRequest) async throws -> ServiceResponse
 
-    /// Sends the request and hands on the bytes of a good answer as they come, the next when `consume` has returned; any
-    /// other answer is collected.
+    /// Sends a request and passes the bytes of a 2xx response to `consume`; other responses are collected.
     ///
-    /// - Returns: the answer, without a body where it was handed on.
-    /// - Throws: what `consume` throws; `TransportFailure` when there is no answer, or it breaks off.
+    /// The next bytes are read after `consume` returns.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - consume: receives the bytes.
+    /// - Returns: the response, without a body if the bytes were passed on.
+    /// - Throws: the error of `consume`, or a `TransportFailure` if there is no response or it is incomplete.
     func receive(
         _ request: ServiceRequest,
         _ consume: (ByteBuffer) async throws -> Void
@@ -21,7 +25,7 @@ package protocol Transport: Sendable {
 }
 
 extension Transport {
-    /// For those whose answers are there as a whole.
+    /// Passes the whole body on at once, for transports without streaming.
     package func receive(
         _ request: ServiceRequest,
         _ consume: (ByteBuffer) async throws -> Void
@@ -33,14 +37,14 @@ extension Transport {
     }
 }
 
-/// A request to a neighbour, whole.
+/// A request to a service.
 package struct ServiceRequest: Sendable {
     package var method: HTTPRequest.Method
-    /// Path and query, percent-encoded.
+    /// The path and query, percent-encoded.
     package var path: String
     package var headers: HTTPFields
     package var body: Data?
-    /// How long the answer may take.
+    /// The limit for the response.
     package var timeout: Duration
 
     package init(
@@ -58,7 +62,7 @@ package struct ServiceRequest: Sendable {
     }
 }
 
-/// A neighbour's answer, whole.
+/// The response of a service.
 package struct ServiceResponse: Sendable {
     package var status: Int
     package var headers: HTTPFields
@@ -71,10 +75,10 @@ package struct ServiceResponse: Sendable {
     }
 }
 
-/// Why there was no answer.
+/// The reason for a missing response.
 package enum TransportFailure: Error, Hashable {
-    /// The request certainly had no effect: no connection was made.
+    /// No connection was opened, so the request certainly had no effect.
     case notSent
-    /// The request may have had its effect: the connection broke, or the answer was late.
+    /// The connection broke or the response was late, so the request may have had an effect.
     case unanswered
 }

@@ -27,7 +27,7 @@ extension APIError: HTTPResponseError {
 }
 
 extension APIError {
-    /// What any error is told as; nil for one that nobody planned for.
+    /// The error that a client receives; nil for unexpected errors.
     package init?(known error: any Error) {
         switch error {
         case let error as APIError:
@@ -43,11 +43,11 @@ extension APIError {
         }
     }
 
-    /// The framework's own errors: no route, a body too large.
+    /// Converts the framework's own errors: an unknown route or a body that is too large.
     private init(_ status: HTTPResponse.Status) {
         let kind = Kind(rawValue: status.code) ?? (status.code < 500 ? .invalid : .internal)
         switch kind {
-        case .notFound: self.init(.notFound, "not_found", "there is nothing here")
+        case .notFound: self.init(.notFound, "not_found", "this path does not exist")
         case .tooLarge: self.init(.tooLarge, "body_too_large", "the body is too large")
         case .internal: self = .internal
         default: self.init(kind, "bad_request", "the request cannot be read")

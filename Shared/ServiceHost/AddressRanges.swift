@@ -1,12 +1,12 @@
 package import Foundation
 
-/// An IP address as its 16 bytes; an IPv4 address is the mapped IPv6 one.
+/// An IP address as 16 bytes; IPv4 addresses are stored as IPv4-mapped IPv6 addresses.
 package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     package let bytes: [UInt8]
 
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count <= 100 else { return nil }
-        // A zone (fe80::1%eth0) tells interfaces apart, not people.
+        // The zone (fe80::1%eth0) identifies an interface of this machine, not the client.
         let text = String(text.prefix { $0 != "%" })
         var v4 = in_addr()
         var v6 = in6_addr()
@@ -21,10 +21,11 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 
     package var isV4: Bool { bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF] }
 
-    /// What is counted as one place: the address; of IPv6 the first 64 bits, all of which one customer has.
+    /// The unit for rate limits: an IPv4 address, or the first 64 bits of an IPv6 address, which one customer usually
+    /// owns.
     package var network: Data { Data(isV4 ? bytes[...] : bytes.prefix(8)) }
 
-    /// The address as people write it.
+    /// The address in its usual notation.
     package var description: String {
         guard !isV4 else { return bytes.suffix(4).map(String.init).joined(separator: ".") }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
@@ -33,7 +34,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Some of the internet's addresses, such as `127.0.0.0/8,::1`.
+/// A set of IP addresses and CIDR ranges, such as `127.0.0.0/8,::1`.
 package struct AddressRanges: Sendable {
     private struct Range: Sendable {
         let address: IPAddress
@@ -49,7 +50,7 @@ package struct AddressRanges: Sendable {
         self.ranges = ranges
     }
 
-    /// - Parameter text: addresses and CIDR ranges, comma-separated; nil if one of them is neither.
+    /// Parses addresses and CIDR ranges separated by commas; returns nil if one of them is invalid.
     package init?(_ text: String) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map {
             $0.trimmingCharacters(in: .whitespaces)
@@ -69,10 +70,15 @@ package struct AddressRanges: Sendable {
         }
     }
 
-    /// The client behind a request whose peer may be a gateway with one of these addresses.
+    /// Returns the client's address of a request, whose peer may be a gateway in these ranges.
     ///
-    /// A gateway names the client last in `X-Forwarded-For`; what a client wrote before counts for nothing. A peer
-    /// without an address is on this machine, and counts as the gateway.
+    /// Only the last address of `X-Forwarded-For` counts, because the gateway appended it; the client may have forged
+    /// the others. A peer without an address is on this machine and counts as the gateway.
+    ///
+    /// - Parameters:
+    ///   - peer: the address of the connection's peer.
+    ///   - fields: the values of the `X-Forwarded-For` fields.
+    /// - Returns: the client's address, or nil if it is unknown.
     package func client(of peer: IPAddress?, forwardedFor fields: [String]) -> IPAddress? {
         if let peer, !contains(peer) { return peer }
         let named = fields.last?.split(separator: ",").last.flatMap { IPAddress($0.drop { $0 == " " }) }

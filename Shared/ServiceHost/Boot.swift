@@ -8,28 +8,28 @@ package import ServiceLifecycle
 import SystemPackage
 import UnixSignals
 
-/// The beats every process of the suite starts and stops by, the gateway too.
+/// The start and stop sequence of every process of the suite, including the gateway.
 package struct Boot: Sendable {
     package let configuration: ConfigReader
-    /// Reads the settings again, as they are now; the environment of a process never changes, a file does.
+    /// Reads the settings again: the process's environment never changes, but the settings file may.
     package let readSettings: @Sendable () async throws -> ConfigReader
     package let logger: Logger
     package let metrics: PrometheusRegistry
 
-    /// Reads settings, sets up logs and metrics, makes the services and runs them to their graceful end.
+    /// Reads the settings, sets up logs and metrics, creates the services and runs them until a graceful shutdown.
     ///
-    /// What keeps the process from starting is said in one line, and its exit status is 1.
+    /// A failure to start is printed as one line, and the exit status is 1.
     ///
     /// - Parameters:
-    ///   - name: of the process, in its logs.
-    ///   - services: in the order they start; they stop in reverse.
+    ///   - name: the process's name in its logs.
+    ///   - services: creates the services in the order of their start; they stop in reverse order.
     package static func run(_ name: String, services: @Sendable (Boot) async throws -> [any Service]) async {
         exitOnSignalDuringStartup()
         do {
             let configuration = try await settings()
             let level = configuration.text("LOG_LEVEL", default: "info")
             guard let logLevel = Logger.Level(rawValue: level.lowercased()) else {
-                throw SettingError("LOG_LEVEL", "is \"\(level)\"; it is one of \(Logger.Level.allCases)")
+                throw SettingError("LOG_LEVEL", "is \"\(level)\"; it must be one of \(Logger.Level.allCases)")
             }
             LoggingSystem.bootstrap { label in JSONLogHandler(label: label, level: logLevel) }
             let metrics = PrometheusRegistry()
@@ -46,7 +46,8 @@ package struct Boot: Sendable {
             if !services.isEmpty {
                 let group = MultiThreadedEventLoopGroup.singleton
                 let subjects = Watchdog.Subject.loops("event loop", of: group) + [.cooperativePool]
-                // The last one, so that it is the first to stop: it gives nothing to an event loop that was shut down.
+                // The watchdog is the last service, so it stops first and never submits work to an event loop that was
+                // shut down.
                 services.append(Watchdog(name, watching: subjects))
             }
             var group = ServiceGroupConfiguration(
@@ -54,7 +55,7 @@ package struct Boot: Sendable {
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: boot.logger
             )
-            // What does not drain is cancelled in the end, whether or not somebody is there to kill this process.
+            // A service that does not drain is finally cancelled, even if no supervisor kills this process.
             let drainTimeout = try configuration.number("DRAIN_TIMEOUT", default: 30, in: 1...3_600)
             group.maximumGracefulShutdownDuration = .seconds(drainTimeout + 1)
             try await run(ServiceGroup(configuration: group), holding: parentMonitor, boot: boot)
@@ -71,16 +72,16 @@ package struct Boot: Sendable {
         boot.logger.info("stopped")
     }
 
-    /// Lets a signal end the process while it still waits for its database, until the service group takes the signals.
+    /// Makes signals end the process until the service group handles them, for example while it waits for the database.
     ///
-    /// As the first process of a container it would not even notice one that it has no handler for.
+    /// Without a handler, the kernel ignores these signals for the first process of a container.
     private static func exitOnSignalDuringStartup() {
         for number in [SIGTERM, SIGINT] {
             signal(number) { _exit(128 + $0) }
         }
     }
 
-    /// The environment, before a file of `NAME=value` lines that `SETTINGS_FILE` names.
+    /// Returns the settings: the environment first, then the file of `NAME=value` lines at `SETTINGS_FILE`.
     private static func settings() async throws -> ConfigReader {
         let environment = EnvironmentVariablesProvider()
         guard let path = ConfigReader(provider: environment).text("SETTINGS_FILE") else {
@@ -91,9 +92,9 @@ package struct Boot: Sendable {
     }
 }
 
-/// Standard input, whose other end a supervisor holds, so that no process outlives it.
+/// A monitor of standard input, which closes when the supervisor exits, so that no process outlives its supervisor.
 ///
-/// Before there is anything to shut down, the end of it ends the process.
+/// Before a shutdown action is set, the end of standard input exits the process.
 private final class ParentMonitor: Sendable {
     private let end = Lock<(@Sendable () -> Void)?>(nil)
 
@@ -107,11 +108,11 @@ private final class ParentMonitor: Sendable {
             guard let end = self.end.withLock({ $0 }) else { exit(0) }
             end()
         }
-        thread.name = "lifeline"
+        thread.name = "parent monitor"
         thread.start()
     }
 
-    /// What to do at the end instead.
+    /// Sets the action that replaces the immediate exit.
     func onParentExit(_ action: @escaping @Sendable () -> Void) {
         end.withLock { $0 = action }
     }

@@ -5,13 +5,13 @@ import Logging
 import NIOCore
 package import Wire
 
-/// What a request carries with it on every route.
+/// The context of all requests.
 package struct SuiteContext: RequestContext, RemoteAddressRequestContext {
     package var coreContext: CoreRequestContextStorage
     package var requestID = ""
-    /// Who asks, where a good credential came along; on an open route a bad one is as none.
+    /// The identity of the caller, if the request has a valid credential; open routes ignore an invalid one.
     package var identity: Identity?
-    /// The peer of the connection: the gateway, or a client that came straight here.
+    /// The peer of the connection: the gateway, or a client that connected directly.
     package let remoteAddress: SocketAddress?
 
     package init(source: Source) {
@@ -24,26 +24,28 @@ package struct SuiteContext: RequestContext, RemoteAddressRequestContext {
     package var maxUploadSize: Int { JSONLimits.open.bytes }
 }
 
-/// The context of routes that somebody known asks at.
+/// The context of routes that require a credential.
 package protocol IdentifiedContext: RequestContext {
     var requestID: String { get }
     var identity: Identity { get }
 }
 
-/// The context of routes for someone signed in.
+/// The context of routes that require a user.
 package struct UserContext: ChildRequestContext, IdentifiedContext {
     package var coreContext: CoreRequestContextStorage
     package let requestID: String
     package let identity: Identity
     package let remoteAddress: SocketAddress?
 
-    /// - Throws: `forbidden` for nobody, and for an application's server.
+    /// Requires the credential of a user.
+    ///
+    /// - Throws: `forbidden` without a credential, or with the credential of an application's server.
     package init(context: SuiteContext) throws {
         guard let identity = context.identity else {
-            throw APIError(.forbidden, "authentication_required", "a credential is needed")
+            throw APIError(.forbidden, "authentication_required", "the request requires a credential")
         }
         guard !identity.isServer else {
-            throw APIError(.forbidden, "user_required", "this is for people, and not for an application's server")
+            throw APIError(.forbidden, "user_required", "the request requires a user, not an application's server")
         }
         coreContext = context.coreContext
         requestID = context.requestID
@@ -53,9 +55,13 @@ package struct UserContext: ChildRequestContext, IdentifiedContext {
 
     package var user: User.ID { identity.user }
 
-    /// - Throws: `forbidden` for whoever is no administrator.
+    /// Requires the role of an administrator.
+    ///
+    /// - Throws: `forbidden` for all other users.
     package func requireAdmin() throws {
-        guard identity.isAdmin else { throw APIError(.forbidden, "admin_required", "this is for administrators alone") }
+        guard identity.isAdmin else {
+            throw APIError(.forbidden, "admin_required", "the request requires an administrator")
+        }
     }
 
     package var requestDecoder: WireRequestDecoder { WireRequestDecoder(limits: .body) }
@@ -63,19 +69,21 @@ package struct UserContext: ChildRequestContext, IdentifiedContext {
     package var maxUploadSize: Int { JSONLimits.body.bytes }
 }
 
-/// The context of routes for an application's own server, and for the suite's administrators.
+/// The context of routes that require an application's server or an administrator of the suite.
 package struct ServerContext: ChildRequestContext, IdentifiedContext {
     package var coreContext: CoreRequestContextStorage
     package let requestID: String
     package let identity: Identity
 
-    /// - Throws: `forbidden` for anybody else.
+    /// Requires an application's server or an administrator.
+    ///
+    /// - Throws: `forbidden` for all other callers.
     package init(context: SuiteContext) throws {
         guard let identity = context.identity, identity.isServer || identity.isAdmin else {
             throw APIError(
                 .forbidden,
                 "server_required",
-                "this is for an application's server, by a token of its encryption key, and for administrators"
+                "the request requires a server token (signed with the application's key) or an administrator"
             )
         }
         coreContext = context.coreContext
@@ -83,7 +91,7 @@ package struct ServerContext: ChildRequestContext, IdentifiedContext {
         self.identity = identity
     }
 
-    /// Whose people it may do something for: a server its own application's, an administrator Roost's.
+    /// The application whose users the caller may manage: a server's own application, or Roost's for an administrator.
     package var application: String { identity.user.application }
 
     package var isAdmin: Bool { identity.isAdmin }
@@ -93,11 +101,11 @@ package struct ServerContext: ChildRequestContext, IdentifiedContext {
     package var maxUploadSize: Int { JSONLimits.body.bytes }
 }
 
-/// The context of `/internal` routes: another service asks.
+/// The context of `/internal` routes, which other services call.
 package struct InternalContext: ChildRequestContext {
     package var coreContext: CoreRequestContextStorage
     package let requestID: String
-    /// The name of the service that asks; set by `ReadServiceToken`.
+    /// The name of the calling service; set by `ReadServiceToken`.
     package var caller = ""
 
     package init(context: SuiteContext) throws {
@@ -110,40 +118,39 @@ package struct InternalContext: ChildRequestContext {
     package var maxUploadSize: Int { JSONLimits.internalBody.bytes }
 }
 
-/// Where a service's routes go.
+/// The route groups of a service, by the credential that they require.
 package struct SuiteRoutes {
-    /// No credential needed.
+    /// Routes that require no credential.
     package let open: RouterGroup<SuiteContext>
-    /// No credential needed, and a body of up to 1 MB: a network's delivery, whose signature is in it.
+    /// Routes that require no credential and accept a body of up to 1 MB: signed webhook deliveries from networks.
     package let deliveries: RouterGroup<SuiteContext>
-    /// For someone signed in; anybody else gets 403.
+    /// Routes for users; other callers receive 403.
     package let user: any RouterMethods<UserContext>
-    /// Event streams of a signed-in user, who may show a stream ticket in the query instead; any other request gets 403.
+    /// Event streams for users, who may send a stream ticket in the query instead of a credential; other callers
+    /// receive 403.
     package let streams: any RouterMethods<UserContext>
-    /// For an application's own server and for administrators; anybody else gets 403.
+    /// Routes for an application's server and for administrators; other callers receive 403.
     package let server: any RouterMethods<ServerContext>
     let internalRoutes: RouterGroup<InternalContext>
     let standardRoutes: RouterGroup<InternalContext>
 
-    /// Routes below `/internal` for the listed callers; every other caller gets 403.
+    /// Returns routes below `/internal` for the listed callers; other callers receive 403.
     package func internalRoutes(from callers: Set<InternalCaller>) -> any RouterMethods<InternalContext> {
         internalRoutes.group().add(middleware: RequireCaller(callers: callers))
     }
 
-    /// Routes for the listed callers at a path that a standard names; every other caller gets 403.
+    /// Returns routes for the listed callers at a path that a standard defines; other callers receive 403.
     package func standardRoutes(from callers: Set<InternalCaller>) -> any RouterMethods<InternalContext> {
         standardRoutes.group().add(middleware: RequireCaller(callers: callers))
     }
 }
 
-/// A process that calls internal routes.
 package enum InternalCaller: String, CaseIterable, Sendable {
     case auth, conversations, gateway, photos, push, social
-    /// The command `roost`, with the operator's key.
+    /// The command `roost`, which uses the operator's key.
     case operatorCommand = "roost"
 }
 
 extension Set<InternalCaller> {
-    /// The five services behind the gateway.
     package static var services: Self { [.auth, .conversations, .photos, .push, .social] }
 }

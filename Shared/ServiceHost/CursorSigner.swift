@@ -1,7 +1,7 @@
 import Foundation
 package import Wire
 
-/// Makes the opaque cursors of lists, and takes back only those it made for the same list and the same user.
+/// The signer of opaque list cursors, which accepts a cursor only for the list and user that it was created for.
 package struct CursorSigner: Sendable {
     private let code: HMACSigner
 
@@ -14,14 +14,16 @@ package struct CursorSigner: Sendable {
         return Base64URL.encode(payload + code.code(of: Self.parts(list, user), followedBy: payload))
     }
 
+    /// Verifies a cursor and returns its position.
+    ///
     /// - Parameters:
-    ///   - cursor: as `sign` made it.
-    ///   - list: what it was made for.
-    ///   - user: whom it was made for.
-    ///   - length: how long it may be, in characters.
-    ///   - type: what it holds.
-    /// - Returns: what was signed.
-    /// - Throws: `invalid`, naming `cursor`, for one that is forged, of another list or another user's.
+    ///   - cursor: the cursor that `sign` returned.
+    ///   - list: the name of the list.
+    ///   - user: the user who requests the list.
+    ///   - length: the maximum length of the cursor in bytes.
+    ///   - type: the type of the position.
+    /// - Returns: the signed position.
+    /// - Throws: `invalid_cursor` on the field `cursor` if the cursor is forged or belongs to another list or user.
     package func position<Position: Decodable>(
         _ cursor: String,
         of list: String,
@@ -29,17 +31,17 @@ package struct CursorSigner: Sendable {
         upTo length: Int = 1_024,
         as type: Position.Type = Position.self
     ) throws -> Position {
-        let refusal = APIError.invalid("cursor", "the cursor is not one of this list's", code: "invalid_cursor")
+        let invalid = APIError.invalid("cursor", "the cursor is not valid for this list", code: "invalid_cursor")
         guard cursor.utf8.count <= length, let data = Base64URL.decode(cursor), data.count > HMACSigner.length else {
-            throw refusal
+            throw invalid
         }
         let payload = data.dropLast(HMACSigner.length)
         let given = data.suffix(HMACSigner.length)
-        guard code.isValid(given, of: Self.parts(list, user), followedBy: payload) else { throw refusal }
+        guard code.isValid(given, of: Self.parts(list, user), followedBy: payload) else { throw invalid }
         do {
             return try WireJSON.decoder().decode(type, from: Data(payload))
         } catch {
-            throw refusal
+            throw invalid
         }
     }
 

@@ -3,7 +3,7 @@ import Foundation
 import Logging
 import Postgres
 
-/// Opens a service's database: its role, its schema, its migrations; waits for a server that is not there yet.
+/// The setup of a service's database: role, schema and migrations; waits until the server is available.
 enum Database {
     static func open<Service: SuiteService>(for _: Service.Type, boot: Boot) async throws -> PostgresPool {
         let name = Service.name
@@ -33,7 +33,7 @@ enum Database {
         return pool
     }
 
-    /// Again and again while the server does not answer; any other failure ends the start.
+    /// Retries with backoff (0.1 s, doubled up to 2 s) while the server is unavailable; other errors end the start.
     private static func retrying(_ logger: Logger, _ attempt: () async throws -> Void) async throws {
         var pause = Duration.milliseconds(100)
         while true {
@@ -47,9 +47,11 @@ enum Database {
         }
     }
 
-    /// The role to take where the URL's user is not the service's own, made if that user may.
+    /// Returns the role to switch to if the URL's user is not specific to the service and may create roles; otherwise
+    /// nil.
     ///
-    /// A guard and no wall: `SET ROLE none` leaves it. A URL of its own for each service is the wall.
+    /// The role only limits mistakes, because `SET ROLE none` leaves it. A separate URL for each service enforces the
+    /// separation.
     private static func role(
         for name: String,
         configuration: PostgresConfiguration,
@@ -63,7 +65,7 @@ enum Database {
         do {
             let isGranted = try await grant(role, schema: name, on: pool)
             if isGranted {
-                logger.notice("sharing a database user; the role is a guard only", metadata: ["role": "\(role)"])
+                logger.notice("services share a database user", metadata: ["role": "\(role)"])
             }
             await pool.shutdown()
             return isGranted ? role : nil
@@ -84,7 +86,7 @@ enum Database {
         )
         guard user != role, mayCreate else { return false }
         try await pool.transaction { db in
-            // Instances that start at once make it once.
+            // The lock makes instances that start at the same time create the role once.
             _ = try await db.execute("SELECT pg_advisory_xact_lock(hashtext('roost roles'))")
             _ = try await db.execute(
                 """

@@ -1,13 +1,13 @@
-/// How many failures a sweep goes past; where there are more, what it deletes in is likely to be away.
+/// The number of failed deletions after which a run stops; more failures suggest that the storage is unavailable.
 private let maximumFailures = 10
 
-/// Removes what is due, round by round, and goes past what cannot be removed: that is left to the next sweep, and keeps
-/// nothing else from going.
+/// Deletes expired items in rounds and skips items that cannot be deleted; the next run retries them.
 ///
 /// - Parameters:
-///   - due: so many of what is due, the longest first.
-///   - round: removes some of what is due but for these, and answers why it could not; nil where it is not the time.
-/// - Throws: what a removal threw, once all others are done.
+///   - due: returns at most the given number of expired items, the oldest first.
+///   - round: deletes a batch of expired items except those in `failed`, and returns the errors by item; nil stops the
+///     run.
+/// - Throws: one of the deletion errors, after all other items were processed.
 package func deleteExpired<Key: Hashable & Sendable>(
     _ due: (_ limit: Int) async throws -> [Key],
     _ round: (_ failed: Set<Key>) async throws -> [Key: any Error]?

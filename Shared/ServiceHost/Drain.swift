@@ -4,12 +4,13 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// The time between being told to stop and taking no more connections.
+/// The phase between the shutdown request and the closing of the listener, in which clients and load balancers switch
+/// away.
 ///
-/// Whoever sends requests here must stop first, or the last of them meets a closed door: `/ready` says no, every answer
-/// says that its connection ends, and connections are taken as before. That is over once no request has come for half of
-/// `longest`, and after `longest` in any case; where nobody is connected, at once. Run it as the last service, which is the
-/// first to be told.
+/// Requests that were routed here before must still succeed. Therefore `/ready` fails, each response closes its
+/// connection, and new connections are still accepted. The phase ends when no request has arrived for half of
+/// `longest`, at the latest after `longest`, and immediately if there are no connections. Run it as the last service,
+/// because services stop in reverse order.
 package final class Drain: Service {
     private let longest: Duration
     private let logger: Logger
@@ -25,7 +26,7 @@ package final class Drain: Service {
     var isDraining: Bool { draining.load(ordering: .relaxed) }
 
     package func run() async {
-        // Throws when the task is cancelled: then there is no time to wait.
+        // gracefulShutdown() throws when the task is cancelled; then there is no time to wait.
         guard (try? await gracefulShutdown()) != nil, !Task.isCancelled else { return }
         await drain()
     }
@@ -48,25 +49,25 @@ package final class Drain: Service {
         }
     }
 
-    /// A request came, and not to ask how this service is doing.
+    /// Records the arrival of a request that is not a health check.
     func served() {
         guard isDraining else { return }
         lastRequest.withLock { $0 = .now }
     }
 
-    /// A handler that counts a connection.
+    /// Returns a channel handler that counts a connection.
     func counter() -> ConnectionCounter {
         ConnectionCounter(drain: self)
     }
 
-    /// Counts a connection for as long as it is open.
+    /// Counts a connection while it is open.
     func count(_ channel: any Channel) {
         connections.add(1, ordering: .relaxed)
         channel.closeFuture.whenComplete { [self] _ in connections.subtract(1, ordering: .relaxed) }
     }
 }
 
-/// Tells a service's drain of one connection.
+/// A channel handler that registers its connection with the drain.
 final class ConnectionCounter: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = Any
 

@@ -1,14 +1,16 @@
 import Crypto
 import Foundation
 
-/// Authenticates what this service wrote: 16 bytes of HMAC-SHA256, under a key of its own for each use of the secret.
+/// A message authentication code of 16 bytes: HMAC-SHA256 with a separate derived key for each use of a secret.
 struct HMACSigner: Sendable {
     static let length = 16
     private let keys: [SymmetricKey]
 
+    /// Derives the keys.
+    ///
     /// - Parameters:
-    ///   - secrets: the first one makes codes; codes of any are accepted, so that a secret can be replaced.
-    ///   - use: what the codes are for.
+    ///   - secrets: the first secret signs; all are accepted for verification, so that a secret can be rotated.
+    ///   - use: the purpose of the codes, from which the key is derived.
     init(secrets: [String], use: String) {
         keys = secrets.map { secret in
             HKDF<SHA256>.deriveKey(
@@ -19,12 +21,12 @@ struct HMACSigner: Sendable {
         }
     }
 
-    /// The code of these parts, in this order and with no others, and of the payload after them.
+    /// Returns the code of the parts in this order, followed by the payload; each part's length is included.
     func code(of parts: [String], followedBy payload: some DataProtocol = Data()) -> Data {
         keys.first.map { Self.code(of: parts, followedBy: payload, key: $0) } ?? Data()
     }
 
-    /// Whether `code` belongs to these parts; the comparison takes the same time for any code.
+    /// Returns whether `code` is valid for these parts, in constant time.
     func isValid(_ code: Data, of parts: [String], followedBy payload: some DataProtocol = Data()) -> Bool {
         guard code.count == Self.length else { return false }
         return keys.contains { key in

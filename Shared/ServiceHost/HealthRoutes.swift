@@ -6,12 +6,13 @@ import NIOCore
 import Postgres
 import Wire
 
-/// What operators and load balancers ask of every service.
+/// The routes for operators and load balancers, which every service has.
 struct HealthRoutes {
-    /// What is asked for over and over by who only wants to know how the service is doing.
+    /// The paths that monitoring requests periodically.
     static let paths: Set<String> = ["/health", "/ready", "/metrics"]
 
-    /// How loud the log is about an answer: what the suite asks of itself all the time is told only when it failed.
+    /// Returns the log level of a response: successful health checks and internal requests are logged at debug level
+    /// only.
     static func level(of route: String, status: Int) -> Logger.Level {
         let isRoutine = paths.contains(route) || route.hasPrefix("/internal/")
         return isRoutine && status < 400 ? .debug : .info
@@ -42,7 +43,7 @@ struct HealthRoutes {
     }
 
     private func ready(request: Request, context: SuiteContext) async throws -> Response {
-        guard !drain.isDraining else { throw APIError.unavailable("what is about to stop") }
+        guard !drain.isDraining else { throw APIError.unavailable("the service, which is shutting down,") }
         try await database.ping()
         guard verifier.isLoaded else { throw APIError.unavailable("auth") }
         return try Self.json(Health(status: "ready"), history)

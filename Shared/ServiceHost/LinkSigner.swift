@@ -1,7 +1,7 @@
 import Foundation
 import Wire
 
-/// Signs links that work without a credential, and knows its own again.
+/// The signer of links that work without a credential.
 package struct LinkSigner: Sendable {
     private let code: HMACSigner
 
@@ -9,7 +9,7 @@ package struct LinkSigner: Sendable {
         code = HMACSigner(secrets: secrets, use: "roost signed link")
     }
 
-    /// 22 characters that go with these parts of a link, in this order, and with no others.
+    /// Returns a signature of 22 characters for these parts of a link in this order.
     package func signature(of parts: [String]) -> String {
         Base64URL.encode(code.code(of: parts))
     }

@@ -3,32 +3,35 @@ package import Logging
 package import ServiceLifecycle
 import Wire
 
-/// Hands on what waits in an outbox, beside those who write it: whoever has written rings, and waits for nothing.
+/// The workers of an outbox; writers notify them after the commit and do not wait.
 ///
-/// Several workers, and several instances, share what there is; a round claims what no other has. What nobody rang for is
-/// found by looking each second. While nobody is there to take anything, it is tried after 0.1 s, then 0.2 … 5.
+/// Several workers and instances share the outbox; each round claims rows that no other worker has claimed. A poll
+/// every second finds rows without a notification. While the receiver is unavailable, retries back off from 0.1 s to 5
+/// s.
 package final class OutboxWorker: Sendable {
-    /// What came of one round.
+    /// The result of one round.
     package enum Outcome: Sendable {
         case nothing, done
-        /// Nobody is there to take anything.
+        /// The receiver is unavailable.
         case away
     }
 
-    /// Claims what waits, hands it on, and notes what came of it.
+    /// Claims rows, delivers them and records the results.
     package typealias Round = @Sendable () async throws -> Outcome
 
     private let receiver: String
     private let rounds: [Round]
     private let wakeSignals: [(wakeUps: AsyncStream<Void>, notify: AsyncStream<Void>.Continuation)]
-    /// The workers that have nothing to do.
+    /// The numbers of the idle workers.
     private let idle = Lock<Set<Int>>([])
     private let logger: Logger
 
+    /// Creates the workers.
+    ///
     /// - Parameters:
-    ///   - taker: to whom it is handed on, as the log calls it.
-    ///   - rounds: one for each worker.
-    ///   - logger: hears what goes wrong.
+    ///   - receiver: the receiver's name in the log.
+    ///   - rounds: the round of each worker.
+    ///   - logger: receives failures.
     package init(to receiver: String, _ rounds: [Round], logger: Logger) {
         self.receiver = receiver
         self.rounds = rounds
@@ -39,14 +42,14 @@ package final class OutboxWorker: Sendable {
         }
     }
 
-    /// Wakes one worker: one that has nothing to do, where there is one.
+    /// Wakes one worker, preferably an idle one.
     package func notify() {
         let number = idle.withLock { idle in idle.min().flatMap { idle.remove($0) } }
         wakeSignals[number ?? 0].notify.yield()
     }
 
     package var maintenance: [any Service] {
-        let poll = PeriodicTask("look for what waits for \(receiver)", every: .seconds(1), logger: logger) { [self] in
+        let poll = PeriodicTask("outbox poll for \(receiver)", every: .seconds(1), logger: logger) { [self] in
             for (_, notify) in wakeSignals { notify.yield() }
         }
         let workers = rounds.indices.map { number in
@@ -59,7 +62,7 @@ package final class OutboxWorker: Sendable {
     }
 }
 
-/// One who hands over what waits, and waits to hear of more.
+/// A worker that processes rounds and waits for notifications in between.
 private struct Worker: Service {
     let receiver: String
     let wakeUps: AsyncStream<Void>
@@ -69,25 +72,29 @@ private struct Worker: Service {
 
     func run() async {
         var transientErrors = 0
-        // A round that has begun is finished, so that no claim is left behind.
+        // A round that has started is completed, so that no claim is left.
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             var pause: Duration?
             do {
                 let outcome = try await round()
-                if outcome == .done, transientErrors > 0 { logger.info("\(receiver) takes what is handed to it again") }
-                if outcome == .away, transientErrors == 0 { logger.warning("\(receiver) takes nothing") }
+                if outcome == .done, transientErrors > 0 {
+                    logger.info("outbox receiver available again", metadata: ["receiver": "\(receiver)"])
+                }
+                if outcome == .away, transientErrors == 0 {
+                    logger.warning("outbox receiver unavailable", metadata: ["receiver": "\(receiver)"])
+                }
                 transientErrors = outcome == .away ? transientErrors + 1 : outcome == .done ? 0 : transientErrors
                 if outcome == .done { continue }
                 if outcome == .away { pause = .milliseconds(min(100 << min(transientErrors - 1, 6), 5_000)) }
             } catch {
-                logger.warning("nothing was handed to \(receiver)", metadata: ["error": "\(error)"])
+                logger.warning("outbox round failed", metadata: ["receiver": "\(receiver)", "error": "\(error)"])
                 pause = .seconds(1)
             }
             await wait(pause)
         }
     }
 
-    /// For so long, or until there may be more to do; cut short at shutdown, which the loop above sees.
+    /// Waits for `pause`, or for a notification if it is nil; a shutdown ends the wait, and the loop above then stops.
     private func wait(_ pause: Duration?) async {
         await cancelWhenGracefulShutdown {
             guard let pause else {
@@ -95,14 +102,14 @@ private struct Worker: Service {
                 for await _ in wakeUps { break }
                 return rest(false)
             }
-            // Cancelled in its sleep it is at an end, as the loop sees.
+            // Cancellation ends the sleep; the loop above then stops.
             try? await Task.sleep(for: pause)
         }
     }
 }
 
 extension APIError {
-    /// Whether it says that a neighbour is not there, or too busy, rather than that it does not want what it was given.
+    /// Whether the error means that a service is unavailable or overloaded, and not that it rejects the request.
     package var isTransient: Bool { Self.transientErrors.contains(kind) }
 
     private static let transientErrors: Set<Kind> = [

@@ -1,19 +1,21 @@
 package import Logging
 import ServiceLifecycle
 
-/// Background work that comes round again: at the start, and then after each pause, until the service is shut down.
+/// Background work that runs at the start and then after each pause, until the service is shut down.
 ///
-/// A round that fails is logged, and the next one comes all the same.
+/// A failed run is logged and does not affect the next one.
 package struct PeriodicTask: Service {
     private let name: String
     private let pause: Duration
     private let logger: Logger
     private let round: @Sendable () async throws -> Void
 
+    /// Creates a periodic task.
+    ///
     /// - Parameters:
-    ///   - name: what the log calls the work, in lower case.
-    ///   - pause: the time from the end of one round to the beginning of the next.
-    ///   - logger: hears of rounds that fail.
+    ///   - name: the name of the work in the log, in lower case.
+    ///   - pause: the time from the end of a run to the start of the next one.
+    ///   - logger: receives failures.
     ///   - round: the work.
     package init(
         _ name: String,
@@ -37,7 +39,7 @@ package struct PeriodicTask: Service {
                     return
                 } catch {
                     logger.warning("background work failed", metadata: ["work": "\(name)", "error": "\(error)"])
-                    // Cancelled in its sleep it is at an end, and the condition above says so.
+                    // Cancellation ends the sleep; the loop's condition then ends the loop.
                     try? await Task.sleep(for: pause)
                 }
             }

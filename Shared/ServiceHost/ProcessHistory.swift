@@ -2,13 +2,13 @@ import Foundation
 package import HTTPTypes
 import Metrics
 
-/// What the supervisor knows of the processes before this one, handed over by the environment.
+/// The supervisor's record of this process's predecessors, passed in environment variables.
 ///
-/// Another supervisor than `roost up` hands nothing over; then only the start of this process is known.
+/// Only the supervisor `roost up` sets them; otherwise only the start of this process is known.
 package struct ProcessHistory: Sendable {
-    /// How often the process was started again because it had ended.
+    /// The number of restarts after an exit.
     package let restarts: Int?
-    /// How the one before ended, as `signal 11`, and when (RFC 3339).
+    /// The exit of the previous process, such as `signal 11`, and its time (RFC 3339).
     package let lastExit: String?
     package let lastExitAt: String?
 
@@ -22,7 +22,7 @@ package struct ProcessHistory: Sendable {
         lastExitAt = environment[Self.lastExitAtVariable]
     }
 
-    /// Header fields of `/health` and `/ready`, from which the gateway takes what `/status` says.
+    /// The header fields of `/health` and `/ready`, from which the gateway builds `/status`.
     package var fields: [(HTTPField.Name, String)] {
         let values = [
             ("x-roost-restarts", restarts.map { "\($0)" }), ("x-roost-last-exit", lastExit),
@@ -30,7 +30,7 @@ package struct ProcessHistory: Sendable {
         ]
         return values.compactMap { name, value in
             guard let name = HTTPField.Name(name), let value else { return nil }
-            // The reason may be the text of an error; a field has one line of ASCII.
+            // The value may be the text of an error, but a header field allows only one line of ASCII.
             let plain = value.unicodeScalars.filter { 0x20...0x7E ~= $0.value }.prefix(200)
             return (name, String(plain.map(Character.init)))
         }

@@ -3,26 +3,29 @@ package import Logging
 package import Postgres
 package import ServiceLifecycle
 
-/// Encrypts stored values with the current key of a ``TokenEncryptor``, so that the operator can remove an earlier key.
+/// The re-encryption of stored values with the current key of a ``TokenEncryptor``, so that the operator can remove an
+/// earlier key.
 ///
-/// A value that cannot be decrypted stays as it is, and keeps no other value from being encrypted.
+/// A value that cannot be decrypted stays unchanged and does not block others.
 package struct Reencryption: Sendable {
-    /// A column of encrypted values, and the column beside it that names their keys.
+    /// A column of encrypted values, and the column with the ids of their keys.
     package struct Column: Sendable {
         let table: String
         let value: String
         let keyID: String
-        /// Identifies a row, and is what `owner` gets.
+        /// The columns that identify a row; `owner` receives their text.
         let columns: [String]
         let owner: @Sendable ([String]) -> String?
 
+        /// Creates a column.
+        ///
         /// - Parameters:
-        ///   - table: that has the column.
-        ///   - value: the column's name.
+        ///   - table: the table's name.
+        ///   - value: the name of the column with the encrypted value.
         ///   - keyID: the name of the column with the key's id.
-        ///   - columns: names columns that together identify a row.
-        ///   - owner: returns what a value was encrypted for, given the text of `columns`; nil where there is no such
-        ///     owner, so that the value cannot be decrypted.
+        ///   - columns: the names of columns that together identify a row.
+        ///   - owner: returns the owner that a value was encrypted for, given the text of `columns`; nil if the owner
+        ///     is unknown, so that the value cannot be decrypted.
         package init(
             _ table: String,
             value: String,
@@ -38,7 +41,7 @@ package struct Reencryption: Sendable {
         }
     }
 
-    /// How many values were encrypted with the current key, and how many cannot be decrypted.
+    /// The number of values that were encrypted with the current key, and of those that cannot be decrypted.
     package struct Report: Hashable, Sendable {
         package var encrypted: Int
         package var unreadable: Int
@@ -49,9 +52,9 @@ package struct Reencryption: Sendable {
         }
     }
 
-    /// Rows in one transaction.
+    /// The number of rows in one transaction.
     private static let batch = 100
-    /// A run passes over so many values of one key that cannot be decrypted, and leaves the rest to the next run.
+    /// The number of failures with one key after which a run stops; the next run continues.
     private static let maximumFailures = 1_000
 
     private let columns: [Column]
@@ -66,12 +69,15 @@ package struct Reencryption: Sendable {
         self.logger = logger
     }
 
-    /// Runs every minute, on any instance and on several at once.
+    /// The periodic run, every minute on each instance; instances may run concurrently.
     package var background: any Service {
         PeriodicTask("re-encryption", every: .seconds(60), logger: logger) { _ = try await run() }
     }
 
-    /// - Throws: an error of the database; what was encrypted before stays so.
+    /// Encrypts all values that use an earlier key.
+    ///
+    /// - Returns: the numbers of encrypted and of unreadable values.
+    /// - Throws: a `PostgresError`; values that were encrypted before stay so.
     package func run() async throws -> Report {
         var report = Report()
         for column in columns {
@@ -92,7 +98,7 @@ package struct Reencryption: Sendable {
         return report
     }
 
-    /// The next key id in use: a few look-ups in the column's index, however many rows there are.
+    /// Returns the next key id in use; the query needs a few index lookups, independent of the number of rows.
     private func keyID(after last: String, in column: Column) async throws -> String? {
         try await database.one(
             """
@@ -127,7 +133,9 @@ package struct Reencryption: Sendable {
         return report
     }
 
-    /// - Returns: how many values were found, and the rows whose value cannot be decrypted.
+    /// Encrypts one batch.
+    ///
+    /// - Returns: the number of values found, and the rows whose value cannot be decrypted.
     private func encryptBatch(
         of column: Column,
         _ keyID: String,
@@ -155,16 +163,16 @@ package struct Reencryption: Sendable {
             guard let owner = column.owner(row.columns),
                 let value = try? encryptor.open(TokenEncryptor.EncryptedValue(box: row.box, keyID: keyID), for: owner)
             else {
-                // The value was tampered with or copied from another row: `run` counts it.
+                // The value was modified or copied from another row; `run` counts it.
                 failures.append(row.name)
                 continue
             }
-            let sealed = try encryptor.seal(value, for: owner)
-            // The row is locked, so it keeps its place.
+            let encrypted = try encryptor.seal(value, for: owner)
+            // The row is locked, so its ctid stays valid.
             try await db.run(
                 """
                 UPDATE \(unsafe: column.table)
-                SET \(unsafe: column.value) = \(sealed.box), \(unsafe: column.keyID) = \(sealed.keyID)
+                SET \(unsafe: column.value) = \(encrypted.box), \(unsafe: column.keyID) = \(encrypted.keyID)
                 WHERE ctid = \(row.id)::tid
                 """
             )

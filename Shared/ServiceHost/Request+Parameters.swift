@@ -3,16 +3,18 @@ import Foundation
 import Wire
 
 extension Request {
-    /// The last value of a query parameter, percent-decoded; nil where it is not there.
+    /// Returns the last value of a query parameter, percent-decoded, or nil if it is missing.
     ///
-    /// - Throws: `nul_character`, `too_many_combining_marks`.
+    /// - Parameter name: the parameter's name.
+    /// - Returns: the value.
+    /// - Throws: `nul_character` or `too_many_combining_marks`.
     package func query(_ name: String) throws -> String? {
         guard let value = uri.queryParameters[name[...]] else { return nil }
         try APIError.check(value, of: name)
         return String(value)
     }
 
-    /// All values of a query parameter that may stand several times.
+    /// Returns all values of a query parameter that may be repeated.
     package func queries(_ name: String) throws -> [String] {
         try uri.queryParameters.getAll(name).map { value in
             try APIError.check(value, of: name)
@@ -20,7 +22,7 @@ extension Request {
         }
     }
 
-    /// A whole number from the query.
+    /// Returns an integer from the query, or nil if it is missing.
     package func number(_ name: String, in range: ClosedRange<Int64>) throws -> Int64? {
         guard let text = try query(name) else { return nil }
         guard let number = Int64(text), range.contains(number) else {
@@ -32,20 +34,22 @@ extension Request {
         return number
     }
 
-    /// How many things a list is asked for: `limit`, 20 unless named, at most 100.
+    /// Returns the page size of a list: 1 to 100, or the default if the parameter is missing.
     package func limit(_ name: String = "limit", default value: Int = 20) throws -> Int {
         try number(name, in: 1...100).map { Int($0) } ?? value
     }
 }
 
 extension RequestContext {
-    /// A path parameter, percent-decoded: `%2F` inside a segment is data.
+    /// Returns a path parameter, percent-decoded; `%2F` inside a segment is data.
     ///
-    /// - Throws: `notFound` where it cannot be text, since nothing has such a name.
+    /// - Parameter name: the parameter's name.
+    /// - Returns: the value.
+    /// - Throws: `not_found` if the value is not valid text, because no object has such a name.
     package func path(_ name: String) throws -> String {
         guard let raw = parameters.get(name), let value = raw.removingPercentEncoding, !value.isEmpty,
             !value.utf8.contains(0), !value.hasTooManyMarks
-        else { throw APIError(.notFound, "not_found", "there is nothing here") }
+        else { throw APIError(.notFound, "not_found", "this path does not exist") }
         return value
     }
 }

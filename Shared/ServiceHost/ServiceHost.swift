@@ -9,11 +9,12 @@ import ServiceClient
 package import ServiceLifecycle
 import Wire
 
-/// Runs a service: settings, logs, metrics, database, routes, background work, and a graceful end.
+/// The runtime of a service: settings, logs, metrics, database, routes, background work and graceful shutdown.
 ///
-/// Services may start in any order: what one needs of another is waited for, and until then its `/ready` says so.
+/// Services may start in any order. A service waits for the data that it needs from another one, and its `/ready` fails
+/// until then.
 package enum ServiceHost {
-    /// Runs until told to stop by SIGTERM, SIGINT or, under a supervisor, the end of standard input.
+    /// Runs a service until SIGTERM, SIGINT or, under a supervisor, the end of standard input.
     package static func run<Service: SuiteService>(_ type: Service.Type) async throws {
         await Boot.run(Service.name) { boot in
             let configuration = boot.configuration
@@ -44,15 +45,16 @@ package enum ServiceHost {
         }
     }
 
-    /// How long a service that is told to stop goes on serving those who do not know yet; they have the rest of the time
-    /// that requests under way are given.
+    /// Returns the time for which a stopping service still accepts connections, at most half of `DRAIN_TIMEOUT`.
+    ///
+    /// The rest of `DRAIN_TIMEOUT` remains for requests in progress.
     private static func drainDelay(_ configuration: ConfigReader) throws -> Duration {
         let whole = try configuration.number("DRAIN_TIMEOUT", default: 30, in: 1...3_600)
         let delay = try configuration.number("DRAIN_DELAY", default: 5, in: 0...3_600)
         return min(.seconds(delay), .seconds(whole) / 2)
     }
 
-    /// Puts a service together, with everything but the server; tests send requests straight to its router.
+    /// Assembles a service without its server; tests send requests directly to its router.
     package static func assemble<Service: SuiteService>(
         _ type: Service.Type,
         database: PostgresPool,
@@ -109,13 +111,13 @@ package enum ServiceHost {
         router.add(middleware: RequestMiddleware(recorder: recorder, allowedMethods: methods))
         HealthRoutes(database: database, verifier: verifier, metrics: metrics, drain: drain).add(to: router)
         let openLimit = UploadConcurrencyLimit(bytes: BodyLimits.openLarge)
-        // A body without a length takes no slot: a few that never end would keep out those of all other clients.
+        // A body without a length takes no slot; otherwise a few endless bodies would block those of all other clients.
         let open = router.group()
             .add(middleware: ReadCredential(verifier: verifier, isRequired: false))
             .add(middleware: BodyConcurrencyLimit(large: openLimit, undeclared: JSONLimits.open.bytes) { _ in nil })
         let deliveries = router.group()
             .add(middleware: BodyConcurrencyLimit(large: openLimit) { _ in nil })
-        // Each file on its way counts as one body, and there is room for one more that is none.
+        // Each concurrent upload counts as one body; one more is for a request that is not an upload.
         let share = try (configuration.number("UPLOADS_MAX_USER", default: 8, in: 1...100_000) + 1) * BodyLimits.one
         let large = UploadConcurrencyLimit(bytes: BodyLimits.large)
         let userBodies = BodyConcurrencyLimit<UserContext>(large: large, ofUser: share, user: \.user)
@@ -150,10 +152,10 @@ package enum ServiceHost {
         )
         service.addRoutes(to: groups)
         SetAsideRoutes(setAside: setAside).add(to: groups)
-        // As they were added: the responder is built with a HEAD beside each GET.
+        // The routes as added; buildResponder() adds a HEAD route for each GET.
         let routes = router.routes
         methods.set(routes)
-        let sweep = PeriodicTask("sweep of idempotency keys", every: .seconds(600), logger: logger) {
+        let sweep = PeriodicTask("idempotency key cleanup", every: .seconds(600), logger: logger) {
             try await IdempotencyStore(db: database).sweep(now: now())
         }
         return AssembledService(
@@ -173,16 +175,16 @@ package enum ServiceHost {
         )
     }
 
-    /// All migrations of a service, the host's own among them.
+    /// Returns all migrations of a service, including those of the host.
     package static func migrations(of type: (some SuiteService).Type) -> [Migration] {
         IdempotencyStore.migrations + type.migrations + [SetAside.migration]
     }
 }
 
-/// A service put together, ready to be served or tested.
+/// A service without its server, ready to be served or tested.
 package struct AssembledService: Sendable {
     package let responder: RouterResponder<SuiteContext>
-    /// Method and path of each, as `GET` and `/auth/users`, for holding them to the public description.
+    /// The method and path of each route, such as `GET` and `/auth/users`, to compare with the OpenAPI document.
     package let routes: [(method: String, path: String)]
     package let verifier: CredentialVerifier
     package let drain: Drain

@@ -2,23 +2,27 @@ package import Blobs
 package import Configuration
 import Wire
 
-/// Where files are kept: settings that every service that keeps some reads alike.
+/// The settings of the file storage, which are the same in all services.
 extension ConfigReader {
-    /// A service's files: in a folder of this machine, or in a bucket where `S3_BUCKET` names one.
+    /// Returns the file storage of a service: a folder on this machine, or a bucket if `S3_BUCKET` is set.
     ///
-    /// - `BLOBS_PATH` (.roost/blobs): the folder of all services' files, each service's below it by its name; with a
-    ///   bucket, parts of files lie in `parts` below it until they are sent.
-    /// - `S3_BUCKET`: a bucket that is there. With it `S3_ACCESS_KEY` and `S3_SECRET_KEY`.
-    /// - `S3_REGION` (us-east-1) and `S3_ENDPOINT` (Amazon's of that region): where it is.
-    /// - `S3_PREFIX`: what all names in the bucket begin with, before the service's name.
-    /// - `S3_TIMEOUT` (30): seconds that a request may take, 8 MiB sent with it included.
-    /// - `TRUSTED_CA`: authorities that are trusted beside the machine's.
+    /// - `BLOBS_PATH` (.roost/blobs): the folder of all services' files, with a subfolder for each service. With a
+    ///   bucket, the parts of multipart uploads are buffered in its subfolder `parts`.
+    /// - `S3_BUCKET`: an existing bucket; requires `S3_ACCESS_KEY` and `S3_SECRET_KEY`.
+    /// - `S3_REGION` (us-east-1) and `S3_ENDPOINT` (Amazon's endpoint of the region): the bucket's location.
+    /// - `S3_PREFIX`: the prefix of all keys in the bucket, before the service's name.
+    /// - `S3_TIMEOUT` (30): the limit in seconds for a request, including an upload of 8 MiB.
+    /// - `TRUSTED_CA`: additional certificate authorities.
     ///
-    /// It works on the disk: make a store when a process starts.
+    /// This function accesses the disk; create a store once when a process starts.
+    ///
+    /// - Parameter service: the service's name.
+    /// - Returns: the file storage.
+    /// - Throws: a `SettingError` if a setting is invalid or the folder is not writable.
     package func blobs(of service: String) throws -> any BlobStore {
         let folder = text("BLOBS_PATH", default: ".roost/blobs")
         guard let bucket = text("S3_BUCKET") else {
-            guard text("S3_ENDPOINT") == nil else { throw SettingError("S3_BUCKET", "is not set, and S3_ENDPOINT is") }
+            guard text("S3_ENDPOINT") == nil else { throw SettingError("S3_BUCKET", "must be set if S3_ENDPOINT is") }
             return try Self.writing(to: folder) { try FolderBlobStore(path: "\(folder)/\(service)") }
         }
         let region = text("S3_REGION", default: "us-east-1")
@@ -42,7 +46,7 @@ extension ConfigReader {
         }
     }
 
-    /// A folder for what a service looks at before it keeps it, on the same disk as `BLOBS_PATH`.
+    /// Returns a folder for files that a service inspects before it stores them, on the same disk as `BLOBS_PATH`.
     package func scratchFolder(of service: String) throws -> ScratchFolder {
         let folder = text("BLOBS_PATH", default: ".roost/blobs")
         return try Self.writing(to: folder) { try ScratchFolder(in: "\(folder)/\(service)/incoming/scratch") }
@@ -50,7 +54,7 @@ extension ConfigReader {
 
     private func secret(_ name: String, neededBy other: String) throws -> String {
         guard let value = string(forKey: ConfigKey([name]), isSecret: true), !value.isEmpty else {
-            throw SettingError(name, "is not set, and \(other) is")
+            throw SettingError(name, "must be set if \(other) is")
         }
         return value
     }
@@ -61,28 +65,28 @@ extension ConfigReader {
         } catch let error as S3ConfigurationError {
             throw error
         } catch {
-            throw SettingError("BLOBS_PATH", "is \"\(folder)\", which cannot be written to: \(error)")
+            throw SettingError("BLOBS_PATH", "is \"\(folder)\", which is not writable: \(error)")
         }
     }
 
     private static func settingError(_ error: S3ConfigurationError, _ s3: S3Configuration) -> SettingError {
         switch error {
         case .endpoint: SettingError("S3_ENDPOINT", "is \"\(s3.endpoint)\"; it must be https://host, without a path")
-        case .bucket: SettingError("S3_BUCKET", "is \"\(s3.bucket)\", which is no name of a bucket")
-        case .prefix: SettingError("S3_PREFIX", "must be names of letters, digits, -, _ and ., with slashes between")
-        case .trustedAuthorities: SettingError("TRUSTED_CA", "holds no certificates that can be read")
+        case .bucket: SettingError("S3_BUCKET", "is \"\(s3.bucket)\", which is not a valid bucket name")
+        case .prefix: SettingError("S3_PREFIX", "may contain letters, digits, -, _ and ., separated by slashes")
+        case .trustedAuthorities: SettingError("TRUSTED_CA", "contains no valid PEM certificates")
         }
     }
 }
 
 extension APIError {
-    /// What a store of files says, in a client's terms; what it is worth to an operator is for the log.
+    /// The error of the file storage that a client receives; details for the operator are logged.
     package init?(blobs error: any Error) {
         switch error as? BlobError {
         case .tooLarge(let limit):
-            self.init(.tooLarge, "file_too_large", "a file may have \(limit) bytes here", field: "file")
+            self.init(.tooLarge, "file_too_large", "a file may have at most \(limit) bytes", field: "file")
         case .noSpace: self.init(.insufficientStorage, "storage_full", "there is no space left for files")
-        case .unavailable: self = .unavailable("the store of files", retryAfter: 5)
+        case .unavailable: self = .unavailable("the file storage", retryAfter: 5)
         case .failed, nil: return nil
         }
     }

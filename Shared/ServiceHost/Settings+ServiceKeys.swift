@@ -3,9 +3,14 @@ package import Credentials
 package import Logging
 
 extension ServiceKeys {
-    /// The keys of this process: from `SERVICE_KEY` and `SERVICE_PUBLIC_KEYS`, or derived from a shared `SERVICE_SECRET`.
+    /// Reads the keys of this process from `SERVICE_KEY` and `SERVICE_PUBLIC_KEYS`, or derives them from a shared
+    /// `SERVICE_SECRET`.
     ///
-    /// - Throws: a `SettingError` or an `APIError` that names the setting that is missing or malformed.
+    /// - Parameters:
+    ///   - configuration: the settings.
+    ///   - name: the service's name.
+    ///   - logger: receives a warning if the shared secret is used.
+    /// - Throws: a `SettingError` or an `APIError` that names the missing or malformed setting.
     package init(configuration: ConfigReader, name: String, logger: Logger) throws {
         guard configuration.text("SERVICE_KEY") != nil else {
             try self.init(secret: try configuration.secret("SERVICE_SECRET"), name: name)

@@ -1,9 +1,9 @@
 package import Configuration
 import Foundation
 
-/// Settings of what is outside of the suite: addresses, and what it knows us by.
+/// Settings for external systems: URLs, keys and certificates.
 extension ConfigReader {
-    /// An address, `http://…` or `https://…`, with or without a path; no slash at the end.
+    /// Returns a URL with `http` or `https`, with or without a path, without a slash at the end.
     package func url(_ name: String, default value: String) throws -> String {
         var url = text(name, default: value)
         while url.last == "/" { url.removeLast() }
@@ -14,29 +14,31 @@ extension ConfigReader {
         return url
     }
 
-    /// A key or certificate: PEM, JSON, or the path of a file with either; blocks on the disk.
+    /// Returns a key or certificate: PEM, JSON, or the path of a file with either; blocks on the disk.
     package func key(_ name: String) throws -> String? {
         guard let value = string(forKey: ConfigKey([name]), isSecret: true), !value.isEmpty else { return nil }
         return try KeyText.read(value, of: name)
     }
 }
 
-/// What a setting that names a key holds: the text itself, or where it is.
+/// The value of a setting that contains a key or the path of a key file.
 package enum KeyText {
-    /// - Throws: `SettingError` where it is a path, and nothing can be read there.
+    /// Returns the key's text.
+    ///
+    /// - Throws: a `SettingError` if the value is a path and the file cannot be read.
     package static func read(_ value: String, of setting: String) throws -> String {
-        // JSON first: a service account has a PEM in it, whose line breaks are JSON's own.
+        // JSON is checked first: a service account contains a PEM whose line breaks are escaped in JSON.
         if value.drop(while: \.isWhitespace).first == "{" { return value }
-        // In one line, as files of settings want it.
+        // Settings files contain a PEM in one line.
         if value.contains("-----BEGIN") { return value.replacing("\\n", with: "\n") }
         do {
             return try String(contentsOf: URL(filePath: value), encoding: .utf8)
         } catch {
-            // Said again only where it is no key that was cut off.
+            // The value is quoted only if it looks like a path, because it could be a truncated key.
             guard !value.hasPrefix("/"), !value.hasPrefix("./") else {
                 throw SettingError(setting, "names the file \(value), which cannot be read")
             }
-            throw SettingError(setting, "is neither PEM nor JSON, nor the path of a file that can be read")
+            throw SettingError(setting, "is neither PEM, JSON nor the path of a readable file")
         }
     }
 }

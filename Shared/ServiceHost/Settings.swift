@@ -1,7 +1,7 @@
 package import Configuration
 import Wire
 
-/// A setting that is missing or makes no sense; ends the start with its name.
+/// The error of a missing or invalid setting; it ends the start with a message that names the setting.
 package struct SettingError: Error, CustomStringConvertible {
     package let description: String
 
@@ -10,7 +10,7 @@ package struct SettingError: Error, CustomStringConvertible {
     }
 }
 
-/// Settings by the names that operators know: those of environment variables.
+/// Readers of settings, whose names are those of environment variables.
 extension ConfigReader {
     package func text(_ name: String) -> String? {
         string(forKey: ConfigKey([name])).flatMap { $0.isEmpty ? nil : $0 }
@@ -24,7 +24,7 @@ extension ConfigReader {
         guard let value = string(forKey: ConfigKey([name]), isSecret: true), !value.isEmpty else {
             throw SettingError(
                 name,
-                "is not set; `make up` makes one on its first run, elsewhere it is yours to choose"
+                "is not set; `make up` generates it on the first run, otherwise choose a random text"
             )
         }
         return value
@@ -50,7 +50,7 @@ extension ConfigReader {
         }
     }
 
-    /// A comma-separated list of base URLs, each `http://…` or `https://…` without a path.
+    /// Returns a comma-separated list of base URLs, each `http://…` or `https://…` without a path.
     package func baseURLs(_ name: String, default value: String) throws -> [String] {
         let urls = text(name, default: value).split(separator: ",").map { part in
             var url = part.drop { $0 == " " }

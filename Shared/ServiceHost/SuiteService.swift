@@ -7,21 +7,22 @@ package import Postgres
 package import ServiceClient
 package import ServiceLifecycle
 
-/// A service of the suite: what makes it different from the others; `ServiceHost` does what is alike.
+/// A service of the suite; `ServiceHost` provides everything that all services share.
 package protocol SuiteService: Sendable {
-    /// `auth`, …: its schema, its database role, its label in logs and metrics, the audience of calls to it.
+    /// The service's name (`auth`, …): its schema, database role, label in logs and metrics, and audience of service
+    /// tokens.
     static var name: String { get }
     static var defaultPort: Int { get }
-    /// In order; never edited once landed.
+    /// The migrations in order; a released migration is never edited.
     static var migrations: [Migration] { get }
-    /// PostgreSQL's settings for this service's reads; none of their own unless told.
+    /// PostgreSQL settings for the read connections of this service; empty by default.
     static var readSettings: [String: String] { get }
-    /// The types of events that it tells others; one that has any has `EventOutbox`'s table among its migrations.
+    /// The event types that the service publishes; if there are any, its migrations include `EventOutbox`'s table.
     static var events: Set<String> { get }
-    /// The rows of its workers that may be set aside; none unless told.
+    /// The kinds of its workers' rows that can be set aside; empty by default.
     static var setAsideKinds: [SetAsideKind] { get }
 
-    /// Where keys and revocations come from: auth, over HTTP, but in auth itself.
+    /// Returns the source of keys and revocations: auth over HTTP, or the database in auth itself.
     static func credentialSource(
         database: PostgresPool,
         peers: PeerServices,
@@ -33,13 +34,13 @@ package protocol SuiteService: Sendable {
 
     func addRoutes(to routes: SuiteRoutes)
 
-    /// Work that goes on besides requests; stopped before the database is.
+    /// The background work, stopped before the database.
     var background: [any Service] { get }
 
-    /// What sees requests before the routes do; nothing unless told.
+    /// The gate in front of the routes; nil by default.
     var gate: ConnectionGate? { get }
 
-    /// What it can answer without its routes, where it has no gate; nothing unless told.
+    /// The shortcut in front of the routes, used if there is no gate; nil by default.
     var shortcut: (any Shortcut)? { get }
 }
 
@@ -64,7 +65,7 @@ extension SuiteService {
     package var shortcut: (any Shortcut)? { nil }
 }
 
-/// What the host hands a service to be made of.
+/// The objects that the host provides to a service.
 package struct ServiceResources: Sendable {
     package let database: PostgresPool
     package let peers: PeerServices
@@ -74,7 +75,7 @@ package struct ServiceResources: Sendable {
     package let events: EventOutbox
     package let setAside: SetAside
     package let logger: Logger
-    /// Where clients reach the suite, without a slash at the end; the issuer of its tokens.
+    /// The URL at which clients reach the suite, without a slash at the end; also the issuer of its tokens.
     package let publicURL: String
     package let now: @Sendable () -> Date
 
@@ -103,7 +104,7 @@ package struct ServiceResources: Sendable {
     }
 }
 
-/// The services that may be called, by name.
+/// The clients of the services that this service may call.
 package struct PeerServices: Sendable {
     private let make: @Sendable (String) throws -> ServiceClient
 
@@ -113,13 +114,13 @@ package struct PeerServices: Sendable {
 
     package func client(_ name: String) throws -> ServiceClient { try make(name) }
 
-    /// Over HTTP, at the URLs that the settings name (`AUTH_URL`, …), with service tokens of this service.
+    /// Returns clients over HTTP, at the URLs of the settings (`AUTH_URL`, …), with this service's tokens.
     package static func overHTTP(configuration: ConfigReader, tokens: ServiceTokens) -> PeerServices {
         PeerServices { name in
             let setting = "\(name.uppercased())_URL"
-            let known = ports[name].map { "http://127.0.0.1:\($0)" }
-            guard let fallback = known ?? configuration.text(setting) else {
-                throw SettingError(setting, "is not set, and \(name) is to be called")
+            let standard = ports[name].map { "http://127.0.0.1:\($0)" }
+            guard let fallback = standard ?? configuration.text(setting) else {
+                throw SettingError(setting, "is not set, but this service calls \(name)")
             }
             let urls = try configuration.baseURLs(setting, default: fallback)
             return ServiceClient(callee: name, transport: HTTPTransport(baseURLs: urls)) {
@@ -128,7 +129,7 @@ package struct PeerServices: Sendable {
         }
     }
 
-    /// The ports that services listen on unless told otherwise.
+    /// The default ports of the services.
     package static let ports = [
         "auth": 8081, "conversations": 8082, "social": 8083, "photos": 8084, "push": 8085,
     ]

@@ -2,12 +2,12 @@ package import Crypto
 package import Foundation
 import Wire
 
-/// Encrypts what must not be readable in the database: AES-256-GCM, bound to the row it belongs to.
+/// The encryption of secrets in the database: AES-256-GCM, bound to the row that a value belongs to.
 ///
-/// `TOKEN_ENCRYPTION_KEY` holds one key or several, comma-separated, each 32 bytes in base64 or hex. The first seals;
-/// the others only open, so that a key can be replaced without a gap.
+/// `TOKEN_ENCRYPTION_KEY` contains one or more keys, separated by commas, each 32 bytes in base64 or hex. The first key
+/// encrypts; all keys decrypt, so that a key can be rotated without downtime.
 package struct TokenEncryptor: Sendable {
-    /// A sealed value and the id of the key it was sealed with.
+    /// An encrypted value and the id of its key.
     package struct EncryptedValue: Hashable, Sendable {
         package var box: Data
         package var keyID: String
@@ -18,7 +18,7 @@ package struct TokenEncryptor: Sendable {
         }
     }
 
-    /// Why a setting or a value cannot be used; says nothing of either.
+    /// The error of an invalid setting or value; contains neither.
     package enum Failure: Error, CustomStringConvertible {
         case malformedKey
         case unknownKey(String)
@@ -29,8 +29,8 @@ package struct TokenEncryptor: Sendable {
             case .malformedKey:
                 "TOKEN_ENCRYPTION_KEY must be 32 bytes in base64 or hex, or several such keys, comma-separated"
             case .unknownKey(let id):
-                "TOKEN_ENCRYPTION_KEY lacks the key \(id), which something in the database was encrypted with"
-            case .tampered: "an encrypted value does not belong where it was found"
+                "TOKEN_ENCRYPTION_KEY does not contain the key \(id), which encrypted values in the database use"
+            case .tampered: "an encrypted value was modified or copied from another row"
             }
         }
     }
@@ -46,7 +46,7 @@ package struct TokenEncryptor: Sendable {
         guard !keys.isEmpty else { throw Failure.malformedKey }
     }
 
-    /// Seals a value for what it belongs to; it opens for nothing else.
+    /// Encrypts a value for its owner; it can only be decrypted for the same owner.
     package func seal(_ value: Data, for owner: String) throws -> EncryptedValue {
         let (id, key) = keys[0]
         let box = try AES.GCM.seal(value, using: key, authenticating: Data(owner.utf8))
@@ -54,25 +54,25 @@ package struct TokenEncryptor: Sendable {
         return EncryptedValue(box: combined, keyID: id)
     }
 
-    /// The id of the key that seals now.
+    /// The id of the key that encrypts.
     package var currentKeyID: String { keys[0].id }
 
-    /// Whether values of this key can be decrypted.
+    /// Returns whether values of this key can be decrypted.
     package func has(_ keyID: String) -> Bool { keys.contains { $0.id == keyID } }
 
-    package func open(_ sealed: EncryptedValue, for owner: String) throws -> Data {
-        guard let key = keys.first(where: { $0.id == sealed.keyID })?.key else {
-            throw Failure.unknownKey(sealed.keyID)
+    package func open(_ encrypted: EncryptedValue, for owner: String) throws -> Data {
+        guard let key = keys.first(where: { $0.id == encrypted.keyID })?.key else {
+            throw Failure.unknownKey(encrypted.keyID)
         }
         do {
-            let box = try AES.GCM.SealedBox(combined: sealed.box)
+            let box = try AES.GCM.SealedBox(combined: encrypted.box)
             return try AES.GCM.open(box, using: key, authenticating: Data(owner.utf8))
         } catch {
             throw Failure.tampered
         }
     }
 
-    /// Secrets made of the keys for another purpose, the sealing key's first.
+    /// Returns keys derived for another purpose; the first is derived from the current encryption key.
     package func derivedKeys(for purpose: String) -> [SymmetricKey] {
         keys.map { _, key in
             HKDF<SHA256>.deriveKey(inputKeyMaterial: key, info: Data(purpose.utf8), outputByteCount: 32)

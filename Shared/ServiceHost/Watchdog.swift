@@ -6,14 +6,15 @@ import ServiceLifecycle
 import Synchronization
 import Wire
 
-/// Ends the process when an event loop or Swift's cooperative pool no longer runs what it is given.
+/// A watchdog that ends the process when an event loop or Swift's cooperative pool is blocked.
 ///
-/// A process that hangs keeps its port open and is started again by no supervisor; one that ends is. The watchdog has a
-/// thread of its own, which gives each of them something to run at every turn. A hang is counted in these turns and not
-/// by a clock: while the process or the machine is suspended there are none, so that is no hang. How long each took to
-/// run what it was given is the metric `roost_event_loop_delay_seconds`.
+/// A blocked process keeps its port open, so no supervisor restarts it; an ended process is restarted. The watchdog's
+/// own thread submits work to each subject in intervals. A stall is counted in these intervals and not with a clock,
+/// because a suspended process or machine has none.
+///
+/// The metric `roost_event_loop_delay_seconds` shows how long each subject took to run the submitted work.
 package final class Watchdog: Service {
-    /// Something that must go on running what it is given.
+    /// An executor that must keep running the work that it receives.
     package struct Subject: Sendable {
         let name: String
         let submit: @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -29,22 +30,22 @@ package final class Watchdog: Service {
             }
         }
 
-        /// The pool has one queue for each priority; a service's tasks have this one.
+        /// Swift's cooperative pool, with the priority of services' tasks; the pool has one queue for each priority.
         package static let cooperativePool = Subject("cooperative pool") { work in
             Task.detached(priority: .medium) { work() }
         }
     }
 
-    /// How long each of them may take to run something.
+    /// The default limit for the time until a subject runs submitted work.
     package static let standardLimit = Duration.seconds(10)
-    /// Turns within the limit: four a second, so that the metric shows delays that last shorter than a scrape.
+    /// The number of intervals within the limit: four a second, so that the metric shows delays shorter than a scrape.
     private static let intervals = 40
 
     private final class Watched: Sendable {
         let subject: Subject
         let delay: Metrics.Timer
         let isWaiting = Atomic<Bool>(false)
-        /// The thread's alone.
+        /// Used only by the watchdog's thread.
         let missedIntervals = Lock(0)
 
         init(_ subject: Subject) {
@@ -68,11 +69,13 @@ package final class Watchdog: Service {
     private let stalled: @Sendable (String) -> Void
     private let stop = DispatchSemaphore(value: 0)
 
+    /// Creates a watchdog.
+    ///
     /// - Parameters:
-    ///   - name: of the process, in what is logged.
-    ///   - subjects: what must go on running what it is given.
-    ///   - limit: how long a subject may take, in whole milliseconds.
-    ///   - stalled: is called with the name of a subject that took longer; ends the process unless told otherwise.
+    ///   - name: the process's name in the log.
+    ///   - subjects: the executors to watch.
+    ///   - limit: the limit for a subject, in whole milliseconds.
+    ///   - stalled: called with the name of a subject that exceeded the limit; ends the process by default.
     package init(
         _ name: String,
         watching subjects: [Subject],
@@ -85,7 +88,7 @@ package final class Watchdog: Service {
         self.stalled = stalled ?? { Self.end(name, $0, limit) }
     }
 
-    /// Watches until the process is told to stop: from then on its supervisor's limit counts.
+    /// Watches until the process is asked to stop; then its supervisor's limit applies.
     package func run() async throws {
         let (ended, end) = AsyncStream.makeStream(of: Never.self, bufferingPolicy: .bufferingNewest(1))
         let thread = Thread {
@@ -97,28 +100,28 @@ package final class Watchdog: Service {
         // Also returns, by throwing, when the task is cancelled.
         try? await gracefulShutdown()
         stop.signal()
-        // Event loops are shut down after this, and take nothing more.
+        // Event loops are shut down after this and accept no more work.
         for await _ in ended {}
     }
 
     private func watch() {
         while stop.wait(timeout: .now() + pause) == .timedOut {
-            for one in watched {
-                guard one.isWaiting.load(ordering: .acquiring) else {
-                    one.missedIntervals.withLock { $0 = 0 }
-                    one.submit()
+            for item in watched {
+                guard item.isWaiting.load(ordering: .acquiring) else {
+                    item.missedIntervals.withLock { $0 = 0 }
+                    item.submit()
                     continue
                 }
-                let intervals = one.missedIntervals.withLock { intervals in
+                let intervals = item.missedIntervals.withLock { intervals in
                     intervals += 1
                     return intervals
                 }
-                if intervals == Self.intervals { stalled(one.subject.name) }
+                if intervals == Self.intervals { stalled(item.subject.name) }
             }
         }
     }
 
-    /// Says what has stalled, straight to standard error since nothing else may still run, and aborts.
+    /// Writes the subject's name directly to standard error, because other threads may be blocked, and aborts.
     private static func end(_ process: String, _ subject: String, _ limit: Duration) {
         let seconds = limit / .seconds(1)
         var line = #"{"time":"\#(Timestamp.string(from: Date()))","level":"critical","service":"\#(process)""#

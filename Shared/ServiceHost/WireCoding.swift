@@ -3,12 +3,12 @@ package import Hummingbird
 import NIOCore
 package import Wire
 
-/// A body that may come as `application/x-www-form-urlencoded` too.
+/// A body that may also be sent as `application/x-www-form-urlencoded`.
 package protocol FormDecodable: Decodable {}
 
-/// Reads request bodies: JSON by the suite's rules; a form where the type allows it.
+/// The decoder of request bodies: JSON by the suite's rules, or a form if the type allows it.
 package struct WireRequestDecoder: RequestDecoder {
-    /// What the JSON may hold, and how many bytes a form may have.
+    /// The limits of the JSON, and the maximum size of a form.
     let limits: JSONLimits
 
     package func decode<Value: Decodable>(
@@ -20,12 +20,12 @@ package struct WireRequestDecoder: RequestDecoder {
         let isForm = try Self.isForm(request, mayBe: Value.self is any FormDecodable.Type)
         var request = request
         let body = try await Self.body(of: &request, limit: limits.bytes)
-        // GET has no usual type of body, so the clients of seed 000 may name none.
+        // GET has no default media type, so the clients of seed 000 may omit it.
         guard request.headers.contains(.contentType) || request.method == .get || body.readableBytes == 0 else {
             throw APIError(
                 .unsupportedMediaType,
                 "unsupported_media_type",
-                "The request has a body but no Content-Type. Send application/json."
+                "the request has a body but no Content-Type; send application/json"
             )
         }
         guard isForm else { return try WireJSON.decode(type, from: body.readableBytesView, limits: limits) }
@@ -42,9 +42,9 @@ package struct WireRequestDecoder: RequestDecoder {
         }
     }
 
-    private static let malformedForm = APIError(.invalid, "malformed_body", "the body is not a well-formed form")
+    private static let malformedForm = APIError(.invalid, "malformed_body", "the body is a malformed form")
 
-    /// Collects a body, of which nothing is read where its length says that it is too large.
+    /// Collects a body; reads nothing if the declared length exceeds the limit.
     static func body(of request: inout Request, limit: Int) async throws -> ByteBuffer {
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit {
             throw APIError.tooLarge(limit: limit)
@@ -56,34 +56,38 @@ package struct WireRequestDecoder: RequestDecoder {
         }
     }
 
-    /// Checks a form's fields by the rules for JSON, on bytes: a combining mark hides the character before it.
+    /// Checks a form's fields by the rules for JSON.
     ///
-    /// Forms here are flat; the form decoder recurses for each bracket in a name.
+    /// The check works on bytes, because a combining mark hides the preceding character. Brackets in names are
+    /// rejected, because the form decoder recurses for each of them; forms here are flat.
+    ///
+    /// - Parameter form: the text of the form.
+    /// - Throws: an `APIError`.
     private static func checkFields(of form: String) throws {
         let pairs = form.utf8.split(separator: UInt8(ascii: "&"))
         guard pairs.count <= 100 else {
             throw APIError(.invalid, "too_many_values", "a form may have at most 100 fields")
         }
         for pair in pairs {
-            // The form decoder would replace bytes that are not UTF-8, and so decode more than is checked here.
+            // The form decoder replaces invalid UTF-8, so it would decode text that is not checked here.
             guard let text = Substring(pair).removingPercentEncoding,
                 let name = Substring(pair.prefix { $0 != UInt8(ascii: "=") }).removingPercentEncoding
             else { throw malformedForm }
             try APIError.check(text, of: name)
             guard !name.utf8.contains(UInt8(ascii: "[")) else {
-                throw APIError(.invalid, "malformed_body", "the names of a form's fields have no brackets")
+                throw APIError(.invalid, "malformed_body", "the names of form fields must not contain brackets")
             }
         }
     }
 
-    /// A body is read as it is: what is packed could unpack to any size.
+    /// Rejects compressed bodies, because they could expand to any size.
     private static func rejectContentEncoding(_ request: Request) throws {
         guard let coding = request.headers[.contentEncoding], coding.lowercased() != "identity" else { return }
         throw APIError(.unsupportedMediaType, "unsupported_content_encoding", "the body must not be compressed")
     }
 
     private static func isForm(_ request: Request, mayBe isFormAllowed: Bool) throws -> Bool {
-        // Almost always said in so many words.
+        // The common case first.
         guard let header = request.headers[.contentType], header != "application/json" else { return false }
         let essence = header.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
         if essence == "application/json" || essence.hasSuffix("+json") { return false }
@@ -99,7 +103,7 @@ extension String {
 }
 
 extension Request {
-    /// Reads a body by other limits than its context's.
+    /// Decodes a body with other limits than those of its context.
     package func decode<Value: Decodable>(
         as type: Value.Type,
         limits: JSONLimits,
@@ -108,9 +112,14 @@ extension Request {
         try await WireRequestDecoder(limits: limits).decode(type, from: self, context: context)
     }
 
-    /// Reads a body that may be left out; nil where it is.
+    /// Decodes an optional body; returns nil if it is missing.
     ///
-    /// - Throws: `unsupportedMediaType` for a file, before it is read.
+    /// - Parameters:
+    ///   - type: the type of the body.
+    ///   - limits: the limits; nil for those of the context.
+    ///   - context: the request's context.
+    /// - Returns: the value, or nil.
+    /// - Throws: `unsupported_media_type` for a file, before it is read; an `APIError` for an invalid body.
     package func decodeOptional<Value: Decodable>(
         as type: Value.Type,
         limits: JSONLimits? = nil,
@@ -126,7 +135,7 @@ extension Request {
     }
 }
 
-/// Writes answers: the suite's JSON.
+/// The encoder of responses: JSON by the suite's rules.
 package struct WireResponseEncoder: ResponseEncoder {
     package init() {}
 
@@ -149,7 +158,7 @@ extension Response {
     }
 }
 
-/// Wraps a noun as an answer, where a conformance would be one line for nothing.
+/// A value as a JSON response, for types without their own conformance to `ResponseGenerator`.
 package struct JSONResponse<Value: Encodable & Sendable>: ResponseGenerator, Sendable {
     private let value: Value
     private let status: HTTPResponse.Status

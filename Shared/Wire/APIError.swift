@@ -1,9 +1,9 @@
-/// The only error that leaves a process: what went wrong, in terms a client can act on.
+/// The error type of all APIs, in terms that a client can act on.
 ///
-/// On the wire it is an RFC 9457 `application/problem+json` body. A caller of a neighbour gets the same value back, so
-/// a `catch` reads alike on both sides. `message` is for a person; code that branches, branches on `code`.
+/// It is sent as an `application/problem+json` body (RFC 9457), and the caller of another service receives the same
+/// value. `message` is for people; code branches on `code`.
 package struct APIError: Error, Hashable, Sendable {
-    /// What kind of failure it is; each has one HTTP status.
+    /// The kind of a failure, which determines the HTTP status.
     package enum Kind: Int, CaseIterable, Sendable {
         case invalid = 400
         case unauthenticated = 401
@@ -22,7 +22,7 @@ package struct APIError: Error, Hashable, Sendable {
         case unprocessable = 422
         case rateLimited = 429
         case headersTooLarge = 431
-        /// Of tus alone, which has no other word for it.
+        /// The tus protocol's status for a checksum mismatch.
         case checksumMismatch = 460
         case `internal` = 500
         case badGateway = 502
@@ -32,7 +32,7 @@ package struct APIError: Error, Hashable, Sendable {
 
         package var status: Int { rawValue }
 
-        /// The status's reason phrase (RFC 9110), which the problem's `title` repeats.
+        /// The status's reason phrase (RFC 9110), which is also the problem's `title`.
         package var title: String {
             switch self {
             case .invalid: "Bad Request"
@@ -63,14 +63,14 @@ package struct APIError: Error, Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// Stable and machine-readable, as `missing_field` or `username_taken`.
+    /// The stable, machine-readable code, such as `missing_field` or `username_taken`.
     package var code: String
     package var message: String
-    /// The request's field that is at fault, with `400`.
+    /// The invalid field of the request, with status 400.
     package var field: String?
-    /// All fields at fault, the one of `field` first; empty where only one is.
+    /// All invalid fields, starting with `field`; empty if there is only one.
     package var errors: [FieldError] = []
-    /// Seconds after which another try is worth making, with `429` and `503`.
+    /// The time in seconds after which a retry is useful, with statuses 429 and 503.
     package var retryAfter: Int?
 
     package init(_ kind: Kind, _ code: String, _ message: String, field: String? = nil, retryAfter: Int? = nil) {
@@ -83,21 +83,21 @@ package struct APIError: Error, Hashable, Sendable {
 }
 
 extension APIError {
-    /// A field that must be there and is not, or is null or empty.
+    /// Returns the error for a required field that is missing, null or empty.
     package static func missing(_ field: String) -> APIError {
         APIError(.invalid, "missing_field", "the field \"\(field)\" is missing", field: field)
     }
 
-    /// A field whose value breaks a rule, which `message` states.
+    /// Returns the error for a field whose value is invalid; `message` states the rule.
     package static func invalid(_ field: String, _ message: String, code: String = "invalid_field") -> APIError {
         APIError(.invalid, code, message, field: field)
     }
 
-    /// A neighbour or the database does not answer: nothing is wrong with the request.
+    /// Returns the error for a service or database that is unavailable.
     package static func unavailable(_ what: String, retryAfter: Int = 1) -> APIError {
         APIError(.unavailable, "unavailable", "\(what) is unavailable; try again", retryAfter: retryAfter)
     }
 
-    /// What is told of a failure that is ours; the log has the rest.
-    package static let `internal` = APIError(.internal, "internal", "something went wrong on our side")
+    /// The error that a client receives after an unexpected failure; the log contains the cause.
+    package static let `internal` = APIError(.internal, "internal", "an internal error occurred")
 }

@@ -1,8 +1,8 @@
-/// What a body that changes only what it names says of one field: nothing, null or a value.
+/// The value of a field in a partial update: missing, null or a value.
 package enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
-    /// The field is not there.
+    /// The field is missing.
     case unchanged
-    /// `null`.
+    /// The field is `null`.
     case cleared
     case set(Value)
 
@@ -10,12 +10,12 @@ package enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
         if case .set(let value) = self { value } else { nil }
     }
 
-    /// Whether the field is there.
+    /// Whether the field is present.
     package var isGiven: Bool { self != .unchanged }
 }
 
 extension KeyedDecodingContainer {
-    /// A value that may be left out, but not be null.
+    /// Decodes a value that may be missing but not null.
     package func decodeIfGiven<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
         contains(key) ? try decode(type, forKey: key) : nil
     }

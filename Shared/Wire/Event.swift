@@ -1,13 +1,14 @@
 package import Foundation
 
-/// What happened in one service and others act on.
+/// A fact that one service publishes and others process.
 ///
-/// Its type is `device.registered`, `session.ended`, and so on. It says only what is so since; who hears of it twice does nothing the second time.
+/// Its type is, for example, `device.registered` or `session.ended`. The content describes the new state, so processing
+/// an event twice has no further effect.
 package struct Event: Codable, Hashable, Sendable {
     package let id: UUID
     package let type: String
     package let at: Date
-    /// What its type says there is: an `EventContent`.
+    /// The content, an `EventContent` of the event's type.
     package let content: JSONValue
 
     package init(id: UUID, type: String, at: Date, content: JSONValue) {
@@ -17,19 +18,19 @@ package struct Event: Codable, Hashable, Sendable {
         self.content = content
     }
 
-    /// What happened, in the words of its type.
+    /// Decodes the content.
     ///
-    /// - Throws: a 400 that names the field which is missing or malformed.
+    /// - Throws: an error with status 400 that names the missing or malformed field.
     package func content<Content: EventContent>(as type: Content.Type = Content.self) throws -> Content {
         try WireJSON.decode(type, from: content)
     }
 }
 
-/// What an event of one type says.
+/// The content of one type of events.
 package protocol EventContent: Codable, Sendable {
-    /// `device.registered`, …; stable.
+    /// The stable type, such as `device.registered`.
     static var type: String { get }
 
-    /// Whom or what it is about: the events of one key reach a subscriber in the order they were written.
+    /// The subject of the event; a subscriber receives events with the same key in the order of their insertion.
     var key: String { get }
 }

@@ -1,4 +1,4 @@
-/// One of several fields that are wrong in a request, as a problem body lists them.
+/// An entry in a problem's list of invalid fields.
 package struct FieldError: Codable, Hashable, Sendable {
     package var field: String
     package var code: String
@@ -10,7 +10,7 @@ package struct FieldError: Codable, Hashable, Sendable {
         self.detail = detail
     }
 
-    /// Nil for an error without a field.
+    /// Creates an entry; returns nil for an error without a field.
     init?(_ error: APIError) {
         guard let field = error.field else { return nil }
         self.init(field: field, code: error.code, detail: error.message)
@@ -18,10 +18,10 @@ package struct FieldError: Codable, Hashable, Sendable {
 }
 
 extension APIError {
-    /// The most fields that one error lists.
+    /// The maximum number of fields that one error lists.
     package static let maximumErrors = 32
 
-    /// The same error with the errors of other fields beside it, each field once; unchanged where no other field is wrong.
+    /// Returns this error with the errors of other fields, each field once; unchanged if no other field is invalid.
     package func listing(_ others: [APIError]) -> APIError {
         guard kind == .invalid, let own = FieldError(self) else { return self }
         var listed = [own]
@@ -35,7 +35,7 @@ extension APIError {
     }
 }
 
-/// Collects the errors of a request's fields, so that one response names all of them.
+/// A collector of the errors of a request's fields, so that one response lists all of them.
 package struct FieldErrors: Sendable {
     private var errors: [APIError] = []
 
@@ -47,8 +47,8 @@ package struct FieldErrors: Sendable {
 
     /// Runs the check of a field.
     ///
-    /// - Returns: the checked value; nil where the field is wrong.
-    /// - Throws: an error that is not about a field's value.
+    /// - Returns: the checked value, or nil if the field is invalid.
+    /// - Throws: an error that does not concern a field's value.
     package mutating func collect<Value>(_ check: () throws -> Value) throws -> Value? {
         do {
             return try check()
@@ -60,7 +60,7 @@ package struct FieldErrors: Sendable {
 
     /// Ends the checks.
     ///
-    /// - Throws: the first error, with the errors of the other fields beside it.
+    /// - Throws: the first error, with the errors of the other fields.
     package func finish() throws {
         guard let first = errors.first else { return }
         throw first.listing(Array(errors.dropFirst()))

@@ -1,7 +1,6 @@
-/// An identifier that cannot be taken for one of another kind.
+/// An identifier that cannot be confused with one of another type.
 ///
-/// `Raw` is what is on the wire and in the row: `Int64` where a seed shows a number (below 2^53), else `String` or
-/// `UUID`.
+/// `Raw` is the type in JSON and in rows: `Int64` where a seed has a number (below 2^53), otherwise `String` or `UUID`.
 package struct ID<Subject, Raw: Hashable & Sendable>: RawRepresentable, Hashable, Sendable {
     package let rawValue: Raw
 

@@ -1,20 +1,21 @@
 import Foundation
 
-/// The faults that a decoding which goes on after a fault has found.
+/// The collected faults of a decoding that continues after a fault.
 final class FieldFaults {
-    /// Thrown to end the decoding once there are enough faults.
+    /// The error that ends the decoding once there are enough faults.
     struct Full: Error {}
 
-    /// Bytes of all details together: a name in a path may be the client's, and long.
+    /// The maximum size in bytes of all details; a name in a path comes from the client and may be long.
     private static let maximumBytes = 8_192
 
     private(set) var errors: [APIError] = []
     private var bytes = 0
 
-    /// All fields that keep `value` from being decoded as `type`, as far as they can be told without each other.
+    /// Returns the errors of all fields that prevent `value` from being decoded as `type`, as far as they are
+    /// independent.
     static func all<Value: Decodable>(of type: Value.Type, in value: JSONValue) -> [APIError] {
         let faults = FieldFaults()
-        // Only what it records matters: the value has placeholders in it.
+        // Only the recorded faults matter, because the decoded value contains placeholders.
         _ = try? JSONFaultDecoder(value: value, codingPath: [], faults: faults).decode(type)
         return faults.errors
     }
@@ -27,14 +28,14 @@ final class FieldFaults {
     }
 }
 
-/// Decodes a `JSONValue` to find every wrong field, and not only the first.
+/// A decoder that finds every invalid field of a `JSONValue` and not only the first.
 ///
-/// A field that is missing or has a value of another kind is recorded, and decoding goes on with a placeholder. It runs
-/// only after `JSONValueDecoder` has found the value to be wrong.
+/// A missing field or a value of a wrong type is recorded and replaced by a placeholder. This decoder runs only after
+/// `JSONValueDecoder` has failed.
 struct JSONFaultDecoder: Decoder {
     let value: JSONValue
     let codingPath: [any CodingKey]
-    /// Nil while a placeholder is made: then nothing is recorded, and every scalar is replaced.
+    /// The collector; nil while a placeholder is created, when nothing is recorded and every scalar is replaced.
     let faults: FieldFaults?
 
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -55,15 +56,15 @@ struct JSONFaultDecoder: Decoder {
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
-    /// Decodes a value inside of this one; a placeholder takes the place of one that is wrong.
+    /// Decodes a nested value; returns a placeholder if it is invalid.
     ///
-    /// - Throws: where the type has no placeholder, and once there are enough faults.
+    /// - Throws: an error if the type has no placeholder, or once there are enough faults.
     fileprivate func decode<Value: Decodable>(
         _ type: Value.Type,
         at key: any CodingKey,
         from value: JSONValue?
     ) throws -> Value {
-        let known = faults?.errors.count
+        let count = faults?.errors.count
         do {
             guard let value else {
                 let context = DecodingError.Context(codingPath: codingPath, debugDescription: "no such field")
@@ -73,8 +74,8 @@ struct JSONFaultDecoder: Decoder {
         } catch let error as FieldFaults.Full {
             throw error
         } catch {
-            // An error after a recorded fault may be the placeholder's.
-            if let faults, faults.errors.count == known,
+            // An error after a recorded fault may be caused by the placeholder.
+            if let faults, faults.errors.count == count,
                 let fault = (error as? DecodingError).map({ APIError($0) }) ?? error as? APIError,
                 fault.kind == .invalid
             {
@@ -88,7 +89,7 @@ struct JSONFaultDecoder: Decoder {
     private static func placeholder<Value: Decodable>(_ type: Value.Type) -> Value? {
         func first<Cases: CaseIterable>(of type: Cases.Type) -> Any? { type.allCases.first }
         if let cases = type as? any CaseIterable.Type, let value = first(of: cases) as? Value { return value }
-        // A type that makes rules of its own may have none; then the value around it ends the decoding.
+        // A type with its own rules may have no placeholder; then decoding ends at the enclosing value.
         return try? JSONFaultDecoder(value: .null, codingPath: [], faults: nil).decode(type)
     }
 
@@ -117,7 +118,7 @@ extension JSONFaultDecoder: SingleValueDecodingContainer {
     func decode(_ type: UInt64.Type) throws -> UInt64 { try scalar(type, or: 0) }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        // Their own initializers read them as another format has them.
+        // The types' own initializers expect another format.
         if type == Date.self { return try scalar(type, or: Date(timeIntervalSince1970: 0) as? Value) }
         if type == URL.self { return try scalar(type, or: URL(fileURLWithPath: "/") as? Value) }
         if type == Data.self { return try scalar(type, or: Data() as? Value) }
@@ -135,7 +136,7 @@ extension JSONFaultDecoder: SingleValueDecodingContainer {
 }
 
 extension DecodingError {
-    /// The same error of a value at `path`.
+    /// Returns the same error with `path` prepended to its coding path.
     fileprivate func below(_ path: [any CodingKey]) -> DecodingError {
         func below(_ context: Context) -> Context {
             Context(
@@ -189,7 +190,7 @@ private struct FaultFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try decoder.decode(type, at: key, from: fields[key.stringValue])
     }
 
-    /// A value that is missing is as null, which the container inside reports.
+    /// Returns the decoder of a nested container; a missing value counts as null, which the container reports.
     private func inner(_ key: any CodingKey) -> JSONFaultDecoder {
         JSONFaultDecoder(
             value: fields[key.stringValue] ?? .null,
@@ -257,7 +258,7 @@ private struct FaultElements: UnkeyedDecodingContainer {
         return decoder
     }
 
-    /// The decoder of the next element.
+    /// Returns the decoder of the next element.
     private func next(_ type: Any.Type) throws -> JSONFaultDecoder {
         let path = codingPath + [ElementKey(currentIndex)]
         guard !isAtEnd else {

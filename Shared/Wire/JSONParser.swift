@@ -1,19 +1,19 @@
-/// The one reader of JSON (RFC 8259): its time and memory are linear in the length of the text.
+/// The JSON parser of the suite (RFC 8259), with time and memory linear in the length of the text.
 ///
-/// `WireJSON` checks a client's text against its limits first.
+/// `WireJSON` first checks a client's text against its limits.
 package struct JSONParser {
-    /// Why a text is not read.
+    /// The reason why a text cannot be parsed.
     package struct SyntaxError: Error {
         package enum Reason: Sendable { case malformed, marks }
 
-        /// Where, in bytes.
+        /// The offset in bytes.
         package let offset: Int
         package var reason = Reason.malformed
     }
 
-    /// Combining marks that a string may have in a row.
+    /// The maximum number of consecutive combining marks in a string.
     ///
-    /// Hashing and comparing a `String` takes quadratic time in this number (measured: 100 kB of marks take 1.2 s).
+    /// Hashing and comparing a `String` takes quadratic time in this number (measured: 1.2 s for 100 kB of marks).
     package static let mostMarks = 128
 
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -24,25 +24,27 @@ package struct JSONParser {
     private var depth = 0
     private var valuesLeft: Int
 
-    /// Values of one text: a page of a network's posts has some thousand, and each takes up to 150 bytes of memory.
+    /// The maximum number of values in a text.
+    ///
+    /// A page of a network's posts has a few thousand values; each uses up to 150 bytes of memory.
     package static let mostValues = 100_000
 
-    /// Characters of a number: more add nothing to a `Double`, and make reading it slow.
+    /// The maximum length of a number; more digits do not change a `Double` and are slow to parse.
     private static let longestNumber = 512
 
-    /// The value that is all of the text.
+    /// Parses a complete text.
     ///
-    /// With `repairing`, what is no Unicode becomes U+FFFD instead of a flaw: bytes that are not UTF-8, surrogates
-    /// without their other half (as services make them that cut texts off), and NUL, which PostgreSQL cannot keep.
+    /// With `repairing`, invalid Unicode is replaced by U+FFFD: invalid UTF-8, lone surrogates (from services that
+    /// truncate texts), and NUL, which PostgreSQL cannot store.
     ///
     /// - Parameters:
     ///   - bytes: the text.
-    ///   - repairing: whether what is no Unicode is replaced.
-    ///   - depth: how many levels of arrays and objects there may be.
-    ///   - values: how many values of all kinds there may be.
-    ///   - marks: how many combining marks a string may have in a row.
+    ///   - repairing: whether invalid Unicode is replaced instead of rejected.
+    ///   - depth: the maximum nesting depth of arrays and objects.
+    ///   - values: the maximum number of values.
+    ///   - marks: the maximum number of consecutive combining marks in a string.
     /// - Returns: the value.
-    /// - Throws: `SyntaxError` where the text is not JSON or holds more.
+    /// - Throws: a `SyntaxError` if the text is not JSON or exceeds a limit.
     package static func parse(
         _ bytes: some Sequence<UInt8>,
         repairing: Bool = false,
@@ -82,7 +84,7 @@ package struct JSONParser {
         while let byte = next, JSONBytes.isSpace(byte) { offset += 1 }
     }
 
-    private mutating func take(_ byte: UInt8) throws(SyntaxError) {
+    private mutating func expect(_ byte: UInt8) throws(SyntaxError) {
         guard next == byte else { throw SyntaxError(offset: offset) }
         offset += 1
     }
@@ -103,7 +105,7 @@ package struct JSONParser {
     }
 
     private mutating func word(_ word: StaticString, _ value: JSONValue) throws(SyntaxError) -> JSONValue {
-        for offset in 0..<word.utf8CodeUnitCount { try take((word.utf8Start + offset).pointee) }
+        for offset in 0..<word.utf8CodeUnitCount { try expect((word.utf8Start + offset).pointee) }
         return value
     }
 
@@ -122,14 +124,14 @@ package struct JSONParser {
                 skipSpace()
                 let name = try string()
                 skipSpace()
-                try take(UInt8(ascii: ":"))
+                try expect(UInt8(ascii: ":"))
                 fields[name] = try value()
                 skipSpace()
                 guard next == UInt8(ascii: ",") else { break }
                 offset += 1
             }
         }
-        try take(UInt8(ascii: "}"))
+        try expect(UInt8(ascii: "}"))
         depth -= 1
         return .object(fields)
     }
@@ -145,7 +147,7 @@ package struct JSONParser {
                 offset += 1
             }
         }
-        try take(UInt8(ascii: "]"))
+        try expect(UInt8(ascii: "]"))
         depth -= 1
         return .array(values)
     }
@@ -153,7 +155,7 @@ package struct JSONParser {
     private mutating func number() throws(SyntaxError) -> JSONValue {
         let start = offset
         if next == UInt8(ascii: "-") { offset += 1 }
-        // No zero before another digit.
+        // A number has no leading zeros.
         if next == UInt8(ascii: "0") { offset += 1 } else { try digits() }
         var isWhole = true
         if next == UInt8(ascii: ".") {
@@ -183,13 +185,13 @@ package struct JSONParser {
 
 extension JSONParser {
     private mutating func string() throws(SyntaxError) -> String {
-        try take(UInt8(ascii: "\""))
+        try expect(UInt8(ascii: "\""))
         let start = offset
         skipPlain()
         if next == UInt8(ascii: "\"") {
             let whole = UnsafeBufferPointer(rebasing: bytes[start..<offset])
             offset += 1
-            // ASCII needs no check, which takes longer than all else here.
+            // ASCII needs no UTF-8 validation, which would take most of the time.
             let isASCII = JSONBytes.isASCII(UnsafeRawBufferPointer(whole))
             return isASCII ? String(decoding: whole, as: UTF8.self) : try utf8(whole, at: start)
         }
@@ -203,11 +205,11 @@ extension JSONParser {
             skipPlain()
             unescaped += bytes[run..<offset]
         }
-        try take(UInt8(ascii: "\""))
+        try expect(UInt8(ascii: "\""))
         return try utf8(unescaped, at: start)
     }
 
-    /// Steps to a quote, a backslash or a control character.
+    /// Advances to the next quote, backslash or control character.
     private mutating func skipPlain() {
         offset = JSONBytes.plain(from: offset, in: UnsafeRawBufferPointer(bytes))
     }
@@ -219,15 +221,15 @@ extension JSONParser {
         guard text.hasMarks(moreThan: maximumMarks) else { return text }
         guard isRepairing else { throw SyntaxError(offset: start, reason: .marks) }
         var marks = 0
-        var kept = String.UnicodeScalarView()
+        var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             marks = scalar.isCombiningMark ? marks + 1 : 0
-            if marks <= maximumMarks { kept.append(scalar) }
+            if marks <= maximumMarks { result.append(scalar) }
         }
-        return String(kept)
+        return String(result)
     }
 
-    /// What stands behind a backslash.
+    /// Parses the part of an escape sequence after the backslash.
     private mutating func escaped() throws(SyntaxError) -> Unicode.Scalar {
         guard let letter = next else { throw SyntaxError(offset: offset) }
         offset += 1
@@ -243,14 +245,14 @@ extension JSONParser {
         }
     }
 
-    /// Four hex digits, or twice four with `\u` between them where they are a surrogate pair.
+    /// Parses four hex digits, or a surrogate pair of two such groups with `\u` in between.
     private mutating func scalar() throws(SyntaxError) -> Unicode.Scalar {
         let first = try unit()
         if let scalar = Unicode.Scalar(first) { return isRepairing && first == 0 ? Self.replacement : scalar }
-        let behind = offset
+        let end = offset
         do throws(SyntaxError) {
-            try take(UInt8(ascii: "\\"))
-            try take(UInt8(ascii: "u"))
+            try expect(UInt8(ascii: "\\"))
+            try expect(UInt8(ascii: "u"))
             let second = try unit()
             guard 0xD800...0xDBFF ~= first, 0xDC00...0xDFFF ~= second,
                 let scalar = Unicode.Scalar(0x1_0000 + (first - 0xD800) << 10 + (second - 0xDC00))
@@ -258,8 +260,8 @@ extension JSONParser {
             return scalar
         } catch {
             guard isRepairing else { throw error }
-            // What follows is read on its own.
-            offset = behind
+            // The following characters are parsed on their own.
+            offset = end
             return Self.replacement
         }
     }
@@ -276,13 +278,13 @@ extension JSONParser {
 }
 
 extension StringProtocol {
-    /// Whether the text has more combining marks in a row than a JSON string may have.
+    /// Whether the text has more consecutive combining marks than a JSON string may have.
     package var hasTooManyMarks: Bool { hasMarks(moreThan: JSONParser.mostMarks) }
 
     fileprivate func hasMarks(moreThan limit: Int) -> Bool {
-        // A mark has two bytes or more.
+        // A mark has at least two bytes.
         guard utf8.count / 2 > limit else { return false }
-        // Every header field of a request comes here, so ASCII is told by a loop that the compiler turns into vectors.
+        // Every header field is checked here. The compiler vectorizes this loop, which finds ASCII texts.
         if utf8.withContiguousStorageIfAvailable({ $0.reduce(0, |) < 0x80 }) == true { return false }
         var marks = 0
         for scalar in unicodeScalars {
@@ -298,19 +300,19 @@ extension String {
     package var isPrintableASCII: Bool {
         var text = self
         return text.withUTF8 { bytes in
-            // Without an early end, so that the compiler turns the loop into vectors.
-            bytes.reduce(0) { flaws, byte in flaws | (byte &- 0x20 < 0x5F ? 0 : 1) } as UInt8 == 0
+            // Without an early exit, so that the compiler vectorizes the loop.
+            bytes.reduce(0) { invalid, byte in invalid | (byte &- 0x20 < 0x5F ? 0 : 1) } as UInt8 == 0
         }
     }
 }
 
 extension APIError {
-    /// Checks text that did not come as JSON, such as a form's field, by the rules for JSON strings.
+    /// Checks text from other sources than JSON, such as a form's field, by the rules for JSON strings.
     ///
     /// - Parameters:
     ///   - text: the decoded text.
     ///   - field: the name of the field or parameter.
-    /// - Throws: `nul_character`, `too_many_combining_marks`.
+    /// - Throws: `nul_character` or `too_many_combining_marks`.
     package static func check(_ text: some StringProtocol, of field: String?) throws {
         guard !text.utf8.contains(0) else {
             throw APIError(.invalid, "nul_character", "text may not contain NUL (U+0000)", field: field)
@@ -329,19 +331,20 @@ extension APIError {
 }
 
 extension Unicode.Scalar {
-    /// Whether canonical ordering (Unicode 3.11) moves it: all that is moved is sorted together.
+    /// Whether canonical ordering (Unicode 3.11) can move the character; all characters that it moves are sorted
+    /// together.
     fileprivate var isCombiningMark: Bool {
         guard value >= 0x300 else { return false }
-        // These three are starters, and decompose to marks.
+        // These three characters are starters but decompose to marks.
         if value == 0xF73 || value == 0xF75 || value == 0xF81 { return true }
         return properties.canonicalCombiningClass != .notReordered
     }
 }
 
 extension JSONParser {
-    /// A string as JSON has it.
+    /// Returns a text as a JSON string.
     package static func quoted(_ text: String) -> String {
-        // A string cannot fail to encode.
+        // Encoding a string never fails.
         (try? JSONValue.string(text).compact()).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
     }
 }

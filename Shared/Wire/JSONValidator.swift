@@ -1,14 +1,19 @@
 package import Foundation
 
-/// Refuses JSON that is too large, too deep or has too many values, and NUL and lone surrogates in its strings.
+/// The validation of JSON before it is decoded: size, depth, number of values, and NUL or lone surrogates in strings.
 ///
-/// PostgreSQL cannot store U+0000. One pass over the bytes, before anything is built; whether the text is well-formed
-/// is left to `JSONParser`.
+/// PostgreSQL cannot store U+0000. The validation is one pass over the bytes; `JSONParser` checks whether the text is
+/// well-formed.
 package enum JSONValidator {
     package static let maximumDepth = 64
 
-    /// - Throws: `body_too_large`, `too_deep`, `too_many_values`, `nul_character`, `lone_surrogate`, and
-    ///   `<field>_too_long` for a field that `limits` names.
+    /// Validates a text.
+    ///
+    /// - Parameters:
+    ///   - body: the text.
+    ///   - limits: the limits.
+    /// - Throws: `body_too_large`, `too_deep`, `too_many_values`, `nul_character`, `lone_surrogate`, or
+    ///   `<field>_too_long` for a field that `limits` contains.
     package static func check(_ body: Data, limits: JSONLimits = .free) throws {
         try body.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) in try check(bytes, limits: limits) }
     }
@@ -21,13 +26,13 @@ package enum JSONValidator {
 }
 
 extension APIError {
-    /// A body of more bytes than its route takes.
+    /// Returns the error for a body that exceeds the limit of its route.
     package static func tooLarge(limit: Int) -> APIError {
         APIError(.tooLarge, "body_too_large", "the body is too large; \(limit) bytes are allowed")
     }
 }
 
-/// One pass over a text, which need not be well-formed.
+/// One pass over a text that may be malformed.
 private struct JSONScan {
     private let bytes: UnsafeRawBufferPointer
     private let limits: JSONLimits
@@ -36,11 +41,11 @@ private struct JSONScan {
     private var index = 0
     private var depth = 0
     private var values = 1
-    /// The level of the object that has the free field which the scan is in.
+    /// The depth of the object with the free field that the scan is in.
     private var freeLevel: Int?
-    /// The field whose size is being counted, and the level of its object.
+    /// The field whose size is counted, and the depth of its object.
     private var field: (name: [UInt8], limit: Int, level: Int)?
-    /// Of that field, the least number of bytes that its compact form can have.
+    /// The minimum size of the field's compact JSON so far.
     private var weight = 0
 
     init(_ bytes: UnsafeRawBufferPointer, limits: JSONLimits) {
@@ -88,7 +93,10 @@ private struct JSONScan {
         try weigh(1)
     }
 
-    /// Counts one more value: the first of an array or object, which counts as two where it is empty, or one after a comma.
+    /// Counts one more value.
+    ///
+    /// The first value of an array or object counts; so does each value after a comma. An empty array or object counts
+    /// as two values.
     private mutating func count() throws {
         values += 1
         guard values <= limits.values else {
@@ -129,27 +137,32 @@ private struct JSONScan {
         if freeLevel == nil, free.contains(where: { $0.elementsEqual(name) }) { freeLevel = depth }
         if field == nil, let found = measured.first(where: { $0.name.elementsEqual(name) }) {
             field = (found.name, found.limit, depth)
-            // The colon behind the name is not the field's.
+            // The colon after the name does not belong to the field's value.
             weight = -1
         }
     }
 }
 
 extension APIError {
-    /// A field of any JSON whose compact form has too many bytes.
+    /// Returns the error for a field whose compact JSON is too large.
     package static func fieldTooLong(_ field: String, limit: Int) -> APIError {
-        APIError(.tooLarge, "\(field)_too_long", "\"\(field)\" may have \(limit) bytes of compact JSON", field: field)
+        APIError(
+            .tooLarge,
+            "\(field)_too_long",
+            "\"\(field)\" may have at most \(limit) bytes of compact JSON",
+            field: field
+        )
     }
 }
 
-/// A string of a text that need not be well-formed: its end, and the first flaw in it.
+/// The scan of a string in a text that may be malformed: its end and its first defect.
 struct JSONStringScan {
     enum Defect { case nul, surrogate }
 
-    /// What is between the quotes, or up to the end of the text.
+    /// The range between the quotes, or up to the end of the text.
     private(set) var content: Range<Int>
     private(set) var defect: Defect?
-    /// The least number of bytes that the content can be written with.
+    /// The minimum number of bytes in which the content can be written.
     private(set) var least = 0
     private var awaitsLow = false
 
@@ -172,7 +185,7 @@ struct JSONStringScan {
                 endPair()
                 index += 1
             } else if let unit = JSONBytes.unit(at: index + 2, in: bytes), bytes[index + 1] == UInt8(ascii: "u") {
-                take(unit)
+                process(unit)
                 index += 6
             } else {
                 endPair()
@@ -188,7 +201,7 @@ struct JSONStringScan {
         awaitsLow = false
     }
 
-    private mutating func take(_ unit: UInt16) {
+    private mutating func process(_ unit: UInt16) {
         switch unit {
         case 0xD800...0xDBFF:
             endPair()
@@ -203,13 +216,13 @@ struct JSONStringScan {
     }
 }
 
-/// What both passes over a text need.
+/// Byte-level functions that the validator and the parser share.
 enum JSONBytes {
-    /// The first place from `start` on with a quote, a backslash or a control character.
+    /// Returns the first index from `start` with a quote, a backslash or a control character.
     static func plain(from start: Int, in bytes: UnsafeRawBufferPointer) -> Int {
         var index = start
-        // Eight bytes at a time: a byte is below 0x20, or equal to the quote or the backslash, where a subtraction
-        // borrows from its highest bit.
+        // Eight bytes at a time. A subtraction borrows from a byte's highest bit if the byte is below 0x20, or equal to
+        // the quote or the backslash.
         let ones: UInt64 = 0x0101_0101_0101_0101
         while index + 8 <= bytes.count {
             let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
@@ -235,12 +248,12 @@ enum JSONBytes {
         return bytes[index...].allSatisfy { $0 < 0x80 }
     }
 
-    /// Four hex digits; nil where there are none.
+    /// Parses four hex digits; returns nil if there are none.
     static func unit(at index: Int, in bytes: UnsafeRawBufferPointer) -> UInt16? {
         guard index + 4 <= bytes.count else { return nil }
         var unit: UInt16 = 0
-        for place in index..<(index + 4) {
-            guard let digit = hexadecimal(bytes[place]) else { return nil }
+        for position in index..<(index + 4) {
+            guard let digit = hexadecimal(bytes[position]) else { return nil }
             unit = unit << 4 | UInt16(digit)
         }
         return unit
@@ -258,59 +271,66 @@ enum JSONBytes {
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
 }
 
-/// The place of a value in a text, for errors.
+/// The path of a value in a text, for error messages.
 enum JSONPath {
-    /// How many bytes of a path an error repeats: a name is the client's, and may be as long as the body.
+    /// The maximum length of a path in an error; names come from the client and may be as long as the body.
     private static let longest = 255
 
-    /// Where something is: in an object by a name, in an array by a number; neither before the first name.
+    /// A position in an object by name, or in an array by index; neither before the first name.
     private struct PathLevel {
         var name: Range<Int>?
         var element: Int?
     }
 
-    /// Whether a string that ends there is a name: a colon is behind it.
+    /// Returns whether a string that ends at `end` is a name, which a colon follows.
     static func isName(endingAt end: Int, in bytes: UnsafeRawBufferPointer) -> Bool {
         var index = end
         while index < bytes.count, JSONBytes.isSpace(bytes[index]) { index += 1 }
         return index < bytes.count && bytes[index] == UInt8(ascii: ":")
     }
 
-    /// What is at an index, as `address.street` or `lines[2]`; nil for what has no name: the body itself, and its names.
+    /// Returns the path of the value at an index, such as `address.street` or `lines[2]`; nil for the body itself and
+    /// for names.
     ///
-    /// Read once more from the beginning, since it is asked for only where something is refused.
+    /// The text is scanned again from the start, because paths are needed only for errors.
+    ///
+    /// - Parameters:
+    ///   - end: the index of the value.
+    ///   - bytes: the text.
+    ///   - levels: the maximum number of path levels.
+    /// - Returns: the path, or nil.
     static func path(
         to end: Int,
         in bytes: UnsafeRawBufferPointer,
         levels: Int = JSONValidator.maximumDepth
     ) -> String? {
-        var places: [PathLevel] = []
+        var stack: [PathLevel] = []
         var index = 0
         while index < end {
             switch bytes[index] {
-            case UInt8(ascii: "{"): places.append(PathLevel())
-            case UInt8(ascii: "["): places.append(PathLevel(element: 0))
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): _ = places.popLast()
+            case UInt8(ascii: "{"): stack.append(PathLevel())
+            case UInt8(ascii: "["): stack.append(PathLevel(element: 0))
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): _ = stack.popLast()
             case UInt8(ascii: ","):
-                guard let place = places.popLast() else { break }
-                places.append(PathLevel(element: place.element.map { $0 + 1 }))
+                guard let level = stack.popLast() else { break }
+                stack.append(PathLevel(element: level.element.map { $0 + 1 }))
             case UInt8(ascii: "\""):
                 let content = JSONStringScan(from: index + 1, in: bytes).content
-                if !places.isEmpty, places[places.count - 1].element == nil,
+                if !stack.isEmpty, stack[stack.count - 1].element == nil,
                     isName(endingAt: content.upperBound + 1, in: bytes)
                 {
-                    places[places.count - 1].name = content
+                    stack[stack.count - 1].name = content
                 }
                 index = content.upperBound
             default: break
             }
             index += 1
         }
-        guard places.first?.name != nil else { return nil }
+        guard stack.first?.name != nil else { return nil }
         var path = ""
-        for place in places.prefix(levels) where path.utf8.count <= longest {
-            if let element = place.element { path += "[\(element)]" }
-            if let name = place.name {
+        for level in stack.prefix(levels) where path.utf8.count <= longest {
+            if let element = level.element { path += "[\(element)]" }
+            if let name = level.name {
                 let text = String(decoding: bytes[name].prefix(longest), as: UTF8.self)
                 path += path.isEmpty ? text : ".\(text)"
             }

@@ -1,11 +1,12 @@
 package import Foundation
 
 extension JSONValue {
-    /// Its compact UTF-8 JSON, keys in the order of their characters; the form whose bytes limits count.
+    /// Returns the compact UTF-8 JSON with sorted keys, whose size the limits count.
     ///
-    /// Written here, as Foundation's encoder would write it: that takes ten times as long over values of unknown shape.
+    /// The output equals that of Foundation's encoder, which takes ten times as long for values of unknown structure.
     ///
-    /// - Throws: `EncodingError` for a number that JSON does not have.
+    /// - Returns: the JSON.
+    /// - Throws: an `EncodingError` for a number that JSON cannot represent.
     package func compact() throws -> Data {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512)
@@ -22,15 +23,15 @@ extension JSONValue {
         case .string(let text): Self.quote(text, to: &bytes)
         case .array(let values):
             bytes.append(UInt8(ascii: "["))
-            for (place, value) in values.enumerated() {
-                if place > 0 { bytes.append(UInt8(ascii: ",")) }
+            for (index, value) in values.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
                 try value.write(to: &bytes)
             }
             bytes.append(UInt8(ascii: "]"))
         case .object(let fields):
             bytes.append(UInt8(ascii: "{"))
-            for (place, field) in fields.sorted(by: { $0.key < $1.key }).enumerated() {
-                if place > 0 { bytes.append(UInt8(ascii: ",")) }
+            for (index, field) in fields.sorted(by: { $0.key < $1.key }).enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
                 Self.quote(field.key, to: &bytes)
                 bytes.append(UInt8(ascii: ":"))
                 try field.value.write(to: &bytes)
@@ -39,25 +40,25 @@ extension JSONValue {
         }
     }
 
-    /// A number that is whole has no fraction.
+    /// Returns the text of a number; whole numbers have no fraction.
     private static func text(of number: Double) throws -> String {
         guard number.isFinite else {
-            throw EncodingError.invalidValue(number, .init(codingPath: [], debugDescription: "JSON has no \(number)"))
+            throw EncodingError.invalidValue(number, .init(codingPath: [], debugDescription: "\(number) is not JSON"))
         }
         let text = number.description
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
-    /// What JSON must have escaped is, and nothing else (RFC 8259, section 7).
+    /// Appends a JSON string; only the characters that JSON requires are escaped (RFC 8259, section 7).
     private static func quote(_ text: String, to bytes: inout [UInt8]) {
         var text = text
         bytes.append(UInt8(ascii: "\""))
         text.withUTF8 { utf8 in
             var start = 0
-            for place in utf8.indices where utf8[place] < 0x20 || utf8[place] == 0x22 || utf8[place] == 0x5C {
-                bytes += utf8[start..<place]
-                escape(utf8[place], to: &bytes)
-                start = place + 1
+            for index in utf8.indices where utf8[index] < 0x20 || utf8[index] == 0x22 || utf8[index] == 0x5C {
+                bytes += utf8[start..<index]
+                escape(utf8[index], to: &bytes)
+                start = index + 1
             }
             bytes += utf8[start...]
         }

@@ -1,4 +1,4 @@
-/// A text of JSON, written as it reads.
+/// Allows string literals as JSON values.
 extension JSONValue: ExpressibleByStringLiteral {
     package init(stringLiteral value: String) { self = .string(value) }
 }

@@ -1,20 +1,20 @@
-/// Reading out of JSON of unknown shape: what is not there, or is something else, is nil.
+/// Access to JSON of unknown structure: missing values and values of another type are nil.
 extension JSONValue {
-    /// A field of an object; nil for what is none, or null.
-    // Tests have one that gives null instead of nothing, and mean that one where they have both.
+    /// The value of an object's field; nil for other values, missing fields and null.
+    // Tests define a subscript that returns null instead of nil, which must win the overload resolution.
     @_disfavoredOverload
     package subscript(name: String) -> JSONValue? {
         guard case .object(let fields) = self, let value = fields[name], value != .null else { return nil }
         return value
     }
 
-    /// A string, as it is.
+    /// The string, if the value is one.
     package var text: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
-    /// A whole number, written as one.
+    /// The integer, if the value is one.
     package var whole: Int64? {
         guard case .integer(let whole) = self else { return nil }
         return whole

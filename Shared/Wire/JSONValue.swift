@@ -1,4 +1,4 @@
-/// Any JSON, for what a client chooses the shape of (`meta`).
+/// Any JSON value, for fields whose structure the client chooses (`meta`).
 package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -10,17 +10,17 @@ package enum JSONValue: Hashable, Sendable {
 }
 
 extension JSONValue: Codable {
-    /// Takes the value as `JSONParser` has read it.
+    /// Copies the value that `JSONParser` has parsed.
     ///
-    /// - Throws: where another decoder asks: finding the kind of a value by trial takes a hundred times as long as
-    ///   reading it, and longer the deeper the value is.
+    /// - Throws: an error for other decoders. Determining the type of a value by trial takes a hundred times as long as
+    ///   parsing it, and longer for deeper values.
     package init(from decoder: any Decoder) throws {
         switch decoder {
         case let decoder as JSONValueDecoder: self = decoder.value
         case let decoder as JSONFaultDecoder: self = decoder.value
         default:
             throw DecodingError.dataCorrupted(
-                DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "not read by WireJSON")
+                DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "not decoded by WireJSON")
             )
         }
     }

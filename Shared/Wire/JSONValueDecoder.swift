@@ -1,8 +1,8 @@
 import Foundation
 
-/// Decodes typed values from a `JSONValue`, so that a body is read once, whatever its type.
+/// A decoder of typed values from a `JSONValue`, so that a body is parsed only once.
 ///
-/// The cost is that of what the type asks for: a field that no type knows costs nothing more.
+/// The cost depends on the fields that the type has; unknown fields cost nothing.
 struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
     let value: JSONValue
     fileprivate let location: CodingLocation
@@ -64,7 +64,7 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
     func decode(_ type: UInt64.Type) throws -> UInt64 { try integer() }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        // Their own initializers read them as another format has them.
+        // The types' own initializers expect another format.
         if type == Date.self, let date = try date() as? Value { return date }
         if type == URL.self, let url = try url() as? Value { return url }
         if type == Data.self, let data = try data() as? Value { return data }
@@ -84,7 +84,7 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
         return number
     }
 
-    /// A number with a fraction, or too large, where a whole number belongs.
+    /// The error of a number with a fraction or out of range where an integer is required.
     struct NumberOutOfRange: Error {}
 
     private func date() throws -> Date {
@@ -118,9 +118,9 @@ extension JSONValue {
     var isNull: Bool { if case .null = self { true } else { false } }
 }
 
-/// Where a value is.
+/// The location of a value.
 ///
-/// A step is allocated only for what has values in it, and a path is made only for an error.
+/// A step is allocated only for containers, and a path is built only for errors.
 private struct CodingLocation {
     final class Step {
         let parent: Step?
@@ -141,15 +141,15 @@ private struct CodingLocation {
     static func path(to step: Step?) -> [any CodingKey] {
         var path: [any CodingKey] = []
         var step = step
-        while let here = step {
-            path.append(here.key)
-            step = here.parent
+        while let current = step {
+            path.append(current.key)
+            step = current.parent
         }
         return path.reversed()
     }
 }
 
-/// A place in an array.
+/// An index in an array.
 struct ElementKey: CodingKey {
     let index: Int
 
@@ -161,7 +161,7 @@ struct ElementKey: CodingKey {
     var intValue: Int? { index }
 }
 
-/// The decoder of a superclass.
+/// The key of a superclass's decoder.
 private struct SuperKey: CodingKey {
     init() {}
     init?(intValue: Int) { nil }
@@ -189,7 +189,7 @@ private struct FieldContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return JSONValueDecoder(value, CodingLocation(parent: parent, key: key))
     }
 
-    /// Nil for what is not there, or null.
+    /// Returns the decoder of a field, or nil if the field is missing or null.
     private func decoderIfPresent(_ key: Key) -> JSONValueDecoder? {
         guard let value = fields[key.stringValue], !value.isNull else { return nil }
         return JSONValueDecoder(value, CodingLocation(parent: parent, key: key))
@@ -263,7 +263,7 @@ private struct ElementContainer: UnkeyedDecodingContainer {
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
 
-    /// The next element, which is passed only when it was decoded.
+    /// Returns the decoder of the next element without advancing.
     private func decoder(for type: Any.Type) throws -> JSONValueDecoder {
         let key = ElementKey(currentIndex)
         guard !isAtEnd else {

@@ -1,14 +1,15 @@
 import Foundation
 
-/// NFKC case folding (Unicode, section 3.13, `toNFKC_Casefold`): two names are the same if they fold to the same text.
+/// NFKC case folding (Unicode, section 3.13, `toNFKC_Casefold`): two names are the same if their folded texts are
+/// equal.
 ///
-/// The same on every machine, whatever its locale. Zero-width and other ignorable characters count for nothing, so a
-/// name cannot be copied by hiding one in it.
+/// The result does not depend on the machine or its locale. Zero-width and other ignorable characters are removed, so a
+/// name cannot be imitated by hiding one in it.
 package enum NameFolding {
     package static func fold(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
         var folded = foldOnce(withFewMarks(text))
-        // Folding may give something that composes anew; it settles at the second pass.
+        // Folding may produce characters that compose with others; the second pass settles that.
         for _ in 0..<3 {
             let next = foldOnce(folded)
             guard next.utf8.elementsEqual(folded.utf8) == false else { break }
@@ -17,28 +18,28 @@ package enum NameFolding {
         return folded
     }
 
-    /// Without combining marks beyond 30 in a row (UAX #15, section 13), as no language has them.
+    /// Limits consecutive combining marks to 30 (UAX #15, section 13); no language has more.
     ///
-    /// Normalisation sorts them, which takes the square of their number: 0.6 s for 64 kB.
+    /// Normalization sorts the marks, which takes quadratic time: 0.6 s for 64 kB.
     private static func withFewMarks(_ text: String) -> String {
-        var (kept, marks) = (String.UnicodeScalarView(), 0)
+        var (result, marks) = (String.UnicodeScalarView(), 0)
         for scalar in text.unicodeScalars {
-            // What is ignored does not end a row, since folding removes it.
+            // An ignorable character does not end a run of marks, because folding removes it.
             if scalar.properties.canonicalCombiningClass != .notReordered {
                 marks += 1
             } else if !scalar.properties.isDefaultIgnorableCodePoint {
                 marks = 0
             }
-            if marks <= 30 { kept.append(scalar) }
+            if marks <= 30 { result.append(scalar) }
         }
-        return String(kept)
+        return String(result)
     }
 
     private static func foldOnce(_ text: String) -> String {
         var folded = String.UnicodeScalarView()
         for scalar in text.precomposedStringWithCompatibilityMapping.unicodeScalars
         where !scalar.properties.isDefaultIgnorableCodePoint {
-            // Most letters of the world have no case, and mapping one takes microseconds.
+            // Most letters of all scripts have no case, and mapping a letter takes microseconds.
             if scalar.properties.changesWhenUppercased || scalar.properties.changesWhenLowercased {
                 folded.append(contentsOf: caseFolding(of: scalar))
             } else {
@@ -48,11 +49,14 @@ package enum NameFolding {
         return String(folded).precomposedStringWithCompatibilityMapping
     }
 
-    /// The scalar's full case folding (CaseFolding.txt, C and F), which the standard library does not have.
+    /// Returns the scalar's full case folding (CaseFolding.txt, C and F), which the standard library does not provide.
     ///
-    /// It equals upper-casing, then lower-casing each scalar by itself, but for two: the dotless i folds to itself and
-    /// not to `i`, and the capital sharp s folds as the small one (checked against every scalar of Unicode 14).
-    /// Cherokee folds to its small letters here and to its capitals there, which compares the same.
+    /// It equals upper-casing followed by lower-casing each scalar, with two exceptions (checked against every scalar
+    /// of Unicode 14). The dotless i folds to itself and not to `i`, and the capital sharp s folds like the small one.
+    /// CaseFolding.txt folds Cherokee to capital letters instead of small ones, which compares the same.
+    ///
+    /// - Parameter scalar: the scalar.
+    /// - Returns: the folded scalars.
     private static func caseFolding(of scalar: Unicode.Scalar) -> String.UnicodeScalarView {
         switch scalar {
         case "ı": return "ı".unicodeScalars

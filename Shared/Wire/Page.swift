@@ -1,13 +1,13 @@
-/// A thing that lists are made of, with the name a list has on the wire.
+/// An element of lists, with the name of the list's field in JSON.
 package protocol PageItem: Sendable {
-    /// `conversations`, `users`, …
+    /// The field's name: `conversations`, `users`, ….
     static var pluralName: String { get }
 }
 
-/// One page of a list: `{<items>: [...], next?}`.
+/// A page of a list: `{<items>: [...], next?}`.
 package struct Page<Item: PageItem>: Sendable {
     package var items: [Item]
-    /// The cursor of the page after this one; absent at the end.
+    /// The cursor of the next page; nil on the last page.
     package var next: String?
 
     package init(_ items: [Item], next: String? = nil) {

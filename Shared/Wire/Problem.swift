@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The body of every error answer, `application/problem+json` (RFC 9457).
+/// The body of every error response, `application/problem+json` (RFC 9457).
 package struct Problem: Codable, Sendable {
     package static let mediaType = "application/problem+json"
 
@@ -10,7 +10,7 @@ package struct Problem: Codable, Sendable {
     package var detail: String
     package var code: String
     package var field: String?
-    /// All fields that are wrong, where more than one is.
+    /// All invalid fields, if there is more than one.
     package var errors: [FieldError]?
     package var requestId: String?
 
@@ -25,9 +25,12 @@ package struct Problem: Codable, Sendable {
         requestId = requestID
     }
 
-    /// The error that this body was made of.
+    /// Returns the error that this body describes.
     ///
-    /// A status that none of ours has counts as a broken answer.
+    /// An unknown 5xx status counts as an invalid response of the service.
+    ///
+    /// - Parameter retryAfter: the value of the `Retry-After` header.
+    /// - Returns: the error.
     package func error(retryAfter: Int? = nil) -> APIError {
         let kind = APIError.Kind(rawValue: status) ?? (status < 500 ? .invalid : .badGateway)
         var error = APIError(kind, code, detail, field: field, retryAfter: retryAfter)
@@ -36,7 +39,7 @@ package struct Problem: Codable, Sendable {
     }
 
     package func encoded() -> Data {
-        // Strings and a number cannot fail to encode.
+        // Encoding strings and a number never fails.
         (try? WireJSON.encoder().encode(self)) ?? Data(#"{"status":\#(status),"code":"\#(code)"}"#.utf8)
     }
 }

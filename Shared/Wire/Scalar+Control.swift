@@ -1,5 +1,5 @@
 extension Unicode.Scalar {
-    /// Control characters, line and paragraph separators, and those that turn the direction of writing around.
+    /// Whether the scalar is a control character, a line or paragraph separator, or changes the direction of text.
     package var isControl: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true

@@ -1,23 +1,23 @@
 package import Foundation
 
-/// A row that a worker could not read or process, as `roost admin set-aside` shows it.
+/// A row that a worker could not decode or process, as `roost admin set-aside` shows it.
 package struct SetAsideRow: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "rows"
 
     package var id: Int64
-    /// Which worker's row it is, such as `fanout`.
+    /// The worker's kind of row, such as `fanout`.
     package var kind: String
-    /// The values of its primary key.
+    /// The values of the primary key.
     package var key: [String]
-    /// `unreadable`, or `failing`.
+    /// `unreadable` or `failing`.
     package var reason: String
     package var detail: String
     package var attempts: Int
     package var firstFailedAt: Date
     package var lastFailedAt: Date
-    /// When the row is tried again; nil once it is set aside.
+    /// The time of the next retry; nil if the row is set aside.
     package var retryAt: Date?
-    /// The row's columns, where one row is shown and it still exists.
+    /// The row's columns, if a single row is shown and still exists.
     package var content: JSONValue?
 
     package init(
@@ -45,7 +45,8 @@ package struct SetAsideRow: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// Which rows to retry or drop: those with these ids, or all of a kind that are set aside, or all that are set aside.
+/// The rows to retry or drop: those with these ids, or all rows of a kind that are set aside, or all that are set
+/// aside.
 package struct SetAsideSelection: Codable, Hashable, Sendable {
     package var ids: [Int64]?
     package var kind: String?
@@ -58,7 +59,6 @@ package struct SetAsideSelection: Codable, Hashable, Sendable {
     }
 }
 
-/// The number of rows that were retried or dropped.
 package struct SetAsideChange: Codable, Hashable, Sendable {
     package var count: Int
 

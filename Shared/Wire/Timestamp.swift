@@ -1,20 +1,24 @@
 package import Foundation
 
-/// Times as text: RFC 3339 in UTC with milliseconds, on the wire and in logs.
+/// The text form of times in JSON and logs: RFC 3339 in UTC with milliseconds.
 package enum Timestamp {
     private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
     private static let wholeSeconds = Date.ISO8601FormatStyle()
 
-    /// A time as `2026-11-21T04:40:18.123Z`.
+    /// Returns a time like `2026-11-21T04:40:18.123Z`.
     ///
-    /// Rounded to the nearest millisecond, so that a time read back is the one written.
+    /// The time is rounded to milliseconds, so that parsing the text returns the same time.
+    ///
+    /// - Parameter date: the time.
+    /// - Returns: the text.
     package static func string(from date: Date) -> String {
         let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded()
-        // Half a microsecond on top: the style cuts off, and a binary fraction may lie just below its millisecond.
+        // The style truncates, and a binary fraction may be slightly below its millisecond, so half a microsecond is
+        // added.
         return Date(timeIntervalSince1970: milliseconds / 1_000 + 0.000_000_5).formatted(style)
     }
 
-    /// Any RFC 3339 time, whatever its offset and fraction; nil for what is none.
+    /// Parses an RFC 3339 time with any offset and fraction; returns nil for other texts.
     package static func date(from text: some StringProtocol) -> Date? {
         let text = String(text)
         guard text.utf8.count <= 40, text.utf8.contains(UInt8(ascii: "T")) || text.utf8.contains(UInt8(ascii: "t"))
@@ -22,7 +26,7 @@ package enum Timestamp {
             return nil
         }
         let upper = text.uppercased()
-        // One of the two fits; which one is told only by trying.
+        // Exactly one of the two styles parses the text.
         return (try? style.parse(upper)) ?? (try? wholeSeconds.parse(upper))
     }
 }

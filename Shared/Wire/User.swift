@@ -1,11 +1,11 @@
-/// A person who uses the suite.
+/// A user of the suite.
 ///
-/// What each service knows of one is that service's own.
+/// Each service stores its own data about a user.
 package enum User {
-    /// Who somebody is: the pair (application, user), everywhere.
+    /// The identity of a user in all services: the pair (application, user).
     ///
-    /// In Roost's own application `user` is a UUID in lower case; in a customer's it is the `sub` that its account
-    /// server chose, any string of 1–255 characters.
+    /// In Roost's own application, `user` is a UUID in lower case. In a customer's application, it is the `sub` that
+    /// the customer's account server chose, a string of 1 to 255 characters.
     package struct ID: Sendable, Codable {
         package let application: String
         package let user: String
@@ -18,15 +18,19 @@ package enum User {
 }
 
 extension String {
-    /// Whether the two are the same, scalar by scalar, as PostgreSQL compares them.
+    /// Returns whether two texts have the same scalars, as PostgreSQL compares them.
     ///
-    /// To `==` "é" is the same in one scalar and in two, while a customer may have given the two to different people.
+    /// The operator `==` treats "é" as one scalar and as two scalars as equal, but a customer may use both as ids of
+    /// different users.
+    ///
+    /// - Parameter other: the other text.
+    /// - Returns: whether the texts are identical.
     package func isExactly(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }
 
 extension User.ID: Hashable {
-    package static func == (one: Self, other: Self) -> Bool {
-        one.user.isExactly(other.user) && one.application.isExactly(other.application)
+    package static func == (left: Self, right: Self) -> Bool {
+        left.user.isExactly(right.user) && left.application.isExactly(right.application)
     }
 
     package func hash(into hasher: inout Hasher) {
@@ -37,12 +41,12 @@ extension User.ID: Hashable {
     }
 }
 
-/// The application that Roost's own accounts belong to.
+/// The application of Roost's own accounts.
 package enum RoostApplication {
     package static let id = "roost"
 }
 
 extension User.ID {
-    /// Whether the account is Roost's own, and not a customer's.
+    /// Whether the account belongs to Roost's own application, not to a customer's.
     package var isRoostUser: Bool { application == RoostApplication.id }
 }

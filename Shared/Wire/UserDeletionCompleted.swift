@@ -1,9 +1,9 @@
 package import Foundation
 
-/// One time that the services are asked to wipe somebody: by it they answer, naming him no more.
+/// A pass of an account deletion; the services' confirmations refer to it and not to the user.
 package struct DeletionJob: Codable, Hashable, Sendable {
     package var id: UUID
-    /// They are asked again once all have answered, for what was under way when it began: 1, 2.
+    /// The number of the pass, 1 or 2; the second pass catches writes that were in flight during the first.
     package var round: Int
 
     package init(id: UUID, round: Int) {
@@ -12,14 +12,14 @@ package struct DeletionJob: Codable, Hashable, Sendable {
     }
 }
 
-/// Nothing is left in a service of somebody who was deleted: its answer to `user.deleted`.
+/// The confirmation that a service has deleted all data of a user: its response to `user.deleted`.
 ///
-/// Every service that keeps something of people tells it, so it is nobody's API.
+/// All services that store data of users publish it, so it belongs to no service's API.
 package struct UserDeletionCompleted: EventContent, Hashable {
     package static let type = "user.deletion_completed"
 
     package var deletionJob: DeletionJob
-    /// The name of the service that answers.
+    /// The name of the confirming service.
     package var service: String
 
     package init(deletionJob: DeletionJob, service: String) {

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The one JSON of the suite: dates in RFC 3339 with milliseconds, keys as they are, slashes unescaped.
+/// The JSON format of the suite: dates in RFC 3339 with milliseconds, unchanged keys, unescaped slashes.
 package enum WireJSON {
     package static func encoder(sortedKeys: Bool = false) -> JSONEncoder {
         let encoder = JSONEncoder()
@@ -12,19 +12,21 @@ package enum WireJSON {
         return encoder
     }
 
-    /// Reads what the suite wrote itself, or what was checked before; a client's body goes through `decode`.
+    /// Returns a decoder for trusted JSON, written by the suite or already validated; clients' bodies require `decode`.
     package static func decoder() -> Decoder { Decoder() }
 
-    /// A decoder as Foundation's, over `JSONParser`.
+    /// A decoder with the interface of Foundation's, based on `JSONParser`.
     package struct Decoder: Sendable {
-        /// Levels: what a client may send, and what the suite puts around it.
+        /// The maximum nesting depth: that of a client's JSON and of the suite's JSON around it.
         private static let depth = 128
 
-        /// - Throws: `DecodingError`.
+        /// Decodes a value.
+        ///
+        /// - Throws: a `DecodingError`.
         package func decode<Value: Decodable>(_ type: Value.Type, from text: some Sequence<UInt8>) throws -> Value {
             let value: JSONValue
             do {
-                // Rows from before the limit may have any number of marks.
+                // Rows that were stored before the limit was introduced may have any number of marks.
                 value = try JSONParser.parse(text, depth: Self.depth, values: .max, marks: .max)
             } catch {
                 let context = DecodingError.Context(
@@ -38,13 +40,13 @@ package enum WireJSON {
         }
     }
 
-    /// Reads a body within its limits and without NUL, else throws an `APIError` that names the field.
+    /// Decodes a client's body within its limits; throws an `APIError` that names the invalid field.
     package static func decode<Value: Decodable>(
         _ type: Value.Type,
         from body: some Collection<UInt8>,
         limits: JSONLimits = .body
     ) throws -> Value {
-        // Nothing is copied or read of a body that is too large.
+        // A body that is too large is neither copied nor parsed.
         guard body.count <= limits.bytes else { throw APIError.tooLarge(limit: limits.bytes) }
         let value = try body.withContiguousStorageIfAvailable { try read($0, limits) }
         return try decode(type, from: value ?? Array(body).withUnsafeBufferPointer { try read($0, limits) })
@@ -60,9 +62,9 @@ package enum WireJSON {
         }
     }
 
-    /// Decodes a value that was read before.
+    /// Decodes a parsed value.
     ///
-    /// - Throws: an `APIError` that names the field; all fields, where several are missing or of the wrong kind.
+    /// - Throws: an `APIError` that names the invalid field, or all missing and mistyped fields if there are several.
     package static func decode<Value: Decodable>(_ type: Value.Type, from value: JSONValue) throws -> Value {
         do {
             return try JSONValueDecoder(value).decode(type)
@@ -75,12 +77,12 @@ package enum WireJSON {
 }
 
 extension APIError {
-    /// What a body that does not fit its type is answered with.
+    /// Creates the error for a body that does not match its type.
     package init(_ error: DecodingError) {
         func name(_ path: [any CodingKey]) -> String? {
             let parts = path.map { key in key.intValue.map { "[\($0)]" } ?? key.stringValue }
             guard !parts.isEmpty else { return nil }
-            // A key of a dictionary is the client's, and may be as long as the body.
+            // A dictionary's key comes from the client and may be as long as the body.
             let path = parts.map { String($0.prefix(255)) }.joined(separator: ".")
             return path.replacingOccurrences(of: ".[", with: "[")
         }
@@ -110,19 +112,22 @@ extension APIError {
 
     fileprivate static let malformedBody = APIError(.invalid, "malformed_body", "the body is not well-formed JSON")
 
-    /// A body with a syntax error at a byte offset.
+    /// Returns the error for a syntax error at a byte offset; the message contains no part of the body.
     ///
-    /// The message shows nothing of the body.
+    /// - Parameters:
+    ///   - offset: the offset in bytes.
+    ///   - bytes: the body.
+    /// - Returns: the error with the line and column.
     fileprivate static func malformedBody(at offset: Int, in bytes: UnsafeBufferPointer<UInt8>) -> APIError {
         let before = bytes[..<min(offset, bytes.count)]
         let line = before.count { $0 == UInt8(ascii: "\n") } + 1
         let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-        // A character has one byte that continues no other.
+        // Each character has exactly one byte that is not a continuation byte.
         let column = before[start...].count { $0 & 0xC0 != 0x80 } + 1
         return APIError(
             .invalid,
             "malformed_body",
-            "The body is not well-formed JSON: syntax error at line \(line), column \(column)."
+            "the body is not well-formed JSON: syntax error at line \(line), column \(column)"
         )
     }
 

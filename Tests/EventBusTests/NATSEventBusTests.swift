@@ -66,7 +66,7 @@ import Testing
             let one = try NATSEventBus(url: server.url, name: "test", logger: log.logger)
             let two = try NATSEventBus(url: server.url, name: "test", logger: silent)
             let there = TestSubscriber(two)
-            try await log.until("nats cannot be connected to")
+            try await log.until("nats connection failed")
 
             server.resume()
 
@@ -87,8 +87,8 @@ import Testing
             let misses = there.misses
             await server.kill()
             try await server.start(["--user", "ana", "--pass", "secret"])
-            try await log.until("nats has closed the connection")
-            try await log.until("nats cannot be connected to")
+            try await log.until("nats connection closed")
+            try await log.until("nats connection failed")
 
             await server.kill()
             try await server.start()

@@ -91,7 +91,7 @@ import Testing
     @Test(
         "A malformed file is refused with its name, the key and the reason",
         arguments: [
-            ("it.json", "{", nil, "is not JSON"), ("it.json", "[]", nil, "must hold a JSON object"),
+            ("it.json", "{", nil, "is not valid JSON"), ("it.json", "[]", nil, "must contain a JSON object"),
             ("it.json", #"{"language": "fr", "plurals": "one", "messages": {}}"#, "language", "must be \"it\""),
             ("it.json", #"{"language": "it", "messages": {}}"#, "plurals", "is missing"),
             ("it.json", #"{"language": "it", "plurals": "two", "messages": {}}"#, "plurals", "must be one of"),
@@ -108,9 +108,9 @@ import Testing
                 "it.json", it(#""likes": {"number": "count", "few": "x", "other": "x"}"#), "likes",
                 "has the form \"few\""
             ),
-            ("it.json", it(#""likes": {"other": "x"}"#), "likes", "must say by \"number\""),
+            ("it.json", it(#""likes": {"other": "x"}"#), "likes", "must name in \"number\""),
             ("it.json", it(#""likes": {"number": "n", "other": "x"}"#), "likes", "has the placeholder {n}"),
-            ("IT.json", it(""), nil, "the name of a file is a language tag"),
+            ("IT.json", it(""), nil, "a file's name must be a language tag"),
             ("pt.json", #"{"language": "pt", "plurals": "one", "messages": {}}"#, "plurals", "for this language"),
         ] as [(String, String, String?, String)]
     )

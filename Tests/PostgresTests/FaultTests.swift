@@ -192,7 +192,7 @@ struct FaultTests {
         ) { fixture in
             let error = await #expect(throws: PostgresError.self) { try await fixture.pool.ping() }
             #expect(error?.kind == .unavailable)
-            #expect(error?.message.contains("no answer within") == true)
+            #expect(error?.message.contains("no response within") == true)
             proxy.hold()
             try await until("the pool is there") { (try? await fixture.pool.ping()) != nil }
         }

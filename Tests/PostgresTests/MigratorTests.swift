@@ -97,7 +97,7 @@ struct MigratorTests {
             }
 
             #expect(missing?.message.contains("V0001_create_things is applied, but the program") == true)
-            #expect(late?.message.contains("V0002_late comes before V0003_other") == true)
+            #expect(late?.message.contains("V0002_late sorts before V0003_other") == true)
             try await #expect(tables(fixture, schema) == ["other", "schema_migrations", "things"])
         }
     }

@@ -239,7 +239,7 @@ struct TransactionTests {
                     return await group.reduce(into: []) { $0.append($1) }
                 }
                 #expect(errors.allSatisfy { $0?.kind == .poolExhausted && $0?.isUnavailable == true })
-                #expect(errors.count { $0?.message.contains("1 calls wait already") == true } == 2)
+                #expect(errors.count { $0?.message.contains("1 calls are already waiting") == true } == 2)
                 #expect(errors.count { $0?.message.contains("became free") == true } == 1)
             }
         }

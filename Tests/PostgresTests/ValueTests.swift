@@ -130,8 +130,8 @@ struct ValueTests {
 
     @Test(arguments: [
         ("SELECT 1.5::numeric AS amount", "is numeric"), ("SELECT 'x' AS amount", "is text"),
-        ("SELECT NULL::int8 AS amount", "is NULL"), ("SELECT 5000000000 AS amount", "more than Int32"),
-        ("SELECT 1 AS other", "is not in the answer"), ("SELECT ARRAY[1] AS amount", "is int4[]"),
+        ("SELECT NULL::int8 AS amount", "is NULL"), ("SELECT 5000000000 AS amount", "out of range for Int32"),
+        ("SELECT 1 AS other", "is not in the result"), ("SELECT ARRAY[1] AS amount", "is int4[]"),
     ])
     func aWrongReadNamesItsColumn(sql: String, problem: String) async throws {
         try await withFixture { fixture in

@@ -1,15 +1,17 @@
 import CLibpq
 import DequeModule
 
-// What is answered.
 extension Connection {
-    /// Reads what has arrived and hands over each segment answered in full; false if the connection is gone.
+    /// Reads the available data and passes each completed segment to `completed`.
+    ///
+    /// - Returns: false if the connection is lost.
     func receive(now: Int64, completed: (Segment) -> Void) -> Bool {
         let isAlive = PQconsumeInput(handle) == 1
         var silent = 0
         while let segment = inFlight.first, PQisBusy(handle) == 0 {
             guard let raw = PQgetResult(handle) else {
-                // The end of one statement's results. Two in a row: libpq knows of nothing more to come.
+                // libpq returns nil at the end of each statement's results. Two in a row mean that no more results are
+                // coming.
                 silent += 1
                 if !isPipelined {
                     complete(now: now, completed)
@@ -24,7 +26,7 @@ extension Connection {
                 PQclear(raw)
                 complete(now: now, completed)
             case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
-                take(ResultHandle(raw), for: segment)
+                record(ResultHandle(raw), for: segment)
             case PGRES_PIPELINE_ABORTED:
                 PQclear(raw)
                 abandonStep(of: segment)
@@ -52,7 +54,7 @@ extension Connection {
         completed(segment)
     }
 
-    private func take(_ resultHandle: ResultHandle, for segment: Segment) {
+    private func record(_ resultHandle: ResultHandle, for segment: Segment) {
         guard isPipelined, segment.completedSteps < segment.steps.count else {
             segment.results.append(PostgresResult(resultHandle: resultHandle))
             return
@@ -73,7 +75,7 @@ extension Connection {
 
     private func reject(_ report: PostgresError.Report, isStale: Bool, of segment: Segment) {
         if segment.error == nil { segment.error = .server(report) }
-        // Past the last step it is the Sync itself that failed: a deferred constraint, a serialization failure.
+        // After the last step, the Sync itself failed: a deferred constraint or a serialization failure.
         guard segment.completedSteps < segment.steps.count else { return }
         switch segment.steps[segment.completedSteps] {
         case .begin: break

@@ -1,12 +1,11 @@
 import CLibpq
 import DequeModule
 
-// What is sent.
 extension Connection {
-    /// Sends a segment up to its Sync; false if the connection is gone.
+    /// Sends a segment including its Sync; returns false if the connection is lost.
     func send(_ segment: Segment, opening: String? = nil, now: Int64) -> Bool {
         guard isPipelined else { return sendAlone(segment, now: now) }
-        // Inside a transaction that has failed, DEALLOCATE would fail too.
+        // DEALLOCATE fails inside a failed transaction.
         if !cache.discarded.isEmpty, !isPooled || opening != nil || segment.purpose == .standalone {
             guard deallocate(now: now) else { return false }
         }
@@ -90,7 +89,7 @@ extension Connection {
         return sent == 1 ? entry : nil
     }
 
-    /// Frees evicted statements, each in a segment of its own so that none can fail with another.
+    /// Deallocates evicted prepared statements, each in its own segment so that one failure does not affect the others.
     private func deallocate(now: Int64) -> Bool {
         let names = cache.discarded
         cache.discarded = []
@@ -105,7 +104,7 @@ extension Connection {
         return true
     }
 
-    /// Sends the only thing in flight, out of pipeline mode.
+    /// Sends a segment outside pipeline mode, where only one can be in flight.
     private func sendAlone(_ segment: Segment, now: Int64) -> Bool {
         let sent: Int32
         switch segment.work {
@@ -133,7 +132,7 @@ extension Connection {
         return true
     }
 
-    /// Writes what libpq still holds; true if the socket took all of it, nil if the connection is gone.
+    /// Writes libpq's buffered output; returns true if the socket accepted all of it, nil if the connection is lost.
     func flush() -> Bool? {
         switch PQflush(handle) {
         case 0: true

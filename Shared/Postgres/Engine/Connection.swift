@@ -2,9 +2,9 @@ import CLibpq
 import DequeModule
 import Logging
 
-/// One libpq connection, used by the engine's thread alone.
+/// A libpq connection, used only by the engine's thread.
 final class Connection {
-    /// Whom it serves.
+    /// The use that a connection was opened for.
     enum Role {
         case reads
         case pooled
@@ -13,9 +13,9 @@ final class Connection {
     }
 
     enum Phase {
-        /// A thread of its own looks up the host.
+        /// A background thread resolves the host name.
         case starting
-        /// libpq shakes hands; true when it waits to write.
+        /// libpq performs the handshake; `writing` is true while it waits for the socket to become writable.
         case polling(writing: Bool)
         case ready
         case closed
@@ -26,21 +26,22 @@ final class Connection {
     let startedAt: Int64
     var phase = Phase.starting
     var handle: OpaquePointer?
-    /// What was sent and not yet answered, oldest first; answers come in this order and no other.
+    /// The segments that were sent and have no response yet, oldest first; responses arrive in this order.
     var inFlight: Deque<Segment> = []
-    /// Since when the oldest has been the oldest: the server's last sign of life.
+    /// The time at which the oldest segment became the oldest: the last response from the server.
     var headSince: Int64 = 0
     var cache: StatementCache
-    /// The transaction it is lent to.
+    /// The transaction that uses the connection.
     var session: Session?
     var isAssigned = false
     var idleSince: Int64 = 0
-    /// Until when a cancel request may be on its way; nothing is sent meanwhile, lest it hits that.
+    /// The latest time until which a cancel request may be in transit; nothing is sent meanwhile, so that the request
+    /// cannot cancel another statement.
     var cancellingUntil: Int64?
     var isWatchedForWriting = false
-    /// Who waits for it to be rolled back.
+    /// Callbacks to run after the connection's open transaction is rolled back.
     var onRelease: [() -> Void] = []
-    /// Why it is no good any more, where the server or libpq said so.
+    /// The reason why the connection is unusable, if the server or libpq reported one.
     var closingReason: String?
 
     init(id: UInt64, role: Role, now: Int64, preparedStatements: Int) {
@@ -78,7 +79,7 @@ final class Connection {
 
     var socket: Int32 { PQsocket(handle) }
 
-    /// What libpq has to say, in one line.
+    /// The last error message of the connection, in one line.
     var problem: String {
         closingReason ?? Self.oneLine(PQerrorMessage(handle))
     }
@@ -88,7 +89,7 @@ final class Connection {
         return String(cString: text).split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
-    /// Closes the socket; what was in flight is the caller's to answer for.
+    /// Closes the socket; the caller finishes the segments in flight.
     func close() {
         phase = .closed
         if let handle { PQfinish(handle) }

@@ -1,15 +1,15 @@
 import CLibpq
 
-/// What libpq is told when it connects.
+/// The connection parameters that are passed to libpq.
 struct ConnectionParameters: Sendable {
     private let settings: [(keyword: String, value: String)]
 
     init(_ configuration: PostgresConfiguration, for role: Connection.Role) {
-        // Parsed once already, when the configuration was made.
+        // The configuration's initializer has already validated the URL.
         let given = (try? Conninfo.options(of: configuration.url)) ?? [:]
         let options = [given["options"]].compactMap { $0 } + Self.options(configuration, for: role)
         var settings: [(String, String)] = [
-            // Before the URL: what it may override. After it: what it may not.
+            // Entries before `dbname` can be overridden by the URL; entries after `dbname` override the URL.
             ("keepalives", "1"), ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
             ("tcp_user_timeout", "15000"), ("application_name", configuration.applicationName),
             ("dbname", configuration.url),
@@ -21,7 +21,7 @@ struct ConnectionParameters: Sendable {
         self.settings = settings
     }
 
-    /// The server settings of a session, as command-line options of its process.
+    /// The server settings of a session, as command-line options of its backend process.
     private static func options(_ configuration: PostgresConfiguration, for role: Connection.Role) -> [String] {
         var settings: [String: String] = ["TimeZone": "UTC"]
         if let name = configuration.role { settings["role"] = name }
@@ -53,7 +53,7 @@ struct ConnectionParameters: Sendable {
         return settings.sorted { $0.key < $1.key }.map { "-c \($0.key)=\(escaped($0.value))" }
     }
 
-    /// A value without unescaped spaces, at which the server would cut it.
+    /// Escapes whitespace and backslashes, because the server splits options at unescaped spaces.
     private static func escaped(_ value: String) -> String {
         var escaped = ""
         for character in value {
@@ -63,20 +63,20 @@ struct ConnectionParameters: Sendable {
         return escaped
     }
 
-    /// Begins to connect; blocks while the host's name is looked up.
+    /// Starts connecting; blocks while the host name is resolved.
     func start() -> OpaquePointer? {
-        let keywords = settings.map { strings($0.keyword) }
-        let values = settings.map { strings($0.value) }
+        let keywords = settings.map { copyCString($0.keyword) }
+        let values = settings.map { copyCString($0.value) }
         defer { for string in keywords + values { string?.deallocate() } }
         return (keywords.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer { keywords in
             (values.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer { values in
-                // The URL in `dbname` is taken apart, and what stands after it overrides it.
+                // libpq expands the URL in `dbname`; parameters after it override the URL.
                 PQconnectStartParams(keywords.baseAddress, values.baseAddress, 1)
             }
         }
     }
 
-    private func strings(_ text: String) -> UnsafeMutablePointer<CChar>? {
+    private func copyCString(_ text: String) -> UnsafeMutablePointer<CChar>? {
         let bytes = text.utf8CString
         let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
         for (index, byte) in bytes.enumerated() { copy[index] = byte }

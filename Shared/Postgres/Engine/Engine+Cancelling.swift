@@ -1,9 +1,8 @@
 import CLibpq
 import DequeModule
 
-// Cancelled tasks.
 extension Engine {
-    /// Undoes what a cancelled task had asked for, as far as that can still be done.
+    /// Withdraws the request of a cancelled task, as far as that is still possible.
     func withdraw(_ segment: Segment) {
         switch segment.queueState {
         case .unqueued, .done: break
@@ -15,10 +14,11 @@ extension Engine {
         }
     }
 
-    /// Asks the server to stop what runs on a connection, if nobody waits for anything on it.
+    /// Sends a cancel request for the statement that runs on a connection, if no task waits for a result on it.
     ///
-    /// A cancel request names a connection, not a statement: it must not reach the server once something else runs
-    /// there. So nothing is sent on the connection until the request has returned, and shared ones are left alone.
+    /// A cancel request identifies a connection, not a statement, so it must not reach the server while another
+    /// statement runs. For this reason nothing is sent on the connection until the request has returned, and shared
+    /// read connections are never cancelled.
     private func cancel(on connection: Connection) {
         guard !connection.isReads, connection.isReady, !connection.isCancelling,
             connection.inFlight.allSatisfy(\.isFinished), let cancel = PQgetCancel(connection.handle)
@@ -26,7 +26,7 @@ extension Engine {
         connection.cancellingUntil = now + Self.maintenanceTimeout
         let request = CancelRequest(pointer: cancel)
         let id = connection.id
-        // Asking is a connection of its own, and blocks.
+        // PQcancel opens its own connection and blocks.
         Background.run {
             request.send()
             _ = self.post(.cancelReturned(id: id))
@@ -42,15 +42,15 @@ extension Engine {
     }
 }
 
-/// libpq's copy of what a cancel request needs, independent of the connection.
+/// libpq's data for a cancel request, independent of the connection.
 struct CancelRequest: @unchecked Sendable {
-    // Unchecked: handed over to the one thread that sends it.
+    // Unchecked: only the thread that sends the request uses the pointer.
     let pointer: OpaquePointer
 
-    /// Sends the request, waits until the server has taken it, and frees it.
+    /// Sends the request, waits until the server has accepted it, and frees it.
     func send() {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { problem in
-            // If it fails the statement runs to its end, which is bounded.
+            // If the request fails, the statement runs until its own timeout.
             _ = PQcancel(pointer, problem.baseAddress, 256)
         }
         PQfreeCancel(pointer)

@@ -2,16 +2,16 @@ import CLibpq
 import Foundation
 import Logging
 
-/// When to try again to connect to a server that did not let us.
+/// The delays between attempts to connect after failures: 50 ms, doubled up to 2 s, minus up to 25 %.
 struct Backoff {
     private(set) var failures = 0
     private var lastFailure: Int64 = 0
     private var pause: Int64 = 0
 
-    /// Whether attempts fail at the moment, so that one at a time is enough.
+    /// Whether attempts currently fail; then one attempt at a time is enough.
     var isFailing: Bool { failures > 0 }
 
-    /// When the next attempt is due; sooner if somebody waits for it.
+    /// Returns the time of the next attempt, at most 0.5 s after the last failure if `isUrgent`.
     func due(isUrgent: Bool) -> Int64 {
         guard isFailing else { return 0 }
         return lastFailure + (isUrgent ? min(pause, Monotonic.second / 2) : pause)
@@ -22,7 +22,7 @@ struct Backoff {
     }
 
     mutating func failed(startedAt: Int64, now: Int64) {
-        // Those that were tried side by side fail side by side, and count once.
+        // Attempts that ran concurrently fail together and count as one failure.
         if failures == 0 || startedAt >= lastFailure { failures += 1 }
         lastFailure = now
         let doubled = 50 * Monotonic.millisecond << Int64(min(failures - 1, 6))
@@ -30,26 +30,25 @@ struct Backoff {
     }
 }
 
-/// What blocks in libpq (looking up a host, asking to cancel), on a thread of its own for as long as it takes.
+/// Runs blocking libpq calls (host lookups, cancel requests) on threads of their own.
 enum Background {
     static func run(_ body: @escaping @Sendable () -> Void) {
         Thread.detachNewThread(body)
     }
 }
 
-// Making connections.
 extension Engine {
     private var hasWaiters: Bool {
         !readsWaiting.isEmpty || !waiters.isEmpty || sessions.contains { !$0.waiting.isEmpty }
     }
 
-    /// Whether an attempt is under way.
+    /// Whether any connection is still being opened.
     var isConnecting: Bool { connections.values.contains { !$0.isReady } }
 
-    /// When to look again for what is missing.
+    /// The time of the next check for missing connections.
     var nextAttempt: Int64 { backoff.due(isUrgent: hasWaiters) }
 
-    /// Starts as many connections as are wanted; one at a time while the server refuses.
+    /// Opens the missing connections; one at a time while attempts fail.
     func openMissingConnections() {
         guard now >= nextAttempt, !backoff.isFailing || !isConnecting else { return }
         let missing = missing()
@@ -93,7 +92,7 @@ extension Engine {
         }
     }
 
-    /// Goes on with a connection whose host was found.
+    /// Continues with a connection whose host name was resolved.
     func proceed(id: UInt64, with handle: Handle?) {
         guard let connection = connections[id], case .starting = connection.phase else {
             if let handle { PQfinish(handle.pointer) }
@@ -128,12 +127,12 @@ extension Engine {
             refused(connection)
             return
         }
-        // A notice is no answer; by default libpq prints it to standard error.
+        // By default libpq prints notices to standard error.
         PQsetNoticeReceiver(connection.handle, ignoreNotice, nil)
         poller.watch(connection.socket, id: connection.id, reading: true, writing: false)
         connection.phase = .ready
         connection.headSince = now
-        if backoff.isFailing { logger.info("postgres is back") }
+        if backoff.isFailing { logger.info("postgres reconnected") }
         backoff.succeeded()
         needsConnections = true
         if lost > 0 {
@@ -151,16 +150,16 @@ extension Engine {
         }
     }
 
-    /// Gives up an attempt to connect.
+    /// Abandons an attempt to connect.
     func refused(_ connection: Connection, because reason: String? = nil) {
         lastProblem = reason ?? connection.problem
         if !backoff.isFailing {
-            logger.warning("postgres refuses connections", metadata: ["reason": "\(lastProblem)"])
+            logger.warning("postgres connection failed", metadata: ["reason": "\(lastProblem)"])
         }
         backoff.failed(startedAt: connection.startedAt, now: now)
         lose(connection, because: .broken)
     }
 }
 
-/// libpq's callback for notices; at file scope, so that it is of no actor.
+/// libpq's callback for notices; at file scope, so that it is not isolated to an actor.
 private func ignoreNotice(_: UnsafeMutableRawPointer?, _: OpaquePointer?) {}

@@ -1,9 +1,9 @@
 import CLibpq
 import Logging
 
-/// Somebody's interest in some channels, and the connection it is kept up by.
+/// A subscriber's channels and the connection that listens for them.
 final class Subscription: @unchecked Sendable {
-    // Unchecked: the constants are Sendable, the rest is the engine thread's.
+    // Unchecked: the constants are Sendable; only the engine thread uses the rest.
     let channels: [String]
     let continuation: AsyncStream<PostgresListener.Event>.Continuation
     var connection: Connection?
@@ -15,7 +15,8 @@ final class Subscription: @unchecked Sendable {
         self.continuation = continuation
     }
 
-    /// Hands over an event; what a slow reader has no room for is dropped, and it is told so when it has.
+    /// Delivers an event; if the subscriber's buffer is full, the event is dropped and `.reconnected` is delivered
+    /// later.
     func deliver(_ event: PostgresListener.Event) {
         if hasMissed {
             guard case .enqueued = continuation.yield(.reconnected) else { return }
@@ -24,7 +25,7 @@ final class Subscription: @unchecked Sendable {
         if case .dropped = continuation.yield(event) { hasMissed = true }
     }
 
-    /// Tells a reader that it has missed something, if it has room by now.
+    /// Reports missed events to a subscriber whose buffer was full, if it has space now.
     func catchUp() {
         guard hasMissed, case .enqueued = continuation.yield(.reconnected) else { return }
         hasMissed = false
@@ -36,7 +37,7 @@ final class Subscription: @unchecked Sendable {
 }
 
 extension Engine {
-    /// Listens on channels until the stream is dropped.
+    /// Listens on channels until the caller drops the stream.
     func listen(_ channels: [String]) -> AsyncStream<PostgresListener.Event> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: PostgresListener.Event.self,
@@ -66,7 +67,7 @@ extension Engine {
                 case .success: if isLast { subscription.deliver(.reconnected) }
                 case .failure(let error):
                     guard let self, let connection, !connection.isClosed else { return }
-                    self.logger.error("postgres refuses to listen", metadata: ["reason": "\(error)"])
+                    self.logger.error("postgres listen failed", metadata: ["reason": "\(error)"])
                     self.backoff.failed(startedAt: self.now, now: self.now)
                     self.lose(connection, because: .broken)
                 }
@@ -85,7 +86,7 @@ extension Engine {
         }
     }
 
-    /// Asks a listening connection now and then whether it lives: nothing else would tell that its peer is gone.
+    /// Sends a periodic query on a listening connection, because an idle connection does not report a lost peer.
     func keepAlive(_ subscription: Subscription) {
         subscription.catchUp()
         guard now >= subscription.nextKeepalive, let connection = subscription.connection, connection.isReady,

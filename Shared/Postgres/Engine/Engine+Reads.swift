@@ -1,12 +1,11 @@
 import DequeModule
 
-// The shared read-only connections.
 extension Engine {
     func accept(read segment: Segment) {
         segment.readDeadline = segment.waitingUntil + segment.timeout + configuration.responseTimeout.nanoseconds
         guard let connection = leastBusyRead() else {
             guard readsWaiting.count < configuration.maximumWaiting else {
-                segment.finish(with: .failure(.exhausted("\(readsWaiting.count) reads wait already")))
+                segment.finish(with: .failure(.exhausted("\(readsWaiting.count) reads are already waiting")))
                 return
             }
             segment.queueState = .waitingForReads
@@ -17,7 +16,7 @@ extension Engine {
         transmit(segment, on: connection)
     }
 
-    /// Sends reads that wait, as far as there is room.
+    /// Sends waiting reads as long as connections have capacity.
     func sendWaitingReads() {
         while !readsWaiting.isEmpty, let connection = leastBusyRead() {
             let segment = readsWaiting.removeFirst()
@@ -36,7 +35,7 @@ extension Engine {
         return best
     }
 
-    /// Sends a read once more, before all that wait, since its connection was lost or its plan was out of date.
+    /// Sends a read again, ahead of the waiting ones, after its connection was lost or its plan became stale.
     func retryRead(_ segment: Segment) {
         guard !segment.isFinished else { return }
         segment.reset()

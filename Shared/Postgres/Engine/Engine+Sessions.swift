@@ -1,11 +1,11 @@
 import CLibpq
 import DequeModule
 
-// Connections that one caller has to itself: single statements, transactions, lanes.
+// Connections with a single user at a time: single statements, transactions and dedicated connections.
 extension Engine {
     func accept(single segment: Segment) {
         guard hasRoomToWait else {
-            segment.finish(with: .failure(.exhausted("\(waiters.count) calls wait already")))
+            segment.finish(with: .failure(.exhausted("\(waiters.count) calls are already waiting")))
             return
         }
         segment.queueState = .waitingForConnection
@@ -23,7 +23,7 @@ extension Engine {
             return
         }
         guard session.waiting.count < configuration.maximumWaiting else {
-            segment.finish(with: .failure(.exhausted("\(session.waiting.count) segments wait already")))
+            segment.finish(with: .failure(.exhausted("\(session.waiting.count) segments are already waiting")))
             return
         }
         segment.session = session
@@ -35,7 +35,7 @@ extension Engine {
             needsConnections = true
         } else if !session.isQueued {
             guard hasRoomToWait else {
-                fail(.session(session), with: .exhausted("\(waiters.count) calls wait already"))
+                fail(.session(session), with: .exhausted("\(waiters.count) calls are already waiting"))
                 return
             }
             session.isQueued = true
@@ -45,12 +45,12 @@ extension Engine {
         }
     }
 
-    /// Whether one more may queue: those that an idle connection takes at once do not count.
+    /// Whether another caller may queue; callers that receive an idle connection immediately do not count.
     private var hasRoomToWait: Bool {
         !idle.isEmpty || waiters.count < configuration.maximumWaiting
     }
 
-    /// Gives idle connections to those who wait, in the order they came.
+    /// Assigns idle connections to waiters in the order of their arrival.
     func assign() {
         while let waiter = waiters.first {
             switch waiter {
@@ -79,7 +79,7 @@ extension Engine {
         }
     }
 
-    /// Sends what waits in a session, as far as its connection takes it.
+    /// Sends the waiting segments of a session as long as its connection has capacity.
     func pump(_ session: Session) {
         while let connection = session.connection, connection.isReady, !connection.isCancelling,
             connection.inFlight.count < (connection.isPipelined ? configuration.readsInFlight : 1),
@@ -92,7 +92,7 @@ extension Engine {
         }
     }
 
-    /// Ends a transaction: what it left open is rolled back, then its connection is free.
+    /// Ends a transaction, rolls back uncommitted work, and then frees the connection.
     func end(_ session: Session, onRelease: (@Sendable () -> Void)?) {
         guard !session.isEnded else {
             onRelease?()
@@ -110,7 +110,7 @@ extension Engine {
         recycle(connection)
     }
 
-    /// Makes a lent connection free again if nothing is left on it, and rolls back first what is open.
+    /// Returns an assigned connection to the idle list if nothing is in flight; rolls back an open transaction first.
     func recycle(_ connection: Connection) {
         guard connection.isPooled, connection.isReady, connection.isAssigned, connection.session == nil,
             connection.inFlight.isEmpty, !connection.isCancelling
@@ -134,7 +134,7 @@ extension Engine {
 
     static let maintenanceTimeout = 5 * Monotonic.second
 
-    /// Closes a lane's connection for good.
+    /// Closes a dedicated connection permanently.
     func close(owned session: Session) {
         session.isEnded = true
         sessions.removeAll { $0 === session }

@@ -2,12 +2,11 @@ import CLibpq
 import DequeModule
 import Locks
 
-// The thread.
 extension Engine {
     func loop() {
         var batch: [Command] = []
         while !isFinished {
-            inbox.take(into: &batch)
+            inbox.drain(into: &batch)
             now = Monotonic.now()
             if !batch.isEmpty { hasUnrecordedMetrics = true }
             for command in batch { if isFinished { refuse(command) } else { handle(command) } }
@@ -72,13 +71,13 @@ extension Engine {
         }
     }
 
-    /// Whether nothing is under way any more.
+    /// Whether no work is left.
     private var isDrained: Bool {
         readsWaiting.isEmpty && waiters.isEmpty && !pooled.contains(where: \.isAssigned)
             && sessions.allSatisfy(\.waiting.isEmpty) && connections.values.allSatisfy(\.inFlight.isEmpty)
     }
 
-    /// Closes everything; what is still under way fails.
+    /// Closes all connections; work that is still in progress fails.
     private func finish() {
         isFinished = true
         let commands = inbox.close()
@@ -97,7 +96,7 @@ extension Engine {
         onShutdown = []
     }
 
-    /// Answers a command that came too late to be carried out, so that its caller does not wait for ever.
+    /// Completes a command that arrived after the engine stopped, so that its caller does not wait forever.
     private func refuse(_ command: Command) {
         switch command {
         case .run(let segment, _): segment.finish(with: .failure(.shutDown))

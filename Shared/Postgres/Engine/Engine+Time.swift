@@ -1,12 +1,11 @@
 import DequeModule
 
-// Deadlines.
 extension Engine {
     private static let tickInterval = 20 * Monotonic.millisecond
 
-    /// How long the thread may sleep if nothing happens: until the next deadline; for good (-1) if there is none.
+    /// Returns the milliseconds until the next deadline, or -1 if there is none.
     func sleepMilliseconds() -> Int32 {
-        // While anything is under way its deadlines are looked at tick by tick, and once more when all is done.
+        // While work is in progress, each tick checks the deadlines; one more tick runs after all work is done.
         var until = isActive || hasUnrecordedMetrics ? nextTick : Int64.max
         for subscription in subscriptions { until = min(until, subscription.nextKeepalive) }
         if idle.count > 1, let oldest = idle.lazy.map(\.idleSince).min() {
@@ -24,15 +23,15 @@ extension Engine {
             || connections.values.contains { !$0.isReady || !$0.inFlight.isEmpty || $0.isCancelling }
     }
 
-    /// Looks at every deadline.
+    /// Checks all deadlines.
     func tick() {
         nextTick = now + Self.tickInterval
         for connection in Array(connections.values) { check(connection) }
         failExpiredWaiters()
         for connection in reads {
             for segment in connection.inFlight where segment.readDeadline < now && !segment.isFinished {
-                // The answer, when it comes, is for nobody; its place in the order stays.
-                segment.finish(with: .failure(PostgresError(.timeout(outcomeUnknown: false), "the read took too long")))
+                // The response will be discarded; the segment stays in the queue because responses arrive in order.
+                segment.finish(with: .failure(PostgresError(.timeout(outcomeUnknown: false), "the read timed out")))
             }
         }
         for subscription in subscriptions { keepAlive(subscription) }
@@ -46,7 +45,7 @@ extension Engine {
         case .closed: break
         case .starting, .polling:
             if now - connection.startedAt > configuration.connectTimeout.nanoseconds {
-                refused(connection, because: "no answer within \(configuration.connectTimeout)")
+                refused(connection, because: "no response within \(configuration.connectTimeout)")
             }
         case .ready:
             if let until = connection.cancellingUntil, now > until {
@@ -92,7 +91,7 @@ extension Engine {
             : PostgresError(.unavailable, "no connection within \(time): \(lastProblem)")
     }
 
-    /// Closes connections that nobody has needed for a while, but for one.
+    /// Closes connections that have been idle longer than `idleTimeout`, except the last one.
     private func closeIdle() {
         while idle.count > 1, let oldest = idle.first, now - oldest.idleSince > configuration.idleTimeout.nanoseconds {
             lose(oldest, because: .shutdown)

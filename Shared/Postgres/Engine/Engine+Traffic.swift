@@ -3,13 +3,12 @@ import DequeModule
 import Logging
 import Synchronization
 
-// Sending, receiving, and losing connections.
 extension Engine {
-    /// Why a connection is given up.
+    /// The reason for giving up a connection.
     enum Loss {
-        /// The socket or the server ended it.
+        /// The socket or the server closed it.
         case broken
-        /// The server was silent for longer than it may be.
+        /// The server did not respond in time.
         case silent
         /// The pool closes it.
         case shutdown
@@ -17,7 +16,7 @@ extension Engine {
 
     func transmit(_ segment: Segment, on connection: Connection, opening: String? = nil) {
         guard connection.send(segment, opening: opening, now: now) else {
-            // Without its Sync nothing of it can be committed.
+            // Without its Sync, no part of the segment can be committed.
             lose(connection, because: .broken)
             requeue(segment)
             return
@@ -51,7 +50,7 @@ extension Engine {
         } else if let session = connection.session {
             pump(session)
         }
-        // Reading may have made room to write.
+        // Reading may have freed space in the send buffer.
         if connection.isReady, connection.isWatchedForWriting { flush(connection) }
     }
 
@@ -74,7 +73,7 @@ extension Engine {
         recycle(connection)
     }
 
-    /// Runs a segment again whose prepared statement was out of date; false where it cannot be.
+    /// Runs a segment with a stale prepared statement again; returns false if that is impossible.
     private func retry(_ segment: Segment, on connection: Connection) -> Bool {
         switch segment.purpose {
         case .read:
@@ -88,7 +87,9 @@ extension Engine {
         }
     }
 
-    /// Keeps a segment that could not be sent for another connection, once; a read as often as its connections may be lost.
+    /// Queues a segment that could not be sent for another connection.
+    ///
+    /// A read is retried up to `readConnections` times, other segments once.
     private func requeue(_ segment: Segment) {
         guard segment.attempts == 0 || canRetry(segment) else {
             segment.finish(with: .failure(.lost(outcomeUnknown: false, lastProblem)))
@@ -109,17 +110,17 @@ extension Engine {
         case .transaction, .maintenance:
             segment.finish(with: .failure(.lost(outcomeUnknown: false, lastProblem)))
         case .commit:
-            // The server runs a COMMIT when it comes, not when its Sync does.
+            // The server executes a COMMIT on arrival, before the Sync arrives.
             segment.finish(with: .failure(.lost(outcomeUnknown: true, lastProblem)))
         }
     }
 
-    /// Gives up a connection and answers for all that was on its way there.
+    /// Closes a connection and finishes every segment that was in flight on it.
     func lose(_ connection: Connection, because loss: Loss) {
         guard !connection.isClosed else { return }
-        let problem = loss == .silent ? "the server is silent" : connection.problem
+        let problem = loss == .silent ? "the server does not respond" : connection.problem
         let wasReady = connection.isReady
-        forget(connection)
+        remove(connection)
         needsConnections = true
         if loss != .shutdown, wasReady {
             lost += 1
@@ -132,7 +133,7 @@ extension Engine {
         }
         let inFlight = connection.inFlight
         connection.inFlight = []
-        // A transaction that had not come to its COMMIT is certainly rolled back.
+        // A transaction whose COMMIT was not sent is certainly rolled back.
         if let session = connection.session {
             let error = PostgresError.lost(outcomeUnknown: false, problem)
             session.failure = error
@@ -150,14 +151,16 @@ extension Engine {
         for resume in onRelease { resume() }
     }
 
-    /// Whether it is a read that has not met as many lost connections as there are: they die together, so the next one may be
-    /// as dead as the last.
+    /// Whether a segment is a read with retries left.
+    ///
+    /// The limit is the number of read connections. They usually fail together, so the next connection may be lost as
+    /// well.
     private func canRetry(_ segment: Segment) -> Bool {
         segment.purpose == .read && segment.attempts < configuration.readConnections
     }
 
     private func finishLost(_ segment: Segment, isOldest: Bool, because loss: Loss, _ problem: String) {
-        // An error that came before the end is an answer: all of the segment is rolled back.
+        // An error that arrived before the loss is a definite result: the whole segment is rolled back.
         if let error = segment.error {
             segment.finish(with: .failure(error.withoutServerTimeout))
             return
@@ -168,15 +171,15 @@ extension Engine {
         }
         let isUnknown = segment.purpose == .standalone || segment.purpose == .commit
         if loss == .silent, isOldest {
-            let message = "the server has not answered in time"
+            let message = "the server did not respond in time"
             segment.finish(with: .failure(PostgresError(.timeout(outcomeUnknown: isUnknown), message)))
         } else {
             segment.finish(with: .failure(.lost(outcomeUnknown: isUnknown, problem)))
         }
     }
 
-    /// Closes a connection and takes it out of every list.
-    func forget(_ connection: Connection) {
+    /// Closes a connection and removes it from all lists.
+    func remove(_ connection: Connection) {
         if connection.handle != nil { poller.unwatch(connection.socket) }
         connection.close()
         connections[connection.id] = nil
@@ -195,7 +198,7 @@ extension PostgresError {
         PostgresError(.poolExhausted, "no connection is free: \(problem)")
     }
 
-    /// A statement the server stopped (57014) for taking too long is a timeout like any other, but certainly undone.
+    /// The error as a timeout with a known outcome, if the server cancelled the statement (SQLSTATE 57014).
     var withoutServerTimeout: PostgresError {
         sqlState == "57014" ? PostgresError(.timeout(outcomeUnknown: false), message) : self
     }

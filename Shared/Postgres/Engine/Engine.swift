@@ -5,14 +5,16 @@ import Locks
 import Logging
 import Synchronization
 
-/// The thread that owns every connection of a pool: takes segments, sends them, hands back answers, and keeps time.
+/// The thread that owns all connections of a pool: it accepts segments, sends them, delivers results and checks
+/// deadlines.
 ///
-/// Callers and the thread meet in the inbox and in ``Segment``'s continuation only. Everything under "the thread's own"
-/// is touched by no other thread, so libpq's rule (one thread per connection) holds without a lock.
+/// Other threads communicate with it only through the inbox and the continuation of each ``Segment``. No other thread
+/// uses the properties under "The engine thread's state". libpq's rule of one thread per connection therefore holds
+/// without a lock.
 final class Engine: @unchecked Sendable {
-    // Unchecked: see above.
+    // Unchecked: the type's comment gives the reason.
 
-    /// Which connections a segment runs on.
+    /// The connections that may run a segment.
     enum Route {
         case reads
         case single
@@ -33,12 +35,12 @@ final class Engine: @unchecked Sendable {
         case stop
     }
 
-    /// A connection on its way from the thread that looked up its host.
+    /// A libpq connection passed from the thread that resolved its host name.
     struct Handle: @unchecked Sendable {
         let pointer: OpaquePointer
     }
 
-    /// Who waits for a connection of his own.
+    /// A caller that waits for exclusive use of a connection.
     enum Waiter {
         case single(Segment)
         case session(Session)
@@ -56,7 +58,7 @@ final class Engine: @unchecked Sendable {
     let lifecycle = Lock(Lifecycle.fresh)
     private let isShuttingDown = Atomic<Bool>(false)
 
-    // The thread's own.
+    // The engine thread's state.
     var now = Monotonic.now()
     var connections: [UInt64: Connection] = [:]
     var lastID: UInt64 = 0
@@ -68,11 +70,11 @@ final class Engine: @unchecked Sendable {
     var sessions: [Session] = []
     var subscriptions: [Subscription] = []
     var backoff = Backoff()
-    var lastProblem = "the server has not answered yet"
+    var lastProblem = "the server has not responded yet"
     var lost = 0
     var needsConnections = true
     var nextTick: Int64 = 0
-    /// Whether anything has happened since the gauges were last set.
+    /// Whether anything has happened since the gauges were last updated.
     var hasUnrecordedMetrics = false
     var drainUntil: Int64?
     var isFinished = false
@@ -90,7 +92,7 @@ final class Engine: @unchecked Sendable {
     }
 }
 
-// What other threads call.
+// The interface for other threads.
 extension Engine {
     func start() {
         let starts = lifecycle.withLock { lifecycle in
@@ -108,7 +110,7 @@ extension Engine {
         inbox.post(command)
     }
 
-    /// Runs a segment for a task that may be cancelled.
+    /// Runs a segment and withdraws it if the task is cancelled.
     func run(_ segment: Segment, on route: Route) async throws -> [PostgresResult] {
         try await withTaskCancellationHandler {
             try await submit(segment, on: route)
@@ -117,11 +119,11 @@ extension Engine {
         }
     }
 
-    /// Runs a segment to its end.
+    /// Runs a segment without observing cancellation.
     func submit(_ segment: Segment, on route: Route) async throws -> [PostgresResult] {
         start()
         if isShuttingDown.load(ordering: .relaxed) {
-            // What had begun before may end.
+            // Transactions that started before the shutdown may finish.
             guard case .session(let session) = route, session.isTransaction, session.isUsed.load(ordering: .relaxed)
             else { throw PostgresError.shutDown }
         }
@@ -141,11 +143,11 @@ extension Engine {
         let segment = try Segment(["COMMIT"], timeout: configuration.statementTimeout, purpose: .commit)
         let results = try await submit(segment, on: .session(session))
         guard results.last?.commandTag == "COMMIT" else {
-            throw PostgresError(.transactionAborted, "the transaction was rolled back, since a statement had failed")
+            throw PostgresError(.transactionAborted, "the transaction was rolled back because a statement failed")
         }
     }
 
-    /// Rolls back what is open and returns when it is, or at once for a cancelled task.
+    /// Rolls back an open transaction; waits for completion unless the task is cancelled.
     func rollback(_ session: Session) async {
         guard session.isUsed.load(ordering: .relaxed) else { return }
         guard !Task.isCancelled else {
@@ -181,7 +183,7 @@ extension Engine {
         }
     }
 
-    /// Ends the thread without waiting for anything.
+    /// Stops the thread without waiting for work in progress.
     func stop() {
         _ = post(.stop)
     }

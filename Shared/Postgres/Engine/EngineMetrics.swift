@@ -1,6 +1,6 @@
 import Metrics
 
-/// What a pool tells about itself; every name begins with `postgres_` and carries the pool's name.
+/// The metrics of a pool; each name starts with `postgres_` and has a `pool` label.
 struct EngineMetrics {
     private let open: Gauge
     private let waiting: Gauge

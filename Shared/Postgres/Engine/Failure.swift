@@ -1,15 +1,16 @@
 import CLibpq
 
-/// An error result, read out.
+/// The fields of an error result.
 struct Failure {
-    /// What the server said; nil when it was libpq that failed.
+    /// The server's error report; nil if libpq failed.
     let report: PostgresError.Report?
-    /// What was said, in one line.
+    /// The error message in one line.
     let message: String
-    /// Whether the server closes the connection over it.
+    /// Whether the server closes the connection because of the error.
     let isFatal: Bool
-    /// Whether a prepared statement is out of date since a table changed; the wording depends on the server's language,
-    /// the place in its source does not.
+    /// Whether a prepared statement is stale because a table changed.
+    ///
+    /// The message depends on the server's language, so the source function's name is checked.
     let isStalePlan: Bool
 
     init(_ result: OpaquePointer) {
@@ -18,7 +19,7 @@ struct Failure {
         }
         let message = field("M") ?? Connection.oneLine(PQresultErrorMessage(result))
         self.message = message
-        // V is S in English whatever the server's language
+        // Field V holds the severity in English; field S is localized.
         isFatal = ["FATAL", "PANIC"].contains(field("V") ?? field("S") ?? "")
         isStalePlan = field("C") == "0A000" && field("R") == "RevalidateCachedQuery"
         report = field("C").map { state in

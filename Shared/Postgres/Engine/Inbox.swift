@@ -1,6 +1,6 @@
 import Locks
 
-/// What other threads ask of the engine, taken over by it a batch at a time.
+/// The queue of commands from other threads, drained in batches by the engine.
 final class Inbox<Command: Sendable>: Sendable {
     private struct State {
         var commands: [Command] = []
@@ -15,9 +15,9 @@ final class Inbox<Command: Sendable>: Sendable {
         self.wake = wake
     }
 
-    /// Leaves a command; false if nobody will come for it.
+    /// Enqueues a command; returns false if the inbox is closed.
     ///
-    /// Only the first after the engine went to sleep wakes it.
+    /// Only the first command after the engine went to sleep wakes the engine.
     func post(_ command: Command) -> Bool {
         let (isOpen, wakes) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
@@ -29,15 +29,15 @@ final class Inbox<Command: Sendable>: Sendable {
         return isOpen
     }
 
-    /// Takes everything, swapping the caller's emptied array in to be filled next.
-    func take(into batch: inout [Command]) {
+    /// Moves all commands into `batch`, whose empty storage is reused for the next commands.
+    func drain(into batch: inout [Command]) {
         state.withLock { state in
             state.isSleeping = false
             swap(&state.commands, &batch)
         }
     }
 
-    /// Announces that the engine is about to sleep; false if there is something to do first.
+    /// Marks the engine as sleeping; returns false if commands are waiting.
     func sleepIfEmpty() -> Bool {
         state.withLock { state in
             state.isSleeping = state.commands.isEmpty
@@ -45,7 +45,7 @@ final class Inbox<Command: Sendable>: Sendable {
         }
     }
 
-    /// Takes everything for the last time.
+    /// Closes the inbox and returns the remaining commands.
     func close() -> [Command] {
         state.withLock { state in
             state.isClosed = true

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Nanoseconds on a clock that never jumps; all of the engine's deadlines are on it.
+/// The monotonic clock in nanoseconds, used for all of the engine's deadlines.
 enum Monotonic {
     static func now() -> Int64 {
         var time = timespec()
@@ -13,14 +13,14 @@ enum Monotonic {
 }
 
 extension Duration {
-    /// Whole nanoseconds, clamped to a hundred years.
+    /// The duration in whole nanoseconds, clamped to ±100 years.
     var nanoseconds: Int64 {
         let limit: Int64 = 100 * 365 * 86_400
         let (seconds, attoseconds) = components
         return min(max(seconds, -limit), limit) * Monotonic.second + attoseconds / 1_000_000_000
     }
 
-    /// Whole milliseconds, at least one, as the server's settings want them.
+    /// The duration in whole milliseconds, at least 1, as PostgreSQL's settings require.
     var serverMilliseconds: Int64 {
         max(1, nanoseconds / Monotonic.millisecond)
     }

@@ -1,11 +1,11 @@
 import CLibpq
 import Glibc
 
-/// Which sockets can be read or written, and a bell that other threads may ring: epoll and an eventfd.
+/// Readiness events of sockets (epoll) and a wake-up signal from other threads (eventfd).
 final class Poller: @unchecked Sendable {
-    // Unchecked: two file descriptors that never change; the kernel does the locking.
+    // Unchecked: the two file descriptors never change, and the kernel synchronizes access.
 
-    /// A socket that something happened on.
+    /// The readiness of a socket.
     struct Event {
         let id: UInt64
         let isReadable: Bool
@@ -21,7 +21,7 @@ final class Poller: @unchecked Sendable {
     init() {
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
         eventfd = CLibpq.eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        precondition(epoll >= 0 && eventfd >= 0, "no file descriptors left for a PostgreSQL pool")
+        precondition(epoll >= 0 && eventfd >= 0, "cannot create epoll and eventfd descriptors for a PostgreSQL pool")
         buffer = .allocate(capacity: Int(Self.capacity))
         watch(eventfd, id: Self.wakeID, reading: true, writing: false)
     }
@@ -32,19 +32,19 @@ final class Poller: @unchecked Sendable {
         close(epoll)
     }
 
-    /// Ends a ``wait(milliseconds:_:)`` of another thread.
+    /// Wakes the thread that is blocked in ``wait(milliseconds:_:)``.
     func wake() {
         var one: UInt64 = 1
         _ = write(eventfd, &one, 8)
     }
 
-    /// Watches a socket, whether or not it was watched before.
+    /// Adds a socket or changes the events that it is watched for.
     func watch(_ socket: Int32, id: UInt64, reading: Bool, writing: Bool) {
         var event = epoll_event()
         event.events = (reading ? EPOLLIN.rawValue : 0) | (writing ? EPOLLOUT.rawValue : 0)
         event.data.u64 = id
         if epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event) != 0 {
-            // libpq closes and reopens sockets while it connects; the kernel forgets the closed ones by itself
+            // libpq closes and reopens sockets while connecting; the kernel removes closed sockets from epoll.
             epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event)
         }
     }
@@ -55,7 +55,7 @@ final class Poller: @unchecked Sendable {
         epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &event)
     }
 
-    /// Sleeps until something happens or the time is over (-1: never).
+    /// Waits for events, at most `milliseconds`; -1 waits without limit.
     func wait(milliseconds: Int32, _ body: (Event) -> Void) {
         let count = epoll_wait(epoll, buffer, Self.capacity, milliseconds)
         guard count > 0 else { return }
@@ -66,7 +66,7 @@ final class Poller: @unchecked Sendable {
                 _ = read(eventfd, &wakeCount, 8)
                 continue
             }
-            // An error or a hang-up is for libpq to find out: it reads and says so.
+            // libpq reads the socket after an error or hang-up and reports the reason.
             let failed = event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
             body(
                 Event(

@@ -1,42 +1,41 @@
 import Locks
 import Synchronization
 
-/// What goes to the server before one Sync, and whoever waits for the answer: the engine's unit of work.
+/// The engine's unit of work: the messages sent before one Sync, and the task that waits for the results.
 final class Segment: @unchecked Sendable {
-    // Unchecked: what the caller made is constant; `waiter` is handed over through `state`; the rest is the engine's.
+    // Unchecked: the caller's values are constant, `state` guards `waiter`, and only the engine uses the rest.
 
-    /// What is sent.
     enum Work {
-        /// Prepared on first use.
+        /// Statements that are prepared on first use.
         case statements([Statement])
-        /// Sent as it is, once: housekeeping whose text hardly repeats.
+        /// A statement that is not prepared, because maintenance statements rarely repeat.
         case plain(String)
-        /// Many statements in one text, by the simple protocol; only outside pipeline mode.
+        /// Several statements in one text, sent with the simple protocol outside pipeline mode.
         case script(String)
     }
 
-    /// What the segment is for, which decides what its loss means.
+    /// The purpose of a segment, which determines the consequence of a lost connection.
     enum Purpose {
-        /// Reads only: may be sent again, and has no outcome that could be unknown.
+        /// Reads only; can be sent again and never has an unknown outcome.
         case read
-        /// Commits by itself.
+        /// A transaction by itself.
         case standalone
         /// Part of a transaction, which is rolled back if the connection is lost.
         case transaction
-        /// Ends a transaction.
+        /// The COMMIT of a transaction.
         case commit
-        /// The engine's own.
+        /// The engine's own statement.
         case maintenance
     }
 
-    /// What the server will answer, in order.
+    /// The results to expect from the server, in order.
     enum Step {
         case begin
         case prepare(StatementCache.Entry)
         case run(StatementCache.Entry?)
     }
 
-    /// Where the engine has it.
+    /// The queue that holds the segment.
     enum QueueState {
         case unqueued
         case waitingForReads
@@ -51,7 +50,7 @@ final class Segment: @unchecked Sendable {
     private let state = Atomic<UInt8>(State.made)
     private var waiter: UnsafeContinuation<[PostgresResult], any Error>?
 
-    // The engine thread's.
+    // The engine thread's state.
     var purpose: Purpose
     var queueState = QueueState.unqueued
     var session: Session?
@@ -84,10 +83,10 @@ final class Segment: @unchecked Sendable {
         self.purpose = purpose
     }
 
-    /// Whether nobody waits any more.
+    /// Whether the result was delivered or the task was cancelled.
     var isFinished: Bool { state.load(ordering: .acquiring) == State.finished }
 
-    /// Makes `continuation` the one to resume; false if the task was cancelled before.
+    /// Stores the continuation to resume; returns false if the task is already cancelled.
     func wait(with continuation: UnsafeContinuation<[PostgresResult], any Error>) -> Bool {
         waiter = continuation
         let (armed, _) = state.compareExchange(
@@ -98,14 +97,14 @@ final class Segment: @unchecked Sendable {
         return armed
     }
 
-    /// Gives the caller back with a `CancellationError`; false if there is nothing left for the engine to undo.
+    /// Resumes the caller with a `CancellationError`; returns false if the engine has nothing to withdraw.
     func cancel() -> Bool {
         guard state.exchange(State.finished, ordering: .acquiringAndReleasing) == State.waited else { return false }
         resume(with: .failure(CancellationError()))
         return true
     }
 
-    /// Gives the caller its answer, unless it was given back before.
+    /// Resumes the caller with the result, unless it was already resumed.
     func finish(with result: Result<[PostgresResult], PostgresError>) {
         queueState = .done
         if let onCompletion {
@@ -123,7 +122,7 @@ final class Segment: @unchecked Sendable {
         waiter?.resume(with: result)
     }
 
-    /// Makes it ready to be sent once more.
+    /// Resets the segment so that it can be sent again.
     func reset() {
         steps = []
         completedSteps = 0

@@ -1,25 +1,25 @@
 import DequeModule
 import Synchronization
 
-/// A claim on a connection of its own: a transaction's for a while, a lane's for good.
+/// The use of a connection by a single owner: temporary for a transaction, permanent for a dedicated connection.
 final class Session: @unchecked Sendable {
-    // Unchecked: `kind` is constant, the atomics are what they are, the rest is the engine thread's.
+    // Unchecked: `kind` is constant, two properties are atomic, and only the engine thread uses the rest.
 
     enum Kind {
         case transaction(PostgresIsolation)
-        /// Segments one after another, pipelined.
+        /// Pipelined segments.
         case dedicatedConnection(statementTimeout: Duration, settings: [String: String])
-        /// Scripts, out of pipeline mode.
+        /// Scripts, sent outside pipeline mode.
         case script(options: [String: String])
     }
 
     let kind: Kind
-    /// Whether a statement was ever asked for: a transaction without any has nothing to commit.
+    /// Whether any statement was submitted; a transaction without statements needs no commit.
     let isUsed = Atomic<Bool>(false)
-    /// Whether it failed in a way that a second run may not meet.
+    /// Whether the transaction failed with an error that a retry may avoid.
     let failedRetryably = Atomic<Bool>(false)
 
-    // The engine thread's.
+    // The engine thread's state.
     var connection: Connection?
     var waiting: Deque<Segment> = []
     var isQueued = false
@@ -36,7 +36,7 @@ final class Session: @unchecked Sendable {
         if case .transaction = kind { true } else { false }
     }
 
-    /// What opens the transaction, sent together with its first statement.
+    /// The statement that opens the transaction, sent together with the first statement.
     var opening: String {
         if case .transaction(let isolation) = kind { "BEGIN ISOLATION LEVEL \(isolation.rawValue)" } else { "BEGIN" }
     }

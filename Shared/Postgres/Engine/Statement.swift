@@ -1,22 +1,22 @@
 import Glibc
 
-/// A query as libpq wants it: made once, by the caller, so that the engine's thread only passes pointers.
+/// A query in the form that libpq needs, built on the caller's thread so that the engine's thread only passes pointers.
 struct Statement: Sendable {
     let key: StatementKey
-    /// All values one after another, and a byte at the end so that an empty value has an address too.
+    /// All values in sequence, plus one final byte so that an empty value also has an address.
     let bytes: [UInt8]
-    /// The length of each value; -1 is NULL.
+    /// The length of each value in bytes; -1 is NULL.
     let lengths: [Int32]
 
     init(_ query: PostgresQuery) throws {
         guard query.parameters.count <= Int(UInt16.max) else {
             throw PostgresError(
                 .encoding(parameter: query.parameters.count),
-                "\(query.parameters.count) parameters where PostgreSQL takes 65,535; bind an array"
+                "\(query.parameters.count) parameters exceed PostgreSQL's limit of 65,535; bind an array"
             )
         }
         guard !query.sql.utf8.contains(0) else {
-            throw PostgresError(.encoding(parameter: 0), "the statement's text holds a NUL character")
+            throw PostgresError(.encoding(parameter: 0), "the statement's text contains a NUL character")
         }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(query.parameters.reduce(1) { $0 + ($1.bytes?.count ?? 0) })
@@ -27,14 +27,14 @@ struct Statement: Sendable {
                 lengths.append(-1)
                 continue
             }
-            // PostgreSQL's own limit on a value and on a message
+            // PostgreSQL limits values and messages to 1 GB.
             guard value.count < 1 << 30 else {
-                throw PostgresError(.encoding(parameter: index + 1), "parameter $\(index + 1) is over 1 GB")
+                throw PostgresError(.encoding(parameter: index + 1), "parameter $\(index + 1) is larger than 1 GB")
             }
-            guard !parameter.type.isText || !value.holdsNUL(in: parameter.type) else {
+            guard !parameter.type.isText || !value.containsNUL(in: parameter.type) else {
                 throw PostgresError(
                     .encoding(parameter: index + 1),
-                    "parameter $\(index + 1) (\(parameter.type)) holds a NUL character, which PostgreSQL's texts cannot"
+                    "parameter $\(index + 1) (\(parameter.type)) contains a NUL character, which PostgreSQL forbids"
                 )
             }
             lengths.append(Int32(value.count))
@@ -46,7 +46,7 @@ struct Statement: Sendable {
         key = StatementKey(sql: query.sql, types: query.parameters.map(\.type.rawValue))
     }
 
-    /// Lends the pointers, lengths and formats that libpq's `PQsend…` functions take.
+    /// Calls `body` with the pointers, lengths and formats that libpq's `PQsend…` functions require.
     func withBinding<Value>(
         _ body: (
             _ count: Int32,
@@ -76,11 +76,11 @@ struct Statement: Sendable {
     }
 }
 
-/// What a prepared statement is kept under: its text and the types of its parameters.
+/// The key of a prepared statement: its text and the types of its parameters.
 struct StatementKey: Hashable, Sendable {
     let sql: String
     let types: [UInt32]
-    /// Taken on the caller's thread, since the engine's is the one that all share.
+    /// The hash, computed on the caller's thread because all callers share the engine's thread.
     private let digest: Int
 
     init(sql: String, types: [UInt32] = []) {
@@ -102,7 +102,7 @@ struct StatementKey: Hashable, Sendable {
 }
 
 extension PostgresType {
-    /// Whether values of the type are text, in which PostgreSQL allows every character but NUL.
+    /// Whether values of the type are text, in which PostgreSQL allows every character except NUL.
     fileprivate var isText: Bool {
         switch self {
         case .text, .varchar, .bpchar, .name, .json, .jsonb, .unknown: true
@@ -113,17 +113,17 @@ extension PostgresType {
 }
 
 extension [UInt8] {
-    /// Whether a text, or a text in an array of them, has a NUL in it.
-    fileprivate func holdsNUL(in type: PostgresType) -> Bool {
+    /// Whether a text, or any text in an array, contains a NUL character.
+    fileprivate func containsNUL(in type: PostgresType) -> Bool {
         withUnsafeBytes { bytes in
-            guard PostgresType.arrays.contains(type) else { return bytes.holdsNUL(from: 0, count: bytes.count) }
+            guard PostgresType.arrays.contains(type) else { return bytes.containsNUL(from: 0, count: bytes.count) }
             var offset = 20  // dimensions, flags, type, length, first index
             while offset + 4 <= bytes.count {
                 let length = Int(Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Int32.self)))
                 offset += 4
                 guard length > 0 else { continue }
                 guard offset + length <= bytes.count else { return false }
-                if bytes.holdsNUL(from: offset, count: length) { return true }
+                if bytes.containsNUL(from: offset, count: length) { return true }
                 offset += length
             }
             return false
@@ -132,7 +132,7 @@ extension [UInt8] {
 }
 
 extension UnsafeRawBufferPointer {
-    fileprivate func holdsNUL(from offset: Int, count: Int) -> Bool {
+    fileprivate func containsNUL(from offset: Int, count: Int) -> Bool {
         guard count > 0, let baseAddress else { return false }
         return memchr(baseAddress + offset, 0, count) != nil
     }

@@ -1,14 +1,16 @@
-/// The statements prepared on one connection, the least recently used of which makes room for the next.
+/// The prepared statements of one connection; a new statement replaces the least recently used one when the cache is
+/// full.
 struct StatementCache {
-    /// A statement on its way to being prepared, or prepared.
+    /// A statement that is prepared or being prepared.
     final class Entry {
         let key: StatementKey
-        /// Never used twice on a connection, so a late `DEALLOCATE` cannot meet a newer statement.
+        /// The server-side name, never reused on a connection, so that a late `DEALLOCATE` cannot remove a newer
+        /// statement.
         let name: String
-        /// Whether the server has said that it is prepared.
+        /// Whether the server has confirmed the preparation.
         ///
-        /// Until then only the segment that prepares it may use it: were the preparation to fail, others sent behind it
-        /// would be told that there is no such statement instead of what is wrong with it.
+        /// Until then only the segment that prepares the statement may use it. If the preparation failed, other
+        /// segments sent after it would report a missing statement instead of the cause.
         var isConfirmed = false
         fileprivate var lastUse: UInt64
 
@@ -24,7 +26,7 @@ struct StatementCache {
     private var uses: UInt64 = 0
     private var names: UInt64 = 0
 
-    /// Names to deallocate once the connection is not inside a transaction.
+    /// The statements to deallocate when the connection is outside a transaction.
     var discarded: [String] = []
 
     init(capacity: Int) {
@@ -54,7 +56,7 @@ struct StatementCache {
         return entry
     }
 
-    /// Forgets an entry; one that the server has must be deallocated as well.
+    /// Removes an entry; `deallocating` also deallocates the statement on the server.
     mutating func remove(_ entry: Entry, deallocating: Bool) {
         guard entries[entry.key] === entry else { return }
         entries[entry.key] = nil

@@ -1,29 +1,29 @@
 public import Logging
 
-/// Brings a schema to the state a program expects, once, however many processes start at a time.
+/// Applies a program's migrations to a schema, exactly once, even if several processes start at the same time.
 ///
-/// What is applied stands in the schema's own table `schema_migrations`, by name and checksum. The work is done under an
-/// advisory lock, each migration in a transaction together with its record: one that fails leaves nothing behind.
+/// The schema's table `schema_migrations` records the name and checksum of each applied migration. The work runs under
+/// an advisory lock. Each migration and its record are written in one transaction, so a failed migration leaves no
+/// changes.
 ///
-/// Migrations that are applied but unknown to the program are taken for those of a newer release if their names come
-/// after all of its own: a program must be able to start again beside its successor. Anything else that does not fit
-/// is refused.
+/// Applied migrations that the program does not have are accepted if their names sort after all of its own. They belong
+/// to a newer release, and the previous release must still be able to start. All other differences are errors.
 public struct Migrator: Sendable {
     private let configuration: PostgresConfiguration
     private let schema: String
     private let timeout: Duration
     private let logger: Logger
 
-    /// A migrator of one schema.
+    /// Creates a migrator for one schema.
     ///
-    /// With ``PostgresConfiguration/role`` set, that role is made if it is not there and the URL's user may make it, owns
-    /// a schema that is made, and runs the migrations.
+    /// If ``PostgresConfiguration/role`` is set, the role runs the migrations and owns a newly created schema. The role
+    /// is created if it does not exist and the URL's user is allowed to create roles.
     ///
     /// - Parameters:
-    ///   - configuration: the server, and the role if any.
+    ///   - configuration: the server's address, and optionally the role.
     ///   - schema: the schema's name.
-    ///   - timeout: how long to wait for another process that migrates, and for each migration.
-    ///   - logger: told of each migration applied.
+    ///   - timeout: the limit for each migration and for the wait for another process that is migrating.
+    ///   - logger: receives an entry for each applied migration.
     public init(
         configuration: PostgresConfiguration,
         schema: String,
@@ -36,11 +36,13 @@ public struct Migrator: Sendable {
         self.logger = logger
     }
 
-    /// Creates the schema if need be and applies, in the order of their names, the migrations it lacks.
+    /// Creates the schema if necessary and applies the missing migrations in the order of their names.
     ///
-    /// - Returns: the names of those applied now.
-    /// - Throws: ``PostgresError``, of kind ``PostgresError/Kind/migration`` when an applied migration was edited or is
-    ///   missing, when a new one sorts before an applied one, or when another process holds the lock for too long.
+    /// - Parameter migrations: all migrations of the program, in any order.
+    /// - Returns: the names of the migrations that this call applied.
+    /// - Throws: a ``PostgresError``. Its kind is ``PostgresError/Kind/migration`` in these cases: an applied migration
+    ///   was edited or is missing; a new one sorts before an applied one; another process holds the lock longer than
+    ///   the timeout; a file is not UTF-8 text or ends the transaction.
     @discardableResult
     public func migrate(_ migrations: [Migration]) async throws -> [String] {
         let migrations = try Self.ordered(migrations)
@@ -64,14 +66,14 @@ public struct Migrator: Sendable {
     }
 }
 
-// The lock and the schema.
 extension Migrator {
-    /// What is locked: the making of roles and schemas for all, the migrating of a schema for itself.
+    /// The scope of an advisory lock: `creation` covers all roles and schemas of the database, `schema` covers one
+    /// schema.
     private enum Lock {
-        case making, schema
+        case creation, schema
     }
 
-    /// The first half of the advisory locks' keys; the second is the schema's hash.
+    /// The first half of an advisory lock's key; the second half is the hash of the schema's name.
     private static let lockClass: Int32 = 0x5047_4D47
 
     private func lock(_ lock: Lock, on connection: ScriptConnection) async throws {
@@ -85,12 +87,14 @@ extension Migrator {
     }
 
     private func prepareSchema(on connection: ScriptConnection) async throws {
-        if try await connection.holds("SELECT FROM pg_namespace WHERE nspname = \(schema)"), configuration.role == nil {
+        if try await connection.exists("SELECT FROM pg_namespace WHERE nspname = \(schema)"),
+            configuration.role == nil
+        {
             return
         }
-        try await lock(.making, on: connection)
+        try await lock(.creation, on: connection)
         if let role = configuration.role { try await prepare(role: role, on: connection) }
-        if try await !connection.holds("SELECT FROM pg_namespace WHERE nspname = \(schema)") {
+        if try await !connection.exists("SELECT FROM pg_namespace WHERE nspname = \(schema)") {
             let owner = configuration.role.map { " AUTHORIZATION \(PostgresQuery.quoted(identifier: $0))" } ?? ""
             try await connection.script("CREATE SCHEMA \(PostgresQuery.quoted(identifier: schema))\(owner)")
         }
@@ -99,19 +103,19 @@ extension Migrator {
 
     private func prepare(role: String, on connection: ScriptConnection) async throws {
         let name = PostgresQuery.quoted(identifier: role)
-        if try await !connection.holds("SELECT FROM pg_roles WHERE rolname = \(role)") {
+        if try await !connection.exists("SELECT FROM pg_roles WHERE rolname = \(role)") {
             do {
                 try await connection.script("CREATE ROLE \(name) NOLOGIN")
             } catch let error as PostgresError where ["42710", "23505"].contains(error.sqlState) {
-                // Roles are the whole server's, the lock only this database's.
+                // Roles belong to the whole server, but the lock covers only this database.
             }
         }
-        if try await !connection.holds("SELECT WHERE pg_has_role(current_user, \(role), 'MEMBER')") {
+        if try await !connection.exists("SELECT WHERE pg_has_role(current_user, \(role), 'MEMBER')") {
             try await connection.script("GRANT \(name) TO CURRENT_USER")
         }
     }
 
-    /// Puts the session back where every migration begins, whatever the last one set.
+    /// Resets the session's role and search path, which a migration may have changed.
     private func enterSchema(on connection: ScriptConnection) async throws {
         if let role = configuration.role {
             try await connection.script("SET ROLE \(PostgresQuery.quoted(identifier: role))")
@@ -120,12 +124,11 @@ extension Migrator {
     }
 }
 
-// The migrations.
 extension Migrator {
     static func ordered(_ migrations: [Migration]) throws -> [Migration] {
         let ordered = migrations.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        for (one, next) in zip(ordered, ordered.dropFirst()) where one.name == next.name {
-            throw PostgresError(.migration, "two migrations are named \(one.name)")
+        for (previous, next) in zip(ordered, ordered.dropFirst()) where previous.name == next.name {
+            throw PostgresError(.migration, "two migrations are named \(previous.name)")
         }
         for migration in ordered
         where migration.sql.contains(0) || String(validating: migration.sql, as: UTF8.self) == nil {
@@ -139,16 +142,16 @@ extension Migrator {
         for row in try await connection.query("SELECT name, checksum FROM schema_migrations") {
             applied[try row.string("name")] = try row.string("checksum")
         }
-        let known = Set(migrations.map(\.name))
+        let expected = Set(migrations.map(\.name))
         for migration in migrations {
             if let checksum = applied[migration.name], checksum != migration.checksum {
-                throw refusal("migration \(migration.name) was edited after it was applied; write a new one instead")
+                throw failure("migration \(migration.name) was edited after it was applied; write a new one instead")
             }
         }
         let newest = migrations.last?.name ?? ""
-        for name in applied.keys.sorted() where !known.contains(name) {
+        for name in applied.keys.sorted() where !expected.contains(name) {
             guard newest.utf8.lexicographicallyPrecedes(name.utf8) else {
-                throw refusal("migration \(name) is applied, but the program does not have it")
+                throw failure("migration \(name) is applied, but the program does not contain it")
             }
             logger.notice("a newer release has migrated the schema", metadata: ["migration": "\(name)"])
         }
@@ -156,7 +159,7 @@ extension Migrator {
         if let first = pending.first,
             let later = applied.keys.filter({ first.name.utf8.lexicographicallyPrecedes($0.utf8) }).min()
         {
-            throw refusal("migration \(first.name) comes before \(later), which is applied; give it a later name")
+            throw failure("migration \(first.name) sorts before \(later), which is applied; give it a later name")
         }
         return pending
     }
@@ -168,7 +171,7 @@ extension Migrator {
             let before = try await connection.transactionID()
             try await connection.script(String(decoding: migration.sql, as: UTF8.self))
             guard try await connection.transactionID() == before else {
-                throw refusal("migration \(migration.name) ends its transaction itself; leave out BEGIN and COMMIT")
+                throw failure("migration \(migration.name) ends its transaction; remove BEGIN and COMMIT")
             }
             try await enterSchema(on: connection)
             _ = try await connection.query(
@@ -176,14 +179,14 @@ extension Migrator {
             )
             try await connection.script("COMMIT")
         } catch let error as PostgresError {
-            // The connection is closed over it, which rolls back as well.
+            // Closing the connection after the error also rolls back.
             try? await connection.script("ROLLBACK")
             throw PostgresError(error.kind, "migration \(migration.name): \(error.message)")
         }
         logger.info("migration applied", metadata: ["schema": "\(schema)", "migration": "\(migration.name)"])
     }
 
-    private func refusal(_ problem: String) -> PostgresError {
+    private func failure(_ problem: String) -> PostgresError {
         PostgresError(.migration, "schema \(schema): \(problem)")
     }
 }

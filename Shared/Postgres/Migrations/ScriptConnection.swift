@@ -1,12 +1,12 @@
 import Logging
 
-/// A connection out of pipeline mode, on which texts of many statements can be run.
+/// A connection outside pipeline mode, which can run texts of several statements.
 struct ScriptConnection: Sendable {
     private let engine: Engine
     private let session: Session
     private let timeout: Duration
 
-    /// Lends a connection and closes it.
+    /// Opens a connection, passes it to `body`, and closes it.
     static func with<Value: Sendable>(
         _ configuration: PostgresConfiguration,
         timeout: Duration,
@@ -37,26 +37,25 @@ struct ScriptConnection: Sendable {
         }
     }
 
-    /// Runs a text of statements.
+    /// Runs a text of one or more statements.
     func script(_ sql: String) async throws {
         let segment = Segment(.script(sql), timeout: timeout.nanoseconds, purpose: .standalone)
         _ = try await engine.run(segment, on: .session(session))
     }
 
-    /// Runs one statement with parameters.
     func query(_ query: PostgresQuery) async throws -> PostgresResult {
         let results = try await engine.run(try Segment([query], timeout: timeout), on: .session(session))
         guard let result = results.last else {
-            throw PostgresError(.unexpectedRowCount(0), "a statement was answered by nothing")
+            throw PostgresError(.unexpectedRowCount(0), "the server returned no result for the statement")
         }
         return result
     }
 
-    func holds(_ query: PostgresQuery) async throws -> Bool {
+    func exists(_ query: PostgresQuery) async throws -> Bool {
         try await !self.query(query).isEmpty
     }
 
-    /// The transaction that statements run in now.
+    /// Returns the id of the current transaction.
     func transactionID() async throws -> Int64 {
         try await query("SELECT txid_current() AS id")[0].int64("id")
     }

@@ -1,17 +1,18 @@
 public import Foundation
 
-/// A Swift value of which an array can be bound and read.
+/// An element type of arrays that can be bound and decoded.
 ///
-/// `[String]`, `[Int]`, `[UUID?]` and their like are PostgreSQL's one-dimensional arrays; `[UInt8]` is `bytea`.
-/// A type that is both ``PostgresEncodable`` and ``PostgresDecodable`` needs only ``postgresArrayType``.
+/// `[String]`, `[Int]`, `[UUID?]` and similar types map to one-dimensional PostgreSQL arrays; `[UInt8]` maps to
+/// `bytea`. A type that is both ``PostgresEncodable`` and ``PostgresDecodable`` only has to define
+/// ``postgresArrayType``.
 public protocol PostgresArrayElement: Sendable {
-    /// The type of an array of these.
+    /// The PostgreSQL type of an array of this type.
     static var postgresArrayType: PostgresType { get }
 
-    /// An array of these in binary format.
+    /// Returns the array in PostgreSQL's binary format.
     static func encodeArray(_ elements: [Self]) -> [UInt8]
 
-    /// An array of these from a cell.
+    /// Decodes an array from a cell, or throws a ``PostgresError`` that names the column.
     static func decodeArray(_ cell: PostgresCell) throws -> [Self]
 }
 
@@ -95,7 +96,7 @@ extension Optional: PostgresArrayElement where Wrapped: PostgresArrayElement & P
     public static var postgresArrayType: PostgresType { Wrapped.postgresArrayType }
 }
 
-/// A byte is no type of PostgreSQL's; an array of bytes is `bytea`.
+/// Maps `[UInt8]` to `bytea`; PostgreSQL has no single-byte type.
 extension UInt8: PostgresArrayElement {
     public static var postgresArrayType: PostgresType { .bytea }
 
@@ -124,7 +125,7 @@ extension Array: PostgresDecodable where Element: PostgresArrayElement {
     }
 }
 
-/// An array of `bytea`; deeper arrays are not PostgreSQL's.
+/// Maps `[[UInt8]]` to an array of `bytea`. Multidimensional arrays are not supported.
 extension Array: PostgresArrayElement where Element == UInt8 {
     public static var postgresArrayType: PostgresType { .byteaArray }
 }

@@ -1,11 +1,11 @@
 public import Foundation
 
-/// A Swift value that can be read from a column.
+/// A Swift value that can be decoded from a column.
 ///
-/// A conformance checks the column's type before it reads the bytes, so a query that answers another type than the
-/// code expects is an error that names the column, never a wrong number.
+/// A conformance checks the column's type before it reads the bytes. A query that returns an unexpected type therefore
+/// causes an error that names the column, never a wrong value.
 public protocol PostgresDecodable {
-    /// Reads a cell, or throws an error that names its column.
+    /// Decodes a cell, or throws a ``PostgresError`` that names its column.
     init(postgres cell: PostgresCell) throws
 }
 
@@ -17,7 +17,7 @@ extension Bool: PostgresDecodable {
 }
 
 extension FixedWidthInteger {
-    /// Any of PostgreSQL's integers, if this one can hold it.
+    /// Decodes any of PostgreSQL's integer types if the value is in range.
     init(integer cell: PostgresCell) throws {
         let value: Int64
         switch cell.type {
@@ -28,7 +28,7 @@ extension FixedWidthInteger {
         default: throw cell.mismatch(Self.self)
         }
         guard let exact = Self(exactly: value) else {
-            throw cell.error("holds \(value), more than \(Self.self) can")
+            throw cell.error("is \(value), which is out of range for \(Self.self)")
         }
         self = exact
     }
@@ -103,9 +103,12 @@ extension Data: PostgresDecodable {
 }
 
 extension Date: PostgresDecodable {
-    /// Reads a `timestamptz`; `infinity` and `-infinity` become `distantFuture` and `distantPast`.
+    /// Decodes a `timestamptz`; `infinity` and `-infinity` become `distantFuture` and `distantPast`.
     ///
-    /// Dates can be printed then, and a row with such a value can be read like any other.
+    /// These values can be formatted, so rows with infinite timestamps need no special handling.
+    ///
+    /// - Parameter cell: a cell of type `timestamptz`.
+    /// - Throws: a ``PostgresError`` if the cell is NULL or has another type.
     public init(postgres cell: PostgresCell) throws {
         try cell.expect(.timestamptz, as: Date.self)
         let microseconds = try cell.integer(Int64.self)

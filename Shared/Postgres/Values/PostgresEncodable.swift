@@ -2,28 +2,28 @@ public import Foundation
 
 /// A Swift value that can be bound to a statement.
 public protocol PostgresEncodable: Sendable {
-    /// The type it is sent under.
+    /// The PostgreSQL type under which the value is sent.
     static var postgresType: PostgresType { get }
 
-    /// The value in PostgreSQL's binary format, or nil for NULL.
+    /// Returns the value in PostgreSQL's binary format, or nil for NULL.
     func encode() -> [UInt8]?
 }
 
-/// JSON as text, bound as `jsonb` and read from `json` and `jsonb`.
+/// A JSON document as text, bound as `jsonb` and decoded from `json` and `jsonb`.
 ///
-/// The text is neither parsed nor changed on the way; PostgreSQL refuses what is not JSON (SQLSTATE 22P02).
+/// The text is neither parsed nor changed in the client; PostgreSQL rejects invalid JSON (SQLSTATE 22P02).
 public struct PostgresJSON: Hashable, Sendable {
-    /// The document.
+    /// The text of the document.
     public var text: String
 
-    /// JSON from its text.
+    /// Creates a document from its text, without validation.
     public init(text: String) {
         self.text = text
     }
 }
 
 extension FixedWidthInteger {
-    /// The bytes, most significant first, as the wire has them.
+    /// The bytes in network order, most significant first.
     @inline(__always)
     var networkBytes: [UInt8] {
         withUnsafeBytes(of: bigEndian) { Array($0) }
@@ -98,15 +98,15 @@ extension PostgresJSON: PostgresEncodable {
 }
 
 extension Date: PostgresEncodable {
-    /// Seconds from 2000-01-01, where PostgreSQL counts from, to 2001-01-01, where `Date` does.
+    /// The seconds between the epochs of PostgreSQL (2000-01-01) and of `Date` (2001-01-01).
     static let postgresEpochOffset: Double = 366 * 86_400
 
     public static var postgresType: PostgresType { .timestamptz }
 
-    /// Microseconds since 2000; what PostgreSQL cannot hold becomes its `infinity` or `-infinity`.
+    /// Returns the microseconds since 2000-01-01; dates outside PostgreSQL's range become `infinity` or `-infinity`.
     public func encode() -> [UInt8]? {
         let microseconds = ((timeIntervalSinceReferenceDate + Self.postgresEpochOffset) * 1_000_000).rounded()
-        // 4714-11-24 BC … 294277-01-01, PostgreSQL's own limits
+        // PostgreSQL's range is 4714-11-24 BC to 294277-01-01.
         if microseconds < -211_813_488_000_000_000 { return Int64.min.networkBytes }
         guard microseconds < 9_223_371_331_200_000_000 else { return Int64.max.networkBytes }
         return Int64(microseconds).networkBytes

@@ -1,6 +1,6 @@
 /// A statement and the values bound to it.
 ///
-/// Written as a string literal, in which `\(value)` does not paste text but binds a parameter, so no value can ever
+/// A query is written as a string literal. `\(value)` binds a parameter instead of inserting text, so a value cannot
 /// become SQL:
 ///
 /// ```swift
@@ -8,70 +8,72 @@
 /// // sql: SELECT id, name FROM accounts WHERE email = $1 AND created_at > $2
 /// ```
 ///
-/// Raw text (a table's name, a sort order) needs the ugly word: `\(unsafe: order)`. Never give it what came from
-/// outside.
+/// `\(unsafe: order)` inserts raw text, for example a sort order. Never pass text from outside the program to it.
+/// `\(identifier: table)` inserts a quoted name.
 ///
-/// Values are sent in binary under the type their Swift type names (`Int` is `int8`, `String` is `text`, `Date` is
-/// `timestamptz`); where PostgreSQL has no implicit way from there to the column, cast: `\(kind)::message_kind`.
-/// PostgreSQL prepares each distinct text once per connection, so keep the texts few: bind lists as one array
-/// (`= ANY(\(ids))`) rather than as many parameters.
+/// Values are sent in binary, under the type that corresponds to their Swift type: `Int` is `int8`, `String` is `text`,
+/// `Date` is `timestamptz`. Add a cast where PostgreSQL has no implicit conversion to the column's type:
+/// `\(kind)::message_kind`.
+///
+/// PostgreSQL prepares each distinct text once per connection. Keep the number of texts small: bind a list as one array
+/// (`= ANY(\(ids))`) instead of as many parameters. A statement has at most 65,535 parameters.
 public struct PostgresQuery: Hashable, Sendable {
-    /// The text, with `$1`, `$2` … where the parameters stand.
+    /// The SQL text with the placeholders `$1`, `$2`, ….
     public var sql: String
 
-    /// What is bound, `$1` first.
+    /// The bound values; the first one is `$1`.
     public var parameters: [PostgresParameter]
 
-    /// A statement from its text and parameters.
+    /// Creates a statement from its text and parameters.
     public init(sql: String, parameters: [PostgresParameter] = []) {
         self.sql = sql
         self.parameters = parameters
     }
 }
 
-/// One bound value: its type and its bytes in PostgreSQL's binary format, or no bytes for NULL.
+/// A bound value: its type and its bytes in PostgreSQL's binary format.
 public struct PostgresParameter: Hashable, Sendable {
-    /// The type the value is sent under.
+    /// The PostgreSQL type under which the value is sent.
     public let type: PostgresType
 
     /// The value in binary format; nil is NULL.
     public let bytes: [UInt8]?
 
-    /// A parameter from its raw parts.
+    /// Creates a parameter from a type and a value in binary format.
     public init(type: PostgresType, bytes: [UInt8]?) {
         self.type = type
         self.bytes = bytes
     }
 
-    /// A parameter from a Swift value.
+    /// Creates a parameter from a Swift value.
     public init<Value: PostgresEncodable>(_ value: Value) {
         self.init(type: Value.postgresType, bytes: value.encode())
     }
 }
 
 extension PostgresQuery: ExpressibleByStringInterpolation {
-    /// A statement without parameters.
+    /// Creates a statement without parameters.
     public init(stringLiteral value: String) {
         self.init(sql: value)
     }
 
-    /// A statement from an interpolated literal.
+    /// Creates a statement from an interpolated string literal.
     public init(stringInterpolation: StringInterpolation) {
         self.init(sql: stringInterpolation.sql, parameters: stringInterpolation.parameters)
     }
 
-    /// Turns each `\(value)` of a literal into a parameter.
+    /// The builder that turns each `\(value)` of a string literal into a parameter.
     public struct StringInterpolation: StringInterpolationProtocol, Sendable {
         var sql = ""
         var parameters: [PostgresParameter] = []
 
-        /// An empty statement with room for what comes.
+        /// Creates an empty statement with reserved capacity.
         public init(literalCapacity: Int, interpolationCount: Int) {
             sql.reserveCapacity(literalCapacity + 3 * interpolationCount)
             parameters.reserveCapacity(interpolationCount)
         }
 
-        /// Adds the text between values.
+        /// Appends literal SQL text.
         public mutating func appendLiteral(_ literal: String) {
             sql += literal
         }
@@ -90,18 +92,18 @@ extension PostgresQuery: ExpressibleByStringInterpolation {
             sql += String(parameters.count)
         }
 
-        /// Adds raw text, which must never come from outside.
+        /// Appends raw SQL text, which must never come from outside the program.
         public mutating func appendInterpolation(unsafe text: String) {
             sql += text
         }
 
-        /// Adds a name (of a schema, table, column, role), quoted so that it cannot be anything else.
+        /// Appends a quoted identifier: the name of a schema, table, column or role.
         public mutating func appendInterpolation(identifier name: String) {
             sql += PostgresQuery.quoted(identifier: name)
         }
     }
 
-    /// A name in double quotes, as SQL wants it where it is not a plain lower-case word.
+    /// Returns the name as a quoted SQL identifier.
     public static func quoted(identifier name: String) -> String {
         "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }

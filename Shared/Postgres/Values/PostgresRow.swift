@@ -1,43 +1,43 @@
 public import Foundation
 
-/// One row of an answer, read column by column.
+/// A row of a result, decoded column by column.
 ///
-/// Every read names a column and a type, and throws an error that names the column when it is not there, is NULL or is
-/// of another type. Where two columns have one name, the first is read.
+/// Each method names a column and a type. A missing column, a NULL or a different type throws a ``PostgresError`` that
+/// names the column. If several columns have the same name, the first one is used.
 public struct PostgresRow: Sendable {
     let resultHandle: ResultHandle
     let row: Int32
 
-    /// How many columns there are.
+    /// The number of columns.
     public var count: Int { Int(resultHandle.columns) }
 
-    /// The value in a column, by name.
+    /// Returns the cell of a column.
     public func cell(_ column: String) throws -> PostgresCell {
         guard let index = resultHandle.column(named: column) else {
-            throw PostgresError.decoding(column: column, "is not in the answer")
+            throw PostgresError.decoding(column: column, "is not in the result")
         }
         return resultHandle.cell(row: row, column: index)
     }
 
-    /// The value in a column, by its place from 0; for hot paths, since no name is looked up.
+    /// Returns the cell of a column by its index from 0; avoids the lookup of a name in hot paths.
     public func cell(at column: Int) throws -> PostgresCell {
         guard column >= 0, column < count else {
-            throw PostgresError.decoding(column: "number \(column)", "is not in the answer, which has \(count)")
+            throw PostgresError.decoding(column: "number \(column)", "is not in the result, which has \(count) columns")
         }
         return resultHandle.cell(row: row, column: Int32(column))
     }
 
-    /// Reads a column as the type asked for.
+    /// Decodes a column.
     public func decode<Value: PostgresDecodable>(_ column: String, as type: Value.Type = Value.self) throws -> Value {
         try Value(postgres: cell(column))
     }
 
-    /// Reads a column, by its place from 0, as the type asked for.
+    /// Decodes a column by its index from 0.
     public func decode<Value: PostgresDecodable>(at column: Int, as type: Value.Type = Value.self) throws -> Value {
         try Value(postgres: cell(at: column))
     }
 
-    /// Reads a column that may be NULL.
+    /// Decodes a column, or returns nil for NULL.
     public func decodeIfPresent<Value: PostgresDecodable>(
         _ column: String,
         as type: Value.Type = Value.self
@@ -46,7 +46,7 @@ public struct PostgresRow: Sendable {
         return cell.isNull ? nil : try Value(postgres: cell)
     }
 
-    /// Reads a column that may be NULL, by its place from 0.
+    /// Decodes a column by its index from 0, or returns nil for NULL.
     public func decodeIfPresent<Value: PostgresDecodable>(
         at column: Int,
         as type: Value.Type = Value.self
@@ -56,73 +56,73 @@ public struct PostgresRow: Sendable {
     }
 }
 
-// By name and type, in the words a store reads best in.
+// Shorthands for common types, so that stores read well.
 extension PostgresRow {
-    /// A `bool`.
+    /// Returns the value of a `bool` column.
     public func bool(_ column: String) throws -> Bool { try decode(column) }
 
-    /// An `int2`, `int4` or `int8`.
+    /// Returns the value of an `int2`, `int4` or `int8` column.
     public func int(_ column: String) throws -> Int { try decode(column) }
 
-    /// An `int2`, `int4` or `int8`.
+    /// Returns the value of an `int2`, `int4` or `int8` column.
     public func int64(_ column: String) throws -> Int64 { try decode(column) }
 
-    /// An `int2` or `int4`, or an `int8` that fits.
+    /// Returns the value of an `int2` or `int4` column, or of an `int8` column if it is in range.
     public func int32(_ column: String) throws -> Int32 { try decode(column) }
 
-    /// A `float4` or `float8`.
+    /// Returns the value of a `float4` or `float8` column.
     public func double(_ column: String) throws -> Double { try decode(column) }
 
-    /// A `text`, `varchar`, `char(n)`, `name` or `json`.
+    /// Returns the value of a `text`, `varchar`, `char(n)`, `name` or `json` column.
     public func string(_ column: String) throws -> String { try decode(column) }
 
-    /// A `timestamptz`.
+    /// Returns the value of a `timestamptz` column.
     public func date(_ column: String) throws -> Date { try decode(column) }
 
-    /// A `uuid`.
+    /// Returns the value of a `uuid` column.
     public func uuid(_ column: String) throws -> UUID { try decode(column) }
 
-    /// A `bytea`.
+    /// Returns the value of a `bytea` column.
     public func bytes(_ column: String) throws -> [UInt8] { try decode(column) }
 
-    /// The text of a `json` or `jsonb`.
+    /// Returns the text of a `json` or `jsonb` column.
     public func json(_ column: String) throws -> String { try decode(column, as: PostgresJSON.self).text }
 
-    /// A `bool` that may be NULL.
+    /// Returns the value of a `bool` column, or nil for NULL.
     public func optionalBool(_ column: String) throws -> Bool? { try decodeIfPresent(column) }
 
-    /// An integer that may be NULL.
+    /// Returns the value of an integer column, or nil for NULL.
     public func optionalInt(_ column: String) throws -> Int? { try decodeIfPresent(column) }
 
-    /// An integer that may be NULL.
+    /// Returns the value of an integer column, or nil for NULL.
     public func optionalInt64(_ column: String) throws -> Int64? { try decodeIfPresent(column) }
 
-    /// A `float4` or `float8` that may be NULL.
+    /// Returns the value of a `float4` or `float8` column, or nil for NULL.
     public func optionalDouble(_ column: String) throws -> Double? { try decodeIfPresent(column) }
 
-    /// A text that may be NULL.
+    /// Returns the value of a text column, or nil for NULL.
     public func optionalString(_ column: String) throws -> String? { try decodeIfPresent(column) }
 
-    /// A `timestamptz` that may be NULL.
+    /// Returns the value of a `timestamptz` column, or nil for NULL.
     public func optionalDate(_ column: String) throws -> Date? { try decodeIfPresent(column) }
 
-    /// A `uuid` that may be NULL.
+    /// Returns the value of a `uuid` column, or nil for NULL.
     public func optionalUUID(_ column: String) throws -> UUID? { try decodeIfPresent(column) }
 
-    /// A `bytea` that may be NULL.
+    /// Returns the value of a `bytea` column, or nil for NULL.
     public func optionalBytes(_ column: String) throws -> [UInt8]? { try decodeIfPresent(column) }
 
-    /// The text of a `json` or `jsonb` that may be NULL.
+    /// Returns the text of a `json` or `jsonb` column, or nil for NULL.
     public func optionalJSON(_ column: String) throws -> String? {
         try decodeIfPresent(column, as: PostgresJSON.self)?.text
     }
 
-    /// An array of texts without NULL in it.
+    /// Returns the value of an array column of texts; the array must not contain NULL.
     public func strings(_ column: String) throws -> [String] { try decode(column) }
 
-    /// An array of integers without NULL in it.
+    /// Returns the value of an array column of integers; the array must not contain NULL.
     public func ints(_ column: String) throws -> [Int] { try decode(column) }
 
-    /// An array of `uuid` without NULL in it.
+    /// Returns the value of a `uuid[]` column; the array must not contain NULL.
     public func uuids(_ column: String) throws -> [UUID] { try decode(column) }
 }

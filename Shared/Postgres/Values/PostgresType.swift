@@ -1,12 +1,13 @@
 /// The identity of a PostgreSQL data type: its OID in `pg_type`.
 ///
-/// The built-in types have the same OID in every database. A type of your own (an enum, a domain, an extension's type)
-/// has one that differs from database to database: cast it in SQL (`"kind"::text`) rather than name it here.
+/// The static members are PostgreSQL's built-in types, whose OIDs are the same in every database. The OID of a
+/// user-defined type (an enum, a domain, an extension's type) differs between databases. Cast such a type in SQL
+/// (`"kind"::text`) instead of declaring it here.
 public struct PostgresType: Hashable, Sendable, RawRepresentable {
-    /// The OID.
+    /// The type's OID.
     public let rawValue: UInt32
 
-    /// A type by its OID.
+    /// Creates a type from its OID.
     public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
@@ -62,7 +63,7 @@ extension PostgresType: CustomStringConvertible {
         .uuidArray: "uuid[]", .jsonArray: "json[]", .jsonbArray: "jsonb[]",
     ]
 
-    /// The type's name, or its OID where it is none of the built-in ones known here.
+    /// The type's name, or its OID if it is not one of the static members.
     public var description: String {
         Self.names[self] ?? "type \(rawValue)"
     }

@@ -1,9 +1,9 @@
 import CLibpq
 import Glibc
 
-/// What PostgreSQL answered to one statement, owned: freed with the last row that points into it.
+/// The result of one statement, freed when no row refers to it.
 final class ResultHandle: @unchecked Sendable {
-    // Unchecked: libpq promises that a PGresult is read-only once handed out and may be shared by threads.
+    // Unchecked: libpq guarantees that a PGresult is read-only and can be shared between threads.
     let result: OpaquePointer
     let rows: Int32
     let columns: Int32
@@ -18,9 +18,9 @@ final class ResultHandle: @unchecked Sendable {
         PQclear(result)
     }
 
-    /// The first column of this name, or nil.
+    /// Returns the index of the first column with this name, or nil.
     func column(named name: String) -> Int32? {
-        // Answers are narrow: a walk over their names costs less than a dictionary of them.
+        // Results have few columns: a linear search costs less than a dictionary.
         name.withCString { wanted in
             for column in 0..<columns where strcmp(PQfname(result, column), wanted) == 0 {
                 return column

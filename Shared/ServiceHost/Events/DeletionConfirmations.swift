@@ -4,12 +4,13 @@ package import Postgres
 package import ServiceLifecycle
 package import Wire
 
-/// Answers `user.deleted` once nothing of that person is left here.
+/// The confirmations that a service has deleted all data of a user, published as responses to `user.deleted`.
 ///
-/// A service wipes somebody as it likes, in the transaction that takes the event or behind it. That it was asked is noted in
-/// that same transaction; when it finds nothing left, the answer is written to its outbox and the note goes.
+/// A service may delete the data in the transaction that processes the event, or later. In the first case, the same
+/// transaction records the pending confirmation. When no data is left, the service publishes the confirmation and
+/// deletes the record.
 package struct DeletionConfirmations: Sendable {
-    /// How many are looked at in one statement.
+    /// The number of pending confirmations that one statement reads.
     private static let batch = 100
 
     private let service: String
@@ -21,19 +22,19 @@ package struct DeletionConfirmations: Sendable {
     private let isGone: @Sendable (UnconfirmedDeletion) async throws -> Bool
     private let deleteApplicationData: @Sendable (_ application: String) async throws -> Bool
 
-    /// The answers of one service.
+    /// Creates the confirmations of a service.
     ///
     /// - Parameters:
-    ///   - service: its name, which the answer says.
-    ///   - database: where it keeps what it was asked.
-    ///   - events: where its answers go.
-    ///   - setAside: takes an erasure that fails out of the way of the others.
-    ///   - logger: hears of rounds that fail.
+    ///   - service: the service's name, which the confirmation contains.
+    ///   - database: the service's database.
+    ///   - events: the outbox for confirmations.
+    ///   - setAside: receives deletions that fail, so that they do not delay others.
+    ///   - logger: receives failures.
     ///   - now: the service's clock.
-    ///   - isGone: whether there is nothing left; asked about once a second, and it may wipe some more itself. A service that
-    ///     wipes all in the transaction that takes the event has nothing to look for.
-    ///   - eraseApplication: deletes a bounded number of rows of a deleted application, and returns true when none is left;
-    ///     called once a second until then.
+    ///   - isGone: returns whether no data is left. It is called about once a second and may delete further data
+    ///     itself. The default is for services that delete everything in the transaction of the event.
+    ///   - deleteApplicationData: deletes a bounded number of rows of a deleted application, and returns true when none
+    ///     is left. It is called once a second until then.
     package init(
         of service: String,
         database: PostgresPool,
@@ -54,14 +55,23 @@ package struct DeletionConfirmations: Sendable {
         self.deleteApplicationData = deleteApplicationData
     }
 
-    /// The table, for a service that keeps something of people; `name` is its place among the service's own migrations.
+    /// Returns the migration that creates the table; `name` orders it among the service's own migrations.
     package static func migration(_ name: String) -> Migration {
         Migration(name: name, sql: PackageResources.unconfirmed_deletions_sql)
     }
 
-    /// Notes, in the transaction that takes the event, that an answer is waited for; without a `deletionJob` none is.
+    /// Records a pending confirmation in the transaction that processes the event; without a `deletionJob` none is
+    /// expected.
     ///
-    /// The answers that he was given to requests with an `Idempotency-Key` go here and now, in every service alike.
+    /// Also deletes the user's stored responses to requests with an `Idempotency-Key`, in every service.
+    ///
+    /// - Parameters:
+    ///   - user: the deleted user.
+    ///   - deletionJob: the deletion job and its pass; nil if no confirmation is expected.
+    ///   - number: the user's number in this service, if any.
+    ///   - moment: the time of the event.
+    ///   - db: the transaction that processes the event.
+    /// - Throws: a `PostgresError`.
     package func begin(
         _ user: User.ID,
         _ deletionJob: DeletionJob?,
@@ -75,7 +85,7 @@ package struct DeletionConfirmations: Sendable {
         try await store.insert(deletionJob, user, number: number, at: moment)
     }
 
-    /// Records, in the transaction that takes the event, that all data of an application is to be deleted.
+    /// Records, in the transaction that processes the event, that all data of an application is to be deleted.
     package func begin(
         application: String,
         _ deletionJob: DeletionJob,
@@ -86,7 +96,7 @@ package struct DeletionConfirmations: Sendable {
         try await UnconfirmedDeletionStore(db: db).insert(deletionJob, everyUser, number: nil, at: moment)
     }
 
-    /// Checks every erasure once, and answers those that are complete; an erasure that fails delays no other.
+    /// Checks each pending deletion once and confirms the completed ones; a deletion that fails does not delay others.
     package func confirmCompleted() async throws {
         var last: Int64 = 0
         while true {
@@ -103,14 +113,14 @@ package struct DeletionConfirmations: Sendable {
         guard unconfirmedDeletion.isApplicationDeletion else { return try await isGone(unconfirmedDeletion) }
         let application = unconfirmedDeletion.user.application
         let responses = ApplicationRowDeletion(["idempotency_keys"], database: database)
-        // The service's own rows first: a request that is still running may store its response until its session ends.
+        // The service's rows first: a request that is still running may store its response until its session ends.
         guard try await deleteApplicationData(application) else { return false }
         return try await responses.erase(application)
     }
 
     private func confirmCompleted(_ unconfirmedDeletion: UnconfirmedDeletion) async throws {
         try await database.transaction { db in
-            // Another instance may have answered meanwhile.
+            // Another instance may have confirmed it meanwhile.
             guard try await UnconfirmedDeletionStore(db: db).delete(unconfirmedDeletion) else { return }
             try await events.write(
                 UserDeletionCompleted(deletionJob: unconfirmedDeletion.deletionJob, service: service),
@@ -120,26 +130,26 @@ package struct DeletionConfirmations: Sendable {
     }
 
     package var background: any Service {
-        PeriodicTask("answers about deleted people", every: .seconds(1), logger: logger, confirmCompleted)
+        PeriodicTask("deletion confirmations", every: .seconds(1), logger: logger, confirmCompleted)
     }
 }
 
-/// Somebody of whom nothing is to be left here.
+/// A user or application whose data this service is deleting.
 package struct UnconfirmedDeletion: Sendable {
-    /// Stands for all users of an application; no user has this id, since an id has at least one character.
+    /// The user id that stands for all users of an application; real ids have at least one character.
     static let everyUser = ""
 
     let id: Int64
     package let deletionJob: DeletionJob
     package let user: User.ID
-    /// The number that he went by here, where he had one.
+    /// The user's number in this service, if any.
     package let number: Int64?
 
-    /// Whether the application itself was deleted, with all its users.
+    /// Whether the whole application was deleted.
     var isApplicationDeletion: Bool { user.user == Self.everyUser }
 }
 
-/// The table `unconfirmed_deletions`, and of `idempotency_keys` what goes with a person.
+/// The table `unconfirmed_deletions`, and the rows of `idempotency_keys` that belong to a user.
 struct UnconfirmedDeletionStore {
     let db: any PostgresExecutor
 
@@ -158,8 +168,11 @@ struct UnconfirmedDeletionStore {
     func list(after id: Int64, at now: Date, limit: Int) async throws -> [UnconfirmedDeletion] {
         try await db.all(
             """
-            SELECT unconfirmed_deletion_id, deletion_job_id, round, application_id, user_id, user_number FROM unconfirmed_deletions
-            WHERE unconfirmed_deletion_id > \(id) AND \(isDue: .unconfirmedDeletion, at: now) ORDER BY unconfirmed_deletion_id LIMIT \(limit)
+            SELECT unconfirmed_deletion_id, deletion_job_id, round, application_id, user_id, user_number
+            FROM unconfirmed_deletions
+            WHERE unconfirmed_deletion_id > \(id) AND \(isDue: .unconfirmedDeletion, at: now)
+            ORDER BY unconfirmed_deletion_id
+            LIMIT \(limit)
             """
         ) { row in
             UnconfirmedDeletion(
@@ -171,7 +184,7 @@ struct UnconfirmedDeletionStore {
         }
     }
 
-    /// False if it is not there any more.
+    /// Deletes a record; returns false if it was already deleted.
     func delete(_ unconfirmedDeletion: UnconfirmedDeletion) async throws -> Bool {
         try await db.run("DELETE FROM unconfirmed_deletions WHERE unconfirmed_deletion_id = \(unconfirmedDeletion.id)")
             == 1
@@ -185,7 +198,7 @@ struct UnconfirmedDeletionStore {
 }
 
 extension SetAsideKind {
-    /// A user whose data is to be erased.
+    /// A user or application whose data is being deleted.
     package static let unconfirmedDeletion = SetAsideKind(
         "unconfirmed_deletion",
         table: "unconfirmed_deletions",

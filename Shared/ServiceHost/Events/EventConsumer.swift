@@ -5,13 +5,13 @@ package import Postgres
 package import ServiceLifecycle
 package import Wire
 
-/// Takes the events of other services, each once, at `POST /internal/events`.
+/// The receiver of other services' events at `POST /internal/events`; processes each event once.
 ///
-/// That an event was taken is noted in the transaction that acts on it, so one that comes again does nothing, and one
-/// whose action fails comes again.
+/// The transaction that processes an event also records its id. A repeated event has no effect, and a failed one is
+/// delivered again.
 package struct EventConsumer: Sendable {
-    /// How long an event is known, in seconds: longer than anybody goes on telling it.
-    private static let memory: TimeInterval = 60 * 86_400
+    /// The retention of processed event ids in seconds: 60 days, twice the time for which publishers retry.
+    private static let retention: TimeInterval = 60 * 86_400
 
     private typealias Action = @Sendable (Event, PostgresTransaction) async throws -> Void
 
@@ -27,18 +27,20 @@ package struct EventConsumer: Sendable {
         self.now = now
     }
 
-    /// The table, for a service that hears others; `name` is its place among the service's own migrations.
+    /// Returns the migration that creates the table; `name` orders it among the service's own migrations.
     package static func migration(_ name: String) -> Migration {
         Migration(name: name, sql: PackageResources.event_inbox_sql)
     }
 
-    /// Acts on the events of one type, in the transaction that records them as processed.
+    /// Adds a handler for events of one type.
+    ///
+    /// The handler runs in the transaction that records the event as processed.
     ///
     /// - Parameters:
     ///   - type: the content of the events.
     ///   - publishers: the services that may send events of this type.
-    ///   - action: what follows from an event; it runs in the transaction.
-    /// - Returns: the consumer with this action added.
+    ///   - action: processes an event in the given transaction.
+    /// - Returns: a consumer with this handler added.
     package func on<Content: EventContent>(
         _ type: Content.Type,
         from publishers: Set<InternalCaller>,
@@ -54,18 +56,20 @@ package struct EventConsumer: Sendable {
         routes.internalRoutes(from: .services).post("events") { request, context in
             let event = try await request.decode(as: Event.self, context: context)
             if let allowed = publishers[event.type], !allowed.contains(where: { $0.rawValue == context.caller }) {
-                throw APIError(.forbidden, "caller_not_allowed", "This service may not send events of this type.")
+                throw APIError(.forbidden, "caller_not_allowed", "this service may not send events of this type")
             }
             try await take(event)
             return JSONResponse(["success": true])
         }
     }
 
-    /// - Throws: a 422 for a type that this service knows nothing of: it may be a newer release that does, so the event
-    ///   waits where it is.
+    /// Processes an event unless it was processed before.
+    ///
+    /// - Throws: `unknown_event` (422) if this service does not handle the type. A newer release may handle it, so the
+    ///   publisher keeps the event.
     package func take(_ event: Event) async throws {
         guard let action = actions[event.type] else {
-            let message = "nothing is done here about this type of event"
+            let message = "this service does not process events of this type"
             throw APIError(.unprocessable, "unknown_event", message, field: "type")
         }
         try await database.transaction { db in
@@ -74,10 +78,10 @@ package struct EventConsumer: Sendable {
         }
     }
 
-    /// Forgets events that nobody tells any more.
+    /// The periodic deletion of ids of old events.
     package var background: any Service {
-        PeriodicTask("sweep of known events", every: .seconds(3_600), logger: logger) {
-            try await EventInboxStore(db: database).delete(takenBefore: now().addingTimeInterval(-Self.memory))
+        PeriodicTask("event inbox cleanup", every: .seconds(3_600), logger: logger) {
+            try await EventInboxStore(db: database).delete(takenBefore: now().addingTimeInterval(-Self.retention))
         }
     }
 }
@@ -86,9 +90,9 @@ package struct EventConsumer: Sendable {
 struct EventInboxStore {
     let db: any PostgresExecutor
 
-    /// False if the event is known.
+    /// Inserts an event's id; returns false if the event was already processed.
     ///
-    /// Who notes the same one at the same time waits here for the outcome.
+    /// A concurrent transaction with the same event waits for the outcome of the first.
     func insert(_ event: UUID, at now: Date) async throws -> Bool {
         try await db.run(
             "INSERT INTO event_inbox (event_id, taken_at) VALUES (\(event), \(now)) ON CONFLICT DO NOTHING"

@@ -2,10 +2,11 @@ import Foundation
 package import Postgres
 package import Wire
 
-/// Keeps what happened until everyone who subscribes to it has taken it.
+/// The outbox of events, which stores each event until every subscriber has processed it.
 ///
-/// An event is written in the transaction that makes it so, hence it is told if and only if it is so. Nothing is kept for
-/// nobody: who subscribes hears what happens from the next start of the service on.
+/// An event is written in the transaction that makes the change, so it is delivered if and only if the change is
+/// committed. Events are stored only for existing subscribers. A new subscriber receives events from the next start of
+/// the service on.
 package struct EventOutbox: Sendable {
     private let subscribers: EventSubscribers
     private let now: @Sendable () -> Date
@@ -15,15 +16,15 @@ package struct EventOutbox: Sendable {
         self.now = now
     }
 
-    /// One that nobody subscribes to.
+    /// An outbox without subscribers.
     package static let none = EventOutbox(subscribers: .none) { Date() }
 
-    /// The table, for a service that tells others something; `name` is its place among the service's own migrations.
+    /// Returns the migration that creates the table; `name` orders it among the service's own migrations.
     package static func migration(_ name: String) -> Migration {
         Migration(name: name, sql: PackageResources.event_outbox_sql)
     }
 
-    /// The services that are told of events of one type, by name.
+    /// Returns the names of the services that subscribe to events of a type.
     package func subscribers<Content: EventContent>(of type: Content.Type) -> [String] { subscribers.of(type.type) }
 
     /// Writes an event for each of its subscribers.
@@ -31,7 +32,7 @@ package struct EventOutbox: Sendable {
         try await write([content], in: db)
     }
 
-    /// Writes events in their order, each for all of its subscribers.
+    /// Writes events in order, each for all of its subscribers.
     package func write<Content: EventContent>(_ contents: [Content], in db: any PostgresExecutor) async throws {
         let names = subscribers.of(Content.type)
         guard !names.isEmpty, !contents.isEmpty else { return }

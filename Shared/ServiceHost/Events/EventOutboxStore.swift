@@ -4,20 +4,20 @@ import Wire
 
 /// The table `event_outbox`.
 ///
-/// It goes by the database's clock, so that instances with clocks apart agree on what is due.
+/// Due times use the database's clock, because the clocks of instances may differ.
 struct EventOutboxStore {
     let db: any PostgresExecutor
 
-    /// An event that this process tells somebody about, until its claim ends.
+    /// An event that this process has claimed for delivery until the claim expires.
     struct Claimed: Sendable {
         var row: Int64
         var event: Event
     }
 
-    /// How much waits for somebody, and since when.
+    /// The backlog of a subscriber: the number of events and the age of the oldest.
     struct Lag: Sendable {
         var waiting: Int
-        /// Seconds.
+        /// The age in seconds.
         var oldest: Double
     }
 
@@ -32,16 +32,24 @@ struct EventOutboxStore {
             INSERT INTO event_outbox (event_id, subscriber, type, key, content, written_at, due_at)
             SELECT event_id, subscriber, \(type), key, content, \(at), clock_timestamp()
             FROM unnest(\(events.map(\.id)), \(events.map(\.key)), \(events.map(\.content)))
-                WITH ORDINALITY AS events (event_id, key, content, place),
+                WITH ORDINALITY AS events (event_id, key, content, ordinal),
                 unnest(\(subscribers)) AS subscribers (subscriber)
-            ORDER BY place
+            ORDER BY ordinal
             """
         )
     }
 
-    /// Claims events that are due for `seconds`: none whose key has an earlier one waiting, nor one that another has.
+    /// Claims due events for `seconds`, except those that another worker has claimed or whose key has an earlier
+    /// pending event.
     ///
-    /// An event that is set aside holds up no later one of its key.
+    /// An event that is set aside does not block later events of its key.
+    ///
+    /// - Parameters:
+    ///   - subscriber: the name of the subscribing service.
+    ///   - limit: the maximum number of events.
+    ///   - seconds: the duration of the claim.
+    /// - Returns: the claimed events, and the rows that could not be decoded.
+    /// - Throws: a `PostgresError`.
     func claim(
         for subscriber: String,
         limit: Int,
@@ -72,7 +80,7 @@ struct EventOutboxStore {
         try await db.run("DELETE FROM event_outbox WHERE outbox_id = ANY(\(rows))")
     }
 
-    /// Gives a claim back, since nobody is there to take the events; it counts for nothing.
+    /// Releases claims because the subscriber is unavailable; the attempt does not count.
     func release(_ rows: [Int64]) async throws {
         try await db.run(
             """
@@ -93,7 +101,7 @@ struct EventOutboxStore {
         ) { row in Lag(waiting: try row.int("waiting"), oldest: try row.double("oldest")) }
     }
 
-    /// Gives up on what nobody has taken for so long; returns how many.
+    /// Deletes events written before a time; returns their number.
     func delete(writtenBefore date: Date) async throws -> Int {
         try await db.run("DELETE FROM event_outbox WHERE written_at < \(date)")
     }
@@ -115,7 +123,6 @@ extension EventOutboxStore.Claimed {
 }
 
 extension SetAsideKind {
-    /// An event for one subscriber.
     package static let event = SetAsideKind(
         "event",
         table: "event_outbox",

@@ -7,15 +7,16 @@ import ServiceClient
 import ServiceLifecycle
 import Wire
 
-/// Tells one subscriber what happened, until it has taken it.
+/// A worker that delivers events to one subscriber until the subscriber has processed them.
 ///
-/// Several may run at once, in as many instances: each claims its own events. A claim that its holder did not live to
-/// settle ends by itself, and the event is told again; so it arrives at least once, and the subscriber's inbox makes that
-/// once. While the subscriber does not answer, nothing is sent for up to five seconds. An event that is refused is retried
-/// after longer each time, and later events of its key wait for it until it is set aside.
+/// Several workers and instances can run at once; each claims its own events. The claim of a crashed worker expires and
+/// the event is delivered again. Delivery is therefore at least once, and the subscriber's inbox makes it exactly once.
+///
+/// While the subscriber is unavailable, retries back off to at most 5 s. A rejected event is retried with growing
+/// delays. Later events of its key wait until it is set aside.
 struct EventOutboxWorker: Service {
     private static let batch = 32
-    /// How long a claim holds; longer than a batch takes.
+    /// The duration of a claim in seconds, longer than a batch takes.
     private static let claim = 15.0
     private static let timeout: Duration = .seconds(5)
     private static let pollInterval: Duration = .milliseconds(250)
@@ -50,7 +51,7 @@ struct EventOutboxWorker: Service {
         oldest = Gauge(label: "roost_events_oldest_age_seconds", dimensions: dimensions)
     }
 
-    /// What keeps telling all subscribers, and gives up on what one of them has not taken for thirty days.
+    /// Returns the workers of all subscribers, and a task that discards events that were not delivered within 30 days.
     static func all(
         to subscribers: EventSubscribers,
         database: PostgresPool,
@@ -62,45 +63,45 @@ struct EventOutboxWorker: Service {
         let workers = subscribers.clients.map {
             EventOutboxWorker(to: $0, client: $1, database: database, setAside: setAside, logger: logger)
         }
-        // Apart from the telling: of very many events the count may take longer than a statement may.
-        let lag = PeriodicTask("lag of events", every: lagInterval, logger: logger) {
+        // The lag is counted in its own task, because counting very many events can take longer than a statement may.
+        let lag = PeriodicTask("event lag", every: lagInterval, logger: logger) {
             for worker in workers { try await worker.recordLag() }
         }
-        let sweep = PeriodicTask("sweep of events", every: .seconds(600), logger: logger) {
+        let sweep = PeriodicTask("event outbox cleanup", every: .seconds(600), logger: logger) {
             let store = EventOutboxStore(db: database)
             let lost = try await store.delete(writtenBefore: now().addingTimeInterval(-retention))
-            if lost > 0 { logger.error("events given up", metadata: ["count": "\(lost)"]) }
+            if lost > 0 { logger.error("undelivered events discarded", metadata: ["count": "\(lost)"]) }
         }
         return workers + [lag, sweep]
     }
 
     func run() async {
         var failedRounds = 0
-        // A round that has begun is finished, so that no claim is left behind.
+        // A round that has started is completed, so that no claim is left.
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             var pause = Self.pollInterval
             do {
                 let outcomes = try await round()
                 let isUnavailable = !outcomes.isEmpty && outcomes.allSatisfy { $0 == .unavailable }
                 if isUnavailable, failedRounds == 0 {
-                    logger.warning("nobody takes events", metadata: ["subscriber": "\(subscriber)"])
+                    logger.warning("event subscriber unavailable", metadata: ["subscriber": "\(subscriber)"])
                 } else if !outcomes.isEmpty, !isUnavailable, failedRounds > 0 {
-                    logger.info("events are taken again", metadata: ["subscriber": "\(subscriber)"])
+                    logger.info("event subscriber available again", metadata: ["subscriber": "\(subscriber)"])
                 }
                 failedRounds = isUnavailable ? failedRounds + 1 : outcomes.isEmpty ? failedRounds : 0
                 if isUnavailable { pause = .milliseconds(min(100 << min(failedRounds - 1, 6), 5_000)) }
-                // Behind what was taken, the next of the same key may wait.
+                // The next event of a delivered event's key may be waiting.
                 if outcomes.contains(.delivered) { continue }
             } catch {
-                logger.warning("events not told", metadata: ["subscriber": "\(subscriber)", "error": "\(error)"])
+                logger.warning("event delivery failed", metadata: ["subscriber": "\(subscriber)", "error": "\(error)"])
                 pause = .seconds(1)
             }
-            // Cut short at shutdown, which the condition above sees.
+            // A shutdown ends the sleep; the loop's condition then stops the worker.
             await cancelWhenGracefulShutdown { [pause] in try? await Task.sleep(for: pause) }
         }
     }
 
-    /// Claims what is due, tells it all at once, and notes what came of it.
+    /// Claims due events, delivers them concurrently and records the outcomes.
     private func round() async throws -> [Outcome] {
         let (claimed, unreadable) = try await EventOutboxStore(db: database)
             .claim(for: subscriber, limit: Self.batch, seconds: Self.claim)
@@ -108,10 +109,10 @@ struct EventOutboxWorker: Service {
         guard !claimed.isEmpty else { return [] }
         var refusals: [FailedRow] = []
         let outcomes = await withTaskGroup(of: (Int64, Outcome, code: String).self) { group in
-            for one in claimed {
+            for claim in claimed {
                 group.addTask {
-                    let (outcome, code) = await deliver(one.event)
-                    return (one.row, outcome, code)
+                    let (outcome, code) = await deliver(claim.event)
+                    return (claim.row, outcome, code)
                 }
             }
             return await group.reduce(into: [Outcome: [Int64]]()) { outcomes, result in
@@ -134,7 +135,7 @@ struct EventOutboxWorker: Service {
             return (.delivered, "")
         } catch let error as APIError where !error.isTransient {
             logger.error(
-                "event refused",
+                "event rejected",
                 metadata: [
                     "subscriber": "\(subscriber)", "type": "\(event.type)", "event": "\(event.id)",
                     "code": "\(error.code)",

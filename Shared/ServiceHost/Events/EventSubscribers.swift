@@ -1,14 +1,15 @@
 package import Configuration
 import ServiceClient
 
-/// Who is told of what: a setting, so that the code of a service knows only those it calls.
+/// The subscribers of each event type.
+///
+/// They come from a setting, so a service's code only names the services that it calls.
 package struct EventSubscribers: Sendable {
-    /// The names of the services that are told of each type.
+    /// The names of the subscribing services by event type.
     private let names: [String: [String]]
-    /// How each is reached.
+    /// The client of each subscribing service.
     let clients: [String: ServiceClient]
 
-    /// Nobody.
     package static let none = EventSubscribers(names: [:], clients: [:])
 
     private init(names: [String: [String]], clients: [String: ServiceClient]) {
@@ -16,10 +17,17 @@ package struct EventSubscribers: Sendable {
         self.clients = clients
     }
 
-    /// Reads `EVENT_SUBSCRIBERS` (none): `type=service`, comma-separated, `type=one+other` where several are told.
+    /// Reads `EVENT_SUBSCRIBERS` (empty): comma-separated entries `type=service`, or `type=service+service` for
+    /// several.
     ///
-    /// Each is told at its address (`PUSH_URL` and its like). What is not of `types`, this service's own, is left to the
-    /// services whose it is.
+    /// Events are sent to the address of the service (`PUSH_URL` and similar settings). Entries for other types than
+    /// `types` are ignored, because other services publish those.
+    ///
+    /// - Parameters:
+    ///   - configuration: the settings.
+    ///   - types: the event types that this service publishes.
+    ///   - peers: the clients of the other services.
+    /// - Throws: a ``SettingError`` if an entry is malformed or the address of a service is missing.
     package init(_ configuration: ConfigReader, types: Set<String>, peers: PeerServices) throws {
         var names: [String: [String]] = [:]
         let setting = configuration.text("EVENT_SUBSCRIBERS")
@@ -27,7 +35,7 @@ package struct EventSubscribers: Sendable {
             let parts = entry.split(separator: "=", omittingEmptySubsequences: false).map(Self.trimmed)
             let services = parts.last?.split(separator: "+", omittingEmptySubsequences: false).map(Self.trimmed) ?? []
             guard parts.count == 2, Self.isName(parts[0]), services.allSatisfy(Self.isName) else {
-                throw SettingError("EVENT_SUBSCRIBERS", "has \"\(entry)\"; an entry is like device.registered=push")
+                throw SettingError("EVENT_SUBSCRIBERS", "has \"\(entry)\"; use the form device.registered=push")
             }
             for service in services where types.contains(parts[0]) && names[parts[0]]?.contains(service) != true {
                 names[parts[0], default: []].append(service)
@@ -46,7 +54,7 @@ package struct EventSubscribers: Sendable {
     }
 
     private static func isName(_ text: String) -> Bool {
-        let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
-        return !text.isEmpty && text.utf8.allSatisfy { letters.contains($0) || $0 == UInt8(ascii: ".") }
+        let alphabet = UInt8(ascii: "a")...UInt8(ascii: "z")
+        return !text.isEmpty && text.utf8.allSatisfy { alphabet.contains($0) || $0 == UInt8(ascii: ".") }
     }
 }

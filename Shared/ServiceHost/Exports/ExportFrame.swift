@@ -1,20 +1,20 @@
 import NIOCore
 
-/// What a service's part of an export is made of on its way to auth: files, one after the other, and a word at the end.
+/// The frames of a service's export on its way to auth: one or more files, then an end frame.
 ///
-/// A frame is a byte that says what it is, the length of what follows (four bytes, the first one highest), and that. Without its
-/// last frame a part is not whole, whatever the connection says.
+/// A frame is its kind (one byte), the length of the content (four bytes, big-endian) and the content. An export
+/// without its end frame is incomplete, regardless of how the connection ended.
 enum ExportFrame: UInt8 {
-    /// A file of text begins; its name.
+    /// The start of a text file; contains its name.
     case text = 1
-    /// A file that is packed already begins; its name.
+    /// The start of a file that is already compressed; contains its name.
     case packed = 2
-    /// Some more of it.
+    /// The next bytes of the current file.
     case bytes = 3
-    /// That was all of all files.
+    /// The end of the export.
     case end = 4
 
     static let headerSize = 5
-    /// The most that follows a header, in bytes.
+    /// The maximum length of a frame's content in bytes.
     static let limit = 1_048_576
 }

@@ -1,18 +1,25 @@
 package import Postgres
 package import Wire
 
-/// Rows for an export as PostgreSQL makes JSON of them: what is there is given as it is there, and no noun of the wire is
-/// between that could leave something out.
+/// Rows for an export, encoded as JSON by PostgreSQL, so that no API type between the table and the export can omit a
+/// column.
 package enum ExportPages {
-    /// Rows in one page.
+    /// The maximum number of rows in a page.
     package static let limit = 500
 
-    /// A page of things, and the place that the next begins behind; nil: that was the last.
+    /// The items of a page, and the position after which the next page starts; nil after the last page.
     package typealias Page = (items: [any Encodable & Sendable], after: [Int64]?)
 
-    /// A page of a query that answers with `place`, an array of numbers by which rows are in order, and `row`, JSON.
+    /// Returns a page of a query with the columns `place` and `row`.
     ///
-    /// The query takes at most ``limit`` rows, those behind the place that it was told.
+    /// `place` is an array of integers that orders the rows, and `row` is JSON. The query must return at most ``limit``
+    /// rows after the given position.
+    ///
+    /// - Parameters:
+    ///   - query: the query.
+    ///   - database: the service's database.
+    /// - Returns: the page.
+    /// - Throws: a `PostgresError`.
     package static func page(_ query: PostgresQuery, of database: some PostgresExecutor) async throws -> Page {
         let rows = try await database.all(query) { row in
             (place: try row.decode("place", as: [Int64].self), text: try row.string("row"))
@@ -21,12 +28,12 @@ package enum ExportPages {
         return (items, rows.count == limit ? rows.last?.place : nil)
     }
 
-    /// All rows of a query that answers with `row`, for what is bounded anyway.
+    /// Returns all rows of a query with the column `row`; only for results of bounded size.
     package static func all(_ query: PostgresQuery, of database: some PostgresExecutor) async throws -> [JSONValue] {
         try await database.all(query) { try WireJSON.decoder().decode(JSONValue.self, from: try $0.string("row").utf8) }
     }
 
-    /// The SQL of a moment as the wire has it: RFC 3339 in UTC with milliseconds.
+    /// Returns the SQL expression that formats a timestamp as in the API: RFC 3339 in UTC with milliseconds.
     package static func time(_ column: String) -> String {
         #"to_char(\#(column) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"#
     }

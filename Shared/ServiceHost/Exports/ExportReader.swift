@@ -1,9 +1,9 @@
 package import NIOCore
 import Wire
 
-/// Reads a service's part of an export as it comes: what is taken is told on at once.
+/// A streaming parser of a service's export, which passes content on as soon as it arrives.
 package struct ExportReader {
-    /// What has come.
+    /// A parsed part of an export.
     package enum Part: Sendable {
         case begin(name: String, isPacked: Bool)
         case bytes(ByteBuffer)
@@ -11,14 +11,16 @@ package struct ExportReader {
 
     private var waiting = ByteBuffer()
     private var isInFile = false
-    /// Whether the word was there that this was all.
+    /// Whether the end frame was received.
     package private(set) var isWhole = false
 
     package init() {}
 
-    /// The parts that are complete with these bytes.
+    /// Parses more bytes and returns the parts that are now complete.
     ///
-    /// - Throws: `badGateway` where they are not what an `ExportWriter` writes.
+    /// - Parameter bytes: the next bytes of the export.
+    /// - Returns: the complete parts in order.
+    /// - Throws: `invalid_response` (502) if the bytes are not a valid export.
     package mutating func take(_ bytes: ByteBuffer) throws -> [Part] {
         waiting.writeImmutableBuffer(bytes)
         var parts: [Part] = []
@@ -55,6 +57,6 @@ package struct ExportReader {
     private static let malformed = APIError(
         .badGateway,
         "invalid_response",
-        "a service's part of the export makes no sense"
+        "a service returned a malformed export"
     )
 }

@@ -4,8 +4,8 @@ import Hummingbird
 package import NIOCore
 import Wire
 
-/// Writes what a service keeps of somebody as files, as they go over the wire: when a method returns, its bytes are on their
-/// way, and nothing is held.
+/// A writer of a user's data as files of an export; each method returns when its bytes are sent, so nothing is
+/// buffered.
 package struct ExportWriter {
     private let sink: Sink
 
@@ -13,14 +13,19 @@ package struct ExportWriter {
         sink = Sink(writer)
     }
 
-    /// A file with one value as JSON.
+    /// Writes a file with one value as JSON.
     package mutating func json(_ name: String, _ value: some Encodable) async throws {
         try await begin(name, .text)
         try await sink.send(.bytes, ByteBuffer(bytes: try WireJSON.encoder(sortedKeys: true).encode(value)))
     }
 
-    /// A file with a JSON array of all things, page by page; `next` is asked for the page behind a place, and answers with
-    /// where the one after it begins, nil after the last.
+    /// Writes a file with a JSON array, page by page.
+    ///
+    /// - Parameters:
+    ///   - name: the file's name.
+    ///   - next: returns the page after a position (nil for the first page), and the position for the next call (nil
+    ///     after the last page).
+    /// - Throws: the error of `next`, or of the connection.
     package mutating func list<Position: Sendable>(
         _ name: String,
         _ next: (_ after: Position?) async throws -> (items: [any Encodable & Sendable], after: Position?)
@@ -42,7 +47,7 @@ package struct ExportWriter {
         try await sink.send(.bytes, ByteBuffer(string: separator == "[\n" ? "[]\n" : "\n]\n"))
     }
 
-    /// A file that is there as bytes: a picture, say, whose bytes are packed already.
+    /// Writes a file of bytes that are already compressed, such as a picture.
     package mutating func file(
         _ name: String,
         _ read: (_ piece: (ByteBuffer) async throws -> Void) async throws -> Void
@@ -52,7 +57,7 @@ package struct ExportWriter {
         try await read { piece in try await sink.send(.bytes, piece) }
     }
 
-    /// A file that is kept as a blob; nothing where it was deleted meanwhile.
+    /// Writes a blob as a file, or nothing if the blob was deleted meanwhile.
     package mutating func file(_ name: String, _ key: BlobKey, in blobs: any BlobStore) async throws {
         guard let blob = try await blobs.open(key) else { return }
         try await file(name) { piece in try await blob.read(0..<blob.size, piece) }
@@ -67,7 +72,7 @@ package struct ExportWriter {
         try await sink.send(kind, ByteBuffer(string: name))
     }
 
-    /// Where frames go.
+    /// The destination of frames.
     private final class Sink {
         private var writer: any ResponseBodyWriter
 
@@ -75,7 +80,7 @@ package struct ExportWriter {
             self.writer = writer
         }
 
-        /// In several frames, where there are more bytes than go into one.
+        /// Sends content in one or more frames of at most ``ExportFrame/limit`` bytes.
         func send(_ kind: ExportFrame, _ bytes: ByteBuffer) async throws {
             var rest = bytes
             repeat {

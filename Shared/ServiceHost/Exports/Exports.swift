@@ -4,9 +4,9 @@ import NIOCore
 package import ServiceClient
 package import Wire
 
-/// Gives auth, which makes one archive of all, what a service keeps of somebody: at `GET /internal/export`.
+/// The export of a user's data at `GET /internal/export`, from which auth builds one archive of all services.
 package struct Exports: Sendable {
-    /// Writes all of it.
+    /// Writes all data of a user.
     package typealias Fill = @Sendable (User.ID, inout ExportWriter) async throws -> Void
 
     private let fill: Fill
@@ -19,7 +19,7 @@ package struct Exports: Sendable {
         routes.internalRoutes(from: [.auth]).get("export", use: export)
     }
 
-    /// The same without a request, for the part of the service that makes the archive.
+    /// Exports without an HTTP request, for the service that builds the archive.
     package func export(
         of user: User.ID,
         _ consume: @escaping (ExportReader.Part) async throws -> Void
@@ -41,7 +41,7 @@ package struct Exports: Sendable {
     }
 }
 
-/// Takes what a writer writes as what a reader reads.
+/// A response writer that parses the written frames and passes their parts on.
 private final class ExportPartWriter: ResponseBodyWriter {
     private var reader = ExportReader()
     private let consume: (ExportReader.Part) async throws -> Void
@@ -58,10 +58,13 @@ private final class ExportPartWriter: ResponseBodyWriter {
 }
 
 extension ServiceClient {
-    /// What this service keeps of somebody, told on part by part as it comes.
+    /// Requests this service's data of a user and passes it on part by part.
     ///
-    /// - Throws: what `consume` throws; `unavailable` where the service is away or breaks off before it has said that this was
-    ///   all.
+    /// - Parameters:
+    ///   - user: the user.
+    ///   - consume: receives the parts in order.
+    /// - Throws: the error of `consume`, or `unavailable` if the service is unavailable or the export ends without its
+    ///   end frame.
     package func export(of user: User.ID, _ consume: (ExportReader.Part) async throws -> Void) async throws {
         var reader = ExportReader()
         let query = [("applicationId", user.application), ("userId", user.user)]

@@ -5,28 +5,31 @@ import NIOCore
 package import NIOHTTP1
 import Wire
 
-/// A blob as an answer: whole, a part of it, or that the copy one has is still good (RFC 9110, sections 13 and 14).
+/// A blob as a response: the whole blob, a range of it, or 304 if the client's copy is current (RFC 9110, sections 13
+/// and 14).
 ///
-/// Whatever it is, a browser runs nothing of it: the type is that of its bytes and may not be guessed anew, and all of it is
-/// in a sandbox.
+/// Browsers never execute the content: its type is derived from its bytes, type sniffing is disabled, and a content
+/// security policy puts it into a sandbox.
 package struct BlobResponse: Sendable {
     private let eTag: String
     private let size: Int64
-    /// Those that go with "still good" too.
+    /// The headers that a 304 response also has.
     private let headers: HTTPFields
     private let content: HTTPFields
-    /// The same for answers that are made many times.
+    /// The same headers in NIO's type, built once for the shortcut path.
     private let shortHeaders: HTTPHeaders
     private let shortContent: HTTPHeaders
 
     private static let policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
+    /// Creates the response for a blob.
+    ///
     /// - Parameters:
-    ///   - eTag: with its quotes; the bytes under it never change.
-    ///   - size: in bytes.
-    ///   - cacheControl: for how long, and for whom, a copy is good.
-    ///   - mediaType: by its bytes.
-    ///   - disposition: whether it is shown or saved, and by which name.
+    ///   - eTag: the entity tag with its quotes; its bytes never change.
+    ///   - size: the size in bytes.
+    ///   - cacheControl: the `Cache-Control` header.
+    ///   - mediaType: the media type derived from the bytes.
+    ///   - disposition: the `Content-Disposition` header.
     package init(eTag: String, size: Int64, cacheControl: String, mediaType: String, disposition: String) {
         self.eTag = eTag
         self.size = size
@@ -41,14 +44,14 @@ package struct BlobResponse: Sendable {
         shortContent = HTTPHeaders(headers + content)
     }
 
-    /// What a request's conditions and range come to.
+    /// The result of a request's conditions and range.
     private enum Part {
-        case known
+        case notModified
         case bytes(HTTPResponse.Status, Range<Int64>, HTTPFields)
         case unsatisfiable
     }
 
-    /// The answer; `open` is not asked for the blob where the copy one has is good.
+    /// Returns the response; `open` is not called if the client's copy is current.
     package func response(
         to request: Request,
         requestID: String,
@@ -56,37 +59,38 @@ package struct BlobResponse: Sendable {
     ) async throws -> Response {
         let fields = request.headers
         switch part(
-            unlessKnown: fields[.ifNoneMatch],
+            ifNoneMatch: fields[.ifNoneMatch],
             range: request.method == .get ? fields[.range] : nil,
-            ifStill: fields[.ifRange]
+            ifRange: fields[.ifRange]
         ) {
-        case .known:
+        case .notModified:
             return Response(status: .notModified, headers: headers)
         case .bytes(let status, let range, let more):
             let blob = try await open()
             let body = ResponseBody(contentLength: range.count) { writer in
-                // One piece at a time: the next is read when the reader has taken this one.
+                // Backpressure: the next piece is read after the client has accepted the current one.
                 try await blob.read(range) { try await writer.write($0) }
                 try await writer.finish(nil)
             }
             return Response(status: status, headers: all(range, more), body: body)
         case .unsatisfiable:
-            let error = APIError(.rangeNotSatisfiable, "range_not_satisfiable", "the file ends before this range")
+            let error = APIError(.rangeNotSatisfiable, "range_not_satisfiable", "the range is outside the file")
             var response = error.problem(requestID: requestID)
             response.headers[.contentRange] = "bytes */\(size)"
             return response
         }
     }
 
-    /// The same of a file, without a turn of a task; nil where there is no file, or an error to be told.
+    /// Returns the response for a file without starting a task, or nil if the file is missing or the response is an
+    /// error.
     package func shortcutResponse(to request: HTTPRequestHead, _ open: () -> CInt?) -> ShortcutResponse? {
         func field(_ name: String) -> String? {
             let lines = request.headers[name]
             return lines.isEmpty ? nil : lines.joined(separator: ",")
         }
         let range = request.method == .GET ? field("range") : nil
-        switch part(unlessKnown: field("if-none-match"), range: range, ifStill: field("if-range")) {
-        case .known:
+        switch part(ifNoneMatch: field("if-none-match"), range: range, ifRange: field("if-range")) {
+        case .notModified:
             return ShortcutResponse(.notModified, shortHeaders)
         case .bytes(let status, let range, let more):
             var headers = shortContent
@@ -100,9 +104,9 @@ package struct BlobResponse: Sendable {
         }
     }
 
-    private func part(unlessKnown known: String?, range: String?, ifStill condition: String?) -> Part {
-        if let known, isGood(known) { return .known }
-        guard let range, condition.map({ $0 == eTag }) ?? true else { return .bytes(.ok, 0..<size, [:]) }
+    private func part(ifNoneMatch: String?, range: String?, ifRange: String?) -> Part {
+        if let ifNoneMatch, matches(ifNoneMatch) { return .notModified }
+        guard let range, ifRange.map({ $0 == eTag }) ?? true else { return .bytes(.ok, 0..<size, [:]) }
         switch ByteRange(range, size: size) {
         case .whole:
             return .bytes(.ok, 0..<size, [:])
@@ -121,9 +125,14 @@ package struct BlobResponse: Sendable {
         return all
     }
 
-    /// Weakly compared (RFC 9110, section 13.1.2); ours has no comma in it.
-    private func isGood(_ known: String) -> Bool {
-        known.split(separator: ",").map { $0.trimmingSpaces() }
+    /// Returns whether an `If-None-Match` field contains the entity tag, compared weakly (RFC 9110, section 13.1.2).
+    ///
+    /// Splitting at commas is safe because the tags of blobs contain none.
+    ///
+    /// - Parameter tags: the value of the field.
+    /// - Returns: whether the client's copy is current.
+    private func matches(_ tags: String) -> Bool {
+        tags.split(separator: ",").map { $0.trimmingSpaces() }
             .contains { $0 == "*" || $0 == eTag || $0 == "W/\(eTag)" }
     }
 }
@@ -131,13 +140,13 @@ package struct BlobResponse: Sendable {
 extension HTTPHeaders {
     fileprivate init(_ fields: HTTPFields) {
         self.init(fields.map { ($0.name.rawName, $0.value) })
-        // Room for what is added to each answer.
+        // Reserves capacity for the fields that each response adds.
         reserveCapacity(fields.count + 5)
     }
 }
 
 extension HTTPField.Name {
-    // A name of RFC 9110's token characters alone always parses.
+    // A name of RFC 9110's token characters always parses.
     // swift-format-ignore: NeverForceUnwrap
     package static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
 }

@@ -1,10 +1,10 @@
-/// What a `Range` asks for.
+/// The part of a file that a `Range` field selects.
 enum ByteRange: Hashable {
     case whole
     case part(Range<Int64>)
     case unsatisfiable
 
-    /// What cannot be read, and several ranges at once, are answered with the whole (RFC 9110, section 14.2).
+    /// Parses a `Range` field; malformed fields and several ranges select the whole file (RFC 9110, section 14.2).
     init(_ text: String, size: Int64) {
         guard text.utf8.count <= 100 else {
             self = .whole
@@ -35,7 +35,7 @@ enum ByteRange: Hashable {
         }
     }
 
-    /// Digits; what is too large for a number is beyond any file.
+    /// Parses digits; a value that overflows becomes the maximum, which is beyond any file.
     private static func number(_ text: Substring) -> Int64? {
         text.isEmpty ? nil : Int64(text) ?? .max
     }

@@ -1,17 +1,17 @@
 package import Configuration
 package import Wire
 
-/// How many bytes of files one user may have in a service.
+/// The maximum size of a user's files in a service.
 package struct StorageQuota: Sendable {
-    /// In bytes.
+    /// The limit in bytes.
     package let maximum: Int64
 
-    /// - Parameter bytes: 0 is no limit.
+    /// Creates a quota in bytes; 0 is unlimited.
     package init(bytes: Int64) {
         maximum = bytes > 0 ? bytes : .max
     }
 
-    /// `STORAGE_QUOTA_BYTES` (5,368,709,120): bytes of files that one user may have in this service; 0 is no limit.
+    /// Reads `STORAGE_QUOTA_BYTES` (5,368,709,120): the limit of a user's files in this service; 0 is unlimited.
     package init(_ configuration: ConfigReader) throws {
         let bytes = try configuration.number("STORAGE_QUOTA_BYTES", default: 5_368_709_120, in: 0...(1 << 50))
         self.init(bytes: Int64(bytes))
@@ -21,14 +21,16 @@ package struct StorageQuota: Sendable {
         APIError(
             .insufficientStorage,
             "storage_quota_exceeded",
-            "your files may have \(maximum) bytes in all here; delete some, then try again"
+            "your files may have at most \(maximum) bytes in this service; delete some and try again"
         )
     }
 
+    /// Throws if a user's files would exceed the quota.
+    ///
     /// - Parameters:
-    ///   - used: the bytes that the user has.
-    ///   - room: the bytes that are to come, at least.
-    /// - Throws: ``error`` where they are too many.
+    ///   - used: the size of the user's files in bytes.
+    ///   - room: the minimum size of the new file in bytes.
+    /// - Throws: ``error`` if the sum exceeds the quota.
     package func require(_ used: Int64, room: Int64) throws {
         let (sum, overflows) = used.addingReportingOverflow(room)
         guard !overflows, sum <= maximum else { throw error }

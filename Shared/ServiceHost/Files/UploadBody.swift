@@ -2,10 +2,10 @@ package import Hummingbird
 package import NIOCore
 import Wire
 
-/// A request's body as it comes in, which is whole or an error.
+/// A request's body as a stream that ends with an error if the body is incomplete.
 ///
-/// A connection that breaks off looks like the end of a body that came in chunks or without a length; what was promised
-/// is counted here.
+/// A closed connection looks like the regular end of a chunked body or of a body without a length. The received bytes
+/// are therefore compared with `Content-Length`.
 package struct UploadBody: AsyncSequence {
     package typealias Element = ByteBuffer
 
@@ -41,6 +41,10 @@ package struct UploadBody: AsyncSequence {
             return bytes
         }
 
-        private static let incomplete = APIError(.invalid, "incomplete_body", "the body ends before its end")
+        private static let incomplete = APIError(
+            .invalid,
+            "incomplete_body",
+            "the connection closed before the body was complete"
+        )
     }
 }

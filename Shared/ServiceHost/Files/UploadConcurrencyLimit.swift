@@ -1,7 +1,7 @@
 import Locks
 package import Wire
 
-/// A bound on what is being sent at once, in requests and in bytes, of one user and in all.
+/// The limits of concurrent uploads, in requests and in bytes, per user and in total.
 package final class UploadConcurrencyLimit: Sendable {
     private struct Usage {
         var requests = 0
@@ -28,11 +28,15 @@ package final class UploadConcurrencyLimit: Sendable {
 
     package var activeCount: Int { state.withLock(\.all.requests) }
 
-    /// Runs `body` in a slot, in which the request may hold so many bytes in memory.
+    /// Runs `body` while the request counts towards the limits.
     ///
-    /// Of an unknown sender, nil, only the bounds for all apply.
-    ///
-    /// - Throws: `rateLimited` where the user has too many of them, `unavailable` where all are taken.
+    /// - Parameters:
+    ///   - user: the sender; nil if unknown, then only the total limits apply.
+    ///   - bytes: the memory that the request may hold.
+    ///   - body: the work of the request.
+    /// - Returns: the value of `body`.
+    /// - Throws: `too_many_uploads` if the user's limit is reached, `overloaded` if a total limit is reached, or the
+    ///   error of `body`.
     package func use<Value>(_ user: User.ID?, bytes: Int = 0, _ body: () async throws -> Value) async throws -> Value {
         try acquire(user, bytes)
         defer { release(user, bytes) }
@@ -43,12 +47,12 @@ package final class UploadConcurrencyLimit: Sendable {
         try state.withLock { state in
             let own = user.map { state.byUser[$0, default: Usage()] }
             if let own, own.requests >= capacityOfUser || size > bytesOfUser - own.bytes {
-                let what = own.requests >= capacityOfUser ? "\(capacityOfUser) files" : "\(own.bytes) bytes"
-                let message = "you are sending \(what) already; wait until they are there"
+                let active = own.requests >= capacityOfUser ? "\(capacityOfUser) files" : "\(own.bytes) bytes"
+                let message = "you are already uploading \(active); wait until an upload has finished"
                 throw APIError(.rateLimited, "too_many_uploads", message)
             }
             guard state.all.requests < capacity, size <= bytes - state.all.bytes else {
-                throw APIError(.unavailable, "overloaded", "too much is being sent; try again")
+                throw APIError(.unavailable, "overloaded", "too many uploads are in progress; try again")
             }
             state.all.requests += 1
             state.all.bytes += size

@@ -7,11 +7,14 @@ import Locks
 import NIOCore
 import Wire
 
-/// Honours `Idempotency-Key`: the same key and body from the same user within 24 h gives the first answer.
+/// The middleware for `Idempotency-Key`: for 24 hours, the same key, body and user receive the first response.
 ///
-/// Another body is 422, one still running 409. A response of more than 16 kB is not kept: the request runs again where it
-/// finds what it has made, else the repeat is 409. A user has at most 1,000 keys in 24 h, then 429. An answer of 5xx is not kept, so that it can be tried again; nor is a
-/// request whose process died, after a minute. What such a one has made is not made again: `IdempotentRequest`.
+/// - A different body is rejected with 422, a request that is still running with 409.
+/// - Responses larger than 16 kB are not stored. The repeated request runs again if the handler can find its earlier
+///   result, otherwise it is rejected with 409.
+/// - A user may use 1,000 keys in 24 h, then receives 429.
+/// - Responses with a 5xx status are not stored, so the client can retry. If the process crashes, the client can retry
+///   after one minute. ``IdempotentRequest`` prevents that a retry repeats the effect.
 struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
     let store: IdempotencyStore
     let now: @Sendable () -> Date
@@ -25,7 +28,7 @@ struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
             return try await next(request, context)
         }
         guard (1...255).contains(key.unicodeScalars.count) else {
-            throw APIError.invalid("Idempotency-Key", "an Idempotency-Key has 1 to 255 characters")
+            throw APIError.invalid("Idempotency-Key", "an Idempotency-Key must have 1 to 255 characters")
         }
         var request = request
         let fingerprint = try await Self.fingerprint(&request, limit: JSONLimits.large.bytes)
@@ -38,21 +41,21 @@ struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
             throw APIError(
                 .unprocessable,
                 "idempotency_key_reused",
-                "this Idempotency-Key came with another request before",
+                "this Idempotency-Key was used for a different request",
                 field: "Idempotency-Key"
             )
         case .full(let retryAfter):
             throw APIError(
                 .rateLimited,
                 "too_many_idempotency_keys",
-                "at most \(entry.maximumKeys) Idempotency-Keys are kept for 24 hours; try again later, or without a key",
+                "at most \(entry.maximumKeys) Idempotency-Keys are stored for 24 hours; retry later or without a key",
                 retryAfter: retryAfter
             )
         case .completed(let status, _, nil):
             throw APIError(
                 .conflict,
                 "response_not_stored",
-                "the request with this Idempotency-Key was done with status \(status); its response was too large to keep"
+                "the request with this Idempotency-Key had status \(status); its response was too large to store"
             )
         case .completed(let status, let contentType, let body?):
             return Response(
@@ -61,7 +64,7 @@ struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: body))
             )
         case .started(let token):
-            return try await answer(
+            return try await respond(
                 request,
                 context: context,
                 as: IdempotentRequest(token: token, entry: entry),
@@ -70,53 +73,67 @@ struct Idempotency<Context: IdentifiedContext>: RouterMiddleware {
         }
     }
 
-    private func answer(
+    private func respond(
         _ request: Request,
         context: Context,
-        as known: IdempotentRequest,
+        as idempotent: IdempotentRequest,
         next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         var response: Response
         do {
-            response = try await IdempotentRequest.$current.withValue(known) { try await next(request, context) }
-            if let body = known.storedBody.withLock({ $0 }) {
+            response = try await IdempotentRequest.$current.withValue(idempotent) { try await next(request, context) }
+            if let body = idempotent.storedBody.withLock({ $0 }) {
                 response.headers[.contentLength] = "\(body.count)"
                 response.body = ResponseBody(byteBuffer: ByteBuffer(bytes: body))
                 return response
             }
         } catch {
-            // The answer of a refused request is an answer like any other; what we failed at may be tried again.
-            guard let refusal = APIError(known: error), refusal.kind.status < 500, refusal.kind != .rateLimited else {
-                // Also where nobody waits for it any more, or who comes again would be told for a minute that it runs.
-                try await Task { try await store.release(known.entry) }.value
+            // The response to an invalid request is stored like any other; after a failure of the server, the client
+            // may retry.
+            guard let failure = APIError(known: error), failure.kind.status < 500, failure.kind != .rateLimited else {
+                // Also runs after the client disconnected; otherwise a retry would receive 409 for one minute.
+                try await Task { try await store.release(idempotent.entry) }.value
                 throw error
             }
-            response = refusal.problem(requestID: context.requestID)
+            response = failure.problem(requestID: context.requestID)
         }
-        if known.isReadOnly.withLock({ $0 }) {
-            try await store.forget(known.entry)
+        if idempotent.isReadOnly.withLock({ $0 }) {
+            try await store.delete(idempotent.entry)
             return response
         }
         let collected = CollectedBody()
         try await response.body.write(collected)
         let body = collected.bytes
         let contentType = response.headers[.contentType] ?? "application/json"
-        if body.count > IdempotencyStore.maximumBodySize, known.isRepeatable.withLock({ $0 }) {
-            try await store.release(known.entry)
+        if body.count > IdempotencyStore.maximumBodySize, idempotent.isRepeatable.withLock({ $0 }) {
+            try await store.release(idempotent.entry)
         } else {
-            _ = try await store.finish(known.entry, status: response.status.code, contentType: contentType, body: body)
+            _ = try await store.finish(
+                idempotent.entry,
+                status: response.status.code,
+                contentType: contentType,
+                body: body
+            )
         }
         response.body = ResponseBody(byteBuffer: ByteBuffer(bytes: body))
         return response
     }
 
-    /// Tokens are made anew each time there.
+    /// Returns whether the path is exempt, because each request there must issue a new token.
     private func isExempt(_ path: String) -> Bool {
         ["/auth/", "/1/", "/applications"].contains { path.hasPrefix($0) }
     }
 
-    /// What makes two requests the same: the target and the body; of a file, which is not held in memory, its size and
-    /// kind, since a form has another boundary each time.
+    /// Returns the hash that identifies a request: its target and body.
+    ///
+    /// Files are not held in memory. For them the media type and the length are hashed, because each form has a
+    /// different boundary.
+    ///
+    /// - Parameters:
+    ///   - request: the request, whose body is collected if it is small.
+    ///   - limit: the maximum size in bytes of a body that is hashed.
+    /// - Returns: a SHA-256 digest.
+    /// - Throws: an error if the body cannot be read.
     private static func fingerprint(_ request: inout Request, limit: Int) async throws -> [UInt8] {
         var hash = SHA256()
         hash.update(data: Data("\(request.method) \(request.uri.string)\n".utf8))
@@ -148,7 +165,7 @@ extension APIError {
 }
 
 extension HTTPField.Name {
-    // A name of RFC 9110's token characters alone always parses.
+    // A name of RFC 9110's token characters always parses.
     // swift-format-ignore: NeverForceUnwrap
     package static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
 }

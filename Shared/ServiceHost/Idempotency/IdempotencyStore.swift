@@ -5,17 +5,17 @@ import Wire
 
 /// The table `idempotency_keys`, which every service has.
 ///
-/// While a request is running, or after it has failed, `body` holds its token.
+/// While a request is running, and after a failure, `body` holds its token.
 struct IdempotencyStore: Sendable {
-    /// How long an answer is kept, in seconds.
+    /// The retention of responses in seconds.
     static let retention = 86_400.0
-    /// When a request that was begun counts as dead, in seconds; longer than any answer may take.
+    /// The time in seconds after which a started request counts as crashed; longer than any request may take.
     static let abandonedAfter = 60.0
-    /// Bytes of a response that is kept.
+    /// The maximum size in bytes of a stored response.
     static let maximumBodySize = 16_384
-    /// Keys of the last 24 hours that a user may have; each request counts them.
+    /// The maximum number of a user's keys in 24 hours; every request counts them.
     static let maximumUserKeys = 1_000
-    /// The same of an application's server, which speaks for all users of the application.
+    /// The limit for an application's server, which acts for all users of the application.
     static let maximumServerKeys = 10_000
 
     struct Entry: Sendable {
@@ -29,9 +29,9 @@ struct IdempotencyStore: Sendable {
     enum StartResult {
         case started(token: UUID)
         case running, otherRequest
-        /// The user has as many keys as allowed; the first is forgotten after so many seconds.
+        /// The user has reached the limit; the oldest key expires after `retryAfter` seconds.
         case full(retryAfter: Int)
-        /// `body` is nil where it was too large to keep.
+        /// The request is completed; `body` is nil if the response was too large to store.
         case completed(status: Int, contentType: String, body: [UInt8]?)
     }
 
@@ -45,7 +45,7 @@ struct IdempotencyStore: Sendable {
         let oldest = entry.at.addingTimeInterval(-Self.retention)
         let token = try await db.first(
             """
-            INSERT INTO idempotency_keys AS known (application_id, user_id, key, fingerprint, begun_at, body)
+            INSERT INTO idempotency_keys AS existing (application_id, user_id, key, fingerprint, begun_at, body)
             SELECT \(entry.user.application)::text, \(entry.user.user)::text, \(entry.key)::text,
                 \(entry.fingerprint)::bytea, \(entry.at)::timestamptz, uuid_send(gen_random_uuid())
             WHERE (
@@ -61,18 +61,18 @@ struct IdempotencyStore: Sendable {
             ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE
             SET fingerprint = excluded.fingerprint, begun_at = excluded.begun_at, status = NULL, content_type = NULL,
                 body = CASE
-                    WHEN known.status IS NULL AND known.fingerprint = excluded.fingerprint
-                        AND known.begun_at >= \(oldest)
-                    THEN coalesce(known.body, excluded.body) ELSE excluded.body
+                    WHEN existing.status IS NULL AND existing.fingerprint = excluded.fingerprint
+                        AND existing.begun_at >= \(oldest)
+                    THEN coalesce(existing.body, excluded.body) ELSE excluded.body
                 END
-            WHERE known.begun_at < \(oldest)
-                OR known.status IS NULL AND known.begun_at <= \(entry.at.addingTimeInterval(-Self.abandonedAfter))
+            WHERE existing.begun_at < \(oldest)
+                OR existing.status IS NULL AND existing.begun_at <= \(entry.at.addingTimeInterval(-Self.abandonedAfter))
             RETURNING encode(body, 'hex')::uuid AS token
             """,
             as: { try $0.uuid("token") }
         )
         if let token { return .started(token: token) }
-        let known = try await db.first(
+        let existing = try await db.first(
             """
             SELECT fingerprint, status, content_type, body
             FROM idempotency_keys
@@ -87,13 +87,13 @@ struct IdempotencyStore: Sendable {
                 )
             }
         )
-        guard let known else { return try await full(entry, since: oldest) ?? .running }
-        guard known.fingerprint == entry.fingerprint else { return .otherRequest }
-        guard let status = known.status else { return .running }
-        return .completed(status: status, contentType: known.contentType ?? "application/json", body: known.body)
+        guard let existing else { return try await full(entry, since: oldest) ?? .running }
+        guard existing.fingerprint == entry.fingerprint else { return .otherRequest }
+        guard let status = existing.status else { return .running }
+        return .completed(status: status, contentType: existing.contentType ?? "application/json", body: existing.body)
     }
 
-    /// Nil where the user has fewer keys than allowed: the row was deleted meanwhile, and a later try succeeds.
+    /// Returns the error of a reached limit, or nil if the user has fewer keys: then the row was deleted meanwhile.
     private func full(_ entry: Entry, since oldest: Date) async throws -> StartResult? {
         let (count, first) = try await db.one(
             """
@@ -108,8 +108,8 @@ struct IdempotencyStore: Sendable {
         return .full(retryAfter: max(1, Int(first.timeIntervalSince(oldest).rounded(.up))))
     }
 
-    /// Forgets the key of a request that changed nothing.
-    func forget(_ entry: Entry) async throws {
+    /// Deletes the key of a request that changed nothing.
+    func delete(_ entry: Entry) async throws {
         try await db.run(
             """
             DELETE FROM idempotency_keys
@@ -119,9 +119,9 @@ struct IdempotencyStore: Sendable {
         )
     }
 
-    /// Keeps the response, without its body where that is larger than `maximumBodySize`.
+    /// Stores the response; a body larger than `maximumBodySize` is omitted.
     ///
-    /// - Returns: false where there is one, the request was begun again meanwhile, or the user is gone.
+    /// - Returns: false if the request already has a response, was started again, or belongs to a deleted user.
     func finish(_ entry: Entry, status: Int, contentType: String, body: [UInt8]) async throws -> Bool {
         let body = body.count <= Self.maximumBodySize ? body : nil
         return try await db.run(
@@ -134,7 +134,7 @@ struct IdempotencyStore: Sendable {
         ) == 1
     }
 
-    /// Lets the request be tried again, now; its token stays, since what failed may have made something.
+    /// Allows an immediate retry; the token stays, because the failed request may have had an effect.
     func release(_ entry: Entry) async throws {
         try await db.run(
             """
@@ -145,7 +145,7 @@ struct IdempotencyStore: Sendable {
         )
     }
 
-    /// Forgets answers past their day.
+    /// Deletes expired responses.
     func sweep(now: Date) async throws {
         try await db.run("DELETE FROM idempotency_keys WHERE begun_at < \(now.addingTimeInterval(-Self.retention))")
     }

@@ -4,27 +4,28 @@ import Locks
 package import Postgres
 import Wire
 
-/// The request under way, where it came with an `Idempotency-Key`: for those who make something of it.
+/// The running request, if it has an `Idempotency-Key`; used by handlers that create something.
 ///
-/// Its answer is kept when it is done. In between the process may die, or a commit end with nobody knowing how, and what
-/// was made would be made again when the request comes again. So whoever makes something either keeps the answer in the
-/// transaction that makes it, or has it found again by an id of `token`.
+/// The response is stored when the request is done. If the process crashes earlier, or the outcome of a commit is
+/// unknown, a retry would create a duplicate. A handler prevents that in one of two ways. It stores the response in the
+/// transaction that creates the object, or it derives the object's id from ``token`` and finds it again.
 package final class IdempotentRequest: Sendable {
     @TaskLocal package static var current: IdempotentRequest?
 
-    /// The same whenever the request comes again, until it is answered: what is made with it is found again.
+    /// The token of the request, which stays the same for retries until there is a response; the handler derives ids
+    /// from it.
     package var token: UUID {
         isRepeatable.withLock { $0 = true }
         return ownToken
     }
 
     private let ownToken: UUID
-    /// Whether the request may run again and finds what it has made.
+    /// Whether a repeated request finds the objects that it created before.
     let isRepeatable = Lock(false)
-    /// Whether the request changed nothing, so that its response is not kept.
+    /// Whether the request changed nothing, so that its response is not stored.
     let isReadOnly = Lock(false)
     let entry: IdempotencyStore.Entry
-    /// What `keep` has written.
+    /// The response body that `keep` stored.
     let storedBody = Lock<[UInt8]?>(nil)
 
     init(token: UUID, entry: IdempotencyStore.Entry) {
@@ -32,23 +33,23 @@ package final class IdempotentRequest: Sendable {
         self.entry = entry
     }
 
-    /// Says that the request under way only reads: its response is not kept, and its key is forgotten.
+    /// Marks the current request as read-only: its response is not stored, and its key is deleted.
     package static func markReadOnly() {
         current?.isReadOnly.withLock { $0 = true }
     }
 
-    /// Says that the request under way finds what it has made by an id of the client's.
+    /// Marks the current request as repeatable, because it finds its objects by an id that the client chose.
     package static func markRepeatable() {
         current?.isRepeatable.withLock { $0 = true }
     }
 
-    /// Keeps what will be answered, as JSON with the status 200; does nothing where the request under way has no key.
+    /// Stores the response as JSON with status 200; does nothing if the current request has no key.
     ///
     /// - Parameters:
-    ///   - answer: the answer.
-    ///   - db: the transaction that makes what it tells of.
-    /// - Returns: the same answer.
-    /// - Throws: `conflict` where the same request was begun again meanwhile; `PostgresError`.
+    ///   - answer: the response.
+    ///   - db: the transaction that creates the object.
+    /// - Returns: the response.
+    /// - Throws: `request_in_progress` if the same request was started again meanwhile; a `PostgresError`.
     package static func keep<Output: Encodable & Sendable>(
         _ answer: Output,
         in db: PostgresTransaction
@@ -56,7 +57,7 @@ package final class IdempotentRequest: Sendable {
         if let current {
             let body = Array(try WireJSON.encoder().encode(answer))
             let store = IdempotencyStore(db: db)
-            // Where it took so long that it has been begun again, this one makes nothing.
+            // If the request took so long that it was started again, this run must have no effect.
             guard try await store.finish(current.entry, status: 200, contentType: Response.jsonType, body: body) else {
                 throw APIError.inProgress
             }

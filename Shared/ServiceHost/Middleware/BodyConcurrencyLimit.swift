@@ -2,23 +2,25 @@ import HTTPTypes
 import Hummingbird
 import Wire
 
-/// How much of request bodies is in memory, in bytes.
+/// The limits in bytes for request bodies in memory.
 enum BodyLimits {
-    /// The most that a handler collects of one, but where it has slots of its own.
+    /// The maximum for one body, unless its handler has its own limit.
     static let one = 1_048_576
-    /// The most that bodies of over 64 kB have at once; decoded JSON takes several times as much.
+    /// The maximum for all concurrent bodies larger than 64 kB; decoded JSON needs several times as much memory.
     static let large = 33_554_432
-    /// The same of senders without a credential.
+    /// The maximum for all concurrent bodies of senders without a credential.
     static let openLarge = 8_388_608
 }
 
-/// Bounds the request bodies that are in memory at once, of one user and in all.
+/// The limit of concurrent request bodies in memory, per user and in total.
 ///
-/// A body counts from its head to the end of the answer with its declared length, at most ``BodyLimits/one``: a handler
-/// that reads more than that has slots of its own. A body that declares no length counts with the most that its routes
-/// read. A slow client pays with its own share, because the length counts before the first byte arrives.
+/// A body counts from its head until the end of the response, with its declared length, at most ``BodyLimits/one``. A
+/// handler that reads more has its own limit. A body without a declared length counts with the maximum that its routes
+/// read.
+///
+/// The length counts before the first byte arrives, so a slow client uses up only its own share.
 struct BodyConcurrencyLimit<Context: RequestContext>: RouterMiddleware {
-    /// A smaller body is never refused for what others send.
+    /// The size in bytes up to which a body is not affected by other users' bodies.
     private static var small: Int { 65_536 }
 
     private let shares: UploadConcurrencyLimit
@@ -26,11 +28,13 @@ struct BodyConcurrencyLimit<Context: RequestContext>: RouterMiddleware {
     private let undeclared: Int
     private let user: @Sendable (Context) -> User.ID?
 
+    /// Creates the middleware.
+    ///
     /// - Parameters:
-    ///   - large: the bound on all bodies that are not small.
-    ///   - undeclared: bytes that a body without a length counts.
-    ///   - maximum: bytes of all bodies of one user.
-    ///   - user: the sender; nil where nobody is known.
+    ///   - large: the limit for all bodies larger than 64 kB.
+    ///   - undeclared: the bytes that a body without a declared length counts.
+    ///   - maximum: the limit in bytes for all bodies of one user.
+    ///   - user: returns the sender; nil if unknown.
     init(
         large: UploadConcurrencyLimit,
         undeclared: Int = BodyLimits.one,
@@ -51,13 +55,13 @@ struct BodyConcurrencyLimit<Context: RequestContext>: RouterMiddleware {
         let bytes = self.bytes(of: request)
         guard bytes > 0 else { return try await next(request, context) }
         return try await shares.use(user(context), bytes: bytes) {
-            // A file goes to its store as it arrives, and is not in memory.
+            // A file is streamed to its store and is not held in memory.
             guard bytes > Self.small, !request.hasFileBody else { return try await next(request, context) }
             return try await large.use(nil, bytes: bytes) { try await next(request, context) }
         }
     }
 
-    /// How much of a body may be in memory.
+    /// Returns the bytes that a request counts.
     private func bytes(of request: Request) -> Int {
         if let length = request.headers[.contentLength].flatMap({ Int($0) }) {
             return min(max(0, length), BodyLimits.one)
@@ -67,7 +71,7 @@ struct BodyConcurrencyLimit<Context: RequestContext>: RouterMiddleware {
 }
 
 extension Request {
-    /// Whether the body is a file, or a form that may hold one, by its type; routes that take one have upload slots.
+    /// Whether the body's type is a file or a form that may contain files; routes for files have their own limits.
     var hasFileBody: Bool {
         guard let type = headers[.contentType]?.lowercased() else { return false }
         return [

@@ -3,10 +3,10 @@ import HTTPTypes
 import Hummingbird
 import Wire
 
-/// Says who asks.
+/// The middleware that reads a request's credential.
 ///
-/// On an open route a bad credential is as none, since apps send an expired one with a refresh; and an application's
-/// server is nobody there.
+/// Open routes ignore an invalid credential, because apps send expired credentials when they refresh them. They also
+/// ignore the credential of an application's server.
 struct ReadCredential: RouterMiddleware {
     typealias Context = SuiteContext
 
@@ -28,7 +28,7 @@ struct ReadCredential: RouterMiddleware {
     }
 }
 
-/// Reads the service token of an internal request; a request without a valid one gets 403.
+/// The middleware that reads the service token of an internal request; without a valid token the request receives 403.
 struct ReadServiceToken: RouterMiddleware {
     typealias Context = InternalContext
 
@@ -40,7 +40,7 @@ struct ReadServiceToken: RouterMiddleware {
         next: (Request, InternalContext) async throws -> Response
     ) async throws -> Response {
         guard case .bearer(let token) = try Credential(request.headers) else {
-            throw APIError(.forbidden, "authentication_required", "This route needs a service token.")
+            throw APIError(.forbidden, "authentication_required", "this route requires a service token")
         }
         var context = context
         context.caller = try tokens.caller(of: token)
@@ -48,7 +48,7 @@ struct ReadServiceToken: RouterMiddleware {
     }
 }
 
-/// Admits only the listed callers.
+/// The middleware that admits only the listed callers.
 struct RequireCaller: RouterMiddleware {
     typealias Context = InternalContext
 
@@ -60,7 +60,7 @@ struct RequireCaller: RouterMiddleware {
         next: (Request, InternalContext) async throws -> Response
     ) async throws -> Response {
         guard let caller = InternalCaller(rawValue: context.caller), callers.contains(caller) else {
-            throw APIError(.forbidden, "caller_not_allowed", "This service may not call this route.")
+            throw APIError(.forbidden, "caller_not_allowed", "this service may not call this route")
         }
         return try await next(request, context)
     }

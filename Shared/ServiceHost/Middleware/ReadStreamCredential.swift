@@ -3,9 +3,9 @@ import HTTPTypes
 import Hummingbird
 import Wire
 
-/// Reads the credential of a request for an event stream: the header fields of every route, or a stream ticket.
+/// The middleware that reads the credential of an event stream's request: the usual header fields or a stream ticket.
 ///
-/// No other route reads the parameter `ticket`, so a ticket gives access to nothing but streams.
+/// No other route reads the parameter `ticket`, so a ticket gives access to streams only.
 struct ReadStreamCredential: RouterMiddleware {
     typealias Context = SuiteContext
 
@@ -19,7 +19,7 @@ struct ReadStreamCredential: RouterMiddleware {
         var context = context
         let tickets = try request.queries(StreamTicket.parameter)
         if let ticket = tickets.first {
-            // Two credentials could stand for two users.
+            // Two credentials could belong to different users.
             guard tickets.count == 1, try Credential(request.headers) == nil else {
                 throw CredentialVerifier.invalidTicket
             }

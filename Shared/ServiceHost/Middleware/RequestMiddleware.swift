@@ -7,7 +7,8 @@ import ServiceClient
 import ServiceContextModule
 import Wire
 
-/// The outermost: request id and trace, every error as a problem document, a line in the log, a figure in the metrics.
+/// The outermost middleware: it sets the request id and trace, converts errors to problem documents, and records the
+/// request.
 package struct RequestMiddleware: RouterMiddleware {
     package typealias Context = SuiteContext
 
@@ -33,7 +34,7 @@ package struct RequestMiddleware: RouterMiddleware {
         do {
             response = try await ServiceContext.withValue(serviceContext) { try await next(request, context) }
         } catch {
-            response = answer(error, to: request, context: context)
+            response = respond(to: error, of: request, context: context)
         }
         response.headers[.requestID] = trace.requestID
         response.headers[.traceparent] = parent.text
@@ -48,30 +49,31 @@ package struct RequestMiddleware: RouterMiddleware {
         return response
     }
 
-    private func answer(_ error: any Error, to request: Request, context: SuiteContext) -> Response {
-        guard var known = APIError(known: error) else {
+    private func respond(to error: any Error, of request: Request, context: SuiteContext) -> Response {
+        guard var failure = APIError(known: error) else {
             context.logger.error("request failed", metadata: ["error": "\(String(reflecting: error))"])
             return APIError.internal.problem(requestID: context.requestID)
         }
-        // A client is told that files cannot be kept; why, only an operator can do something about.
-        if known.kind == .internal || error is BlobError && known.kind != .tooLarge {
+        // The client learns only that storage is unavailable; the operator needs the cause.
+        if failure.kind == .internal || error is BlobError && failure.kind != .tooLarge {
             context.logger.error("request failed", metadata: ["error": "\(String(reflecting: error))"])
         }
         var allowed: String?
         if context.endpointPath == "NotFound", let methods = allowedMethods.of(request.uri.path) {
             allowed = methods.map(\.rawValue).sorted().joined(separator: ", ")
-            known = APIError(
+            failure = APIError(
                 .methodNotAllowed,
                 "method_not_allowed",
-                "this takes \(methods.isEmpty ? "nothing" : allowed ?? "")"
+                "this path allows \(methods.isEmpty ? "no method" : allowed ?? "")"
             )
         }
-        var response = known.problem(requestID: context.requestID)
+        var response = failure.problem(requestID: context.requestID)
         response.headers[.allow] = allowed
         return response
     }
 
-    /// The client's id if it can go into a log as it is, else a new one.
+    /// Returns the client's request id if it is safe to log (1 to 128 letters, digits, `.`, `_`, `-`), otherwise a new
+    /// id.
     static func requestID(_ given: String?) -> String {
         guard let given, (1...128).contains(given.utf8.count), given.utf8.allSatisfy(isPlain) else {
             return Base64URL.random(bytes: 12)

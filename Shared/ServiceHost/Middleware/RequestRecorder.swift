@@ -1,6 +1,6 @@
 import Logging
 
-/// What is noted of each request that is answered: a line in the log, a figure in the metrics.
+/// The record of each request: a log line and a metric.
 struct RequestRecorder: Sendable {
     let timers: RequestTimers
     let drain: Drain
@@ -10,7 +10,9 @@ struct RequestRecorder: Sendable {
         self.drain = drain
     }
 
-    /// Whether the connection ends with this answer: the service is about to stop.
+    /// Records a request.
+    ///
+    /// - Returns: true if the service is draining, so that the connection closes after this response.
     func record(
         _ method: String,
         _ route: String,

@@ -1,16 +1,16 @@
 import Foundation
 
-/// A W3C `traceparent`: the one a request came with, or a new one where it had none that counts.
+/// A W3C `traceparent` header: the one of the request, or a new one if it is missing or invalid.
 struct TraceParent: Hashable, Sendable {
-    /// 55 characters of version 00, whatever the version that came.
+    /// The header's text: 55 characters of version 00, also if the request had a later version.
     let text: String
 
-    /// Names the trace, in 32 hexadecimal digits.
+    /// The id of the trace: 32 hexadecimal digits.
     var traceID: Substring { text.dropFirst(3).prefix(32) }
 
     init(_ given: String?) {
         if let given, Self.isValid(given.utf8) {
-            // What later versions put behind the flags is not ours to pass on.
+            // Fields that later versions append after the flags must not be forwarded.
             text = "00" + given.dropFirst(2).prefix(53)
         } else {
             var generator = SystemRandomNumberGenerator()
@@ -19,8 +19,11 @@ struct TraceParent: Hashable, Sendable {
         }
     }
 
-    /// [Trace Context, 3.2](https://www.w3.org/TR/trace-context/#traceparent-header): lower-case digits, no id of zeros,
-    /// more after the flags only in versions to come.
+    /// Returns whether the text is a valid header.
+    ///
+    /// The digits are lower-case, no id is zero, and only later versions have fields after the flags.
+    ///
+    /// Source: [Trace Context, 3.2](https://www.w3.org/TR/trace-context/#traceparent-header).
     private static func isValid(_ text: String.UTF8View) -> Bool {
         let bytes = Array(text.prefix(56))
         guard bytes.count >= 55, bytes[2] == dash, bytes[35] == dash, bytes[52] == dash else { return false }

@@ -1,4 +1,4 @@
--- The first answer to each Idempotency-Key, for a day. status is NULL while the request is running.
+-- The first response to each Idempotency-Key, stored for 24 hours. status is NULL while the request is running.
 CREATE TABLE idempotency_keys (
     application_id text NOT NULL,
     user_id text NOT NULL,

@@ -1,4 +1,5 @@
--- The events of others that were acted on, in the transaction that did it: one that comes again does nothing.
+-- The ids of processed events, inserted in the transaction that processes the event, so that a repeated event has no
+-- effect.
 CREATE TABLE event_inbox (
     event_id uuid NOT NULL,
     taken_at timestamptz NOT NULL,

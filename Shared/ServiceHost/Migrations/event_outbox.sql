@@ -1,15 +1,15 @@
--- What happened and is to be handed on: a row for each subscriber, until it has taken the event.
+-- Events to deliver: one row for each subscriber, until the subscriber has processed the event.
 CREATE TABLE event_outbox (
     outbox_id bigint GENERATED ALWAYS AS IDENTITY,
     event_id uuid NOT NULL,
-    -- The service that is told.
+    -- The service that receives the event.
     subscriber text NOT NULL,
     type text NOT NULL,
-    -- Events of one key go out in the order they were written.
+    -- Events with the same key are delivered in the order of their insertion.
     key text COLLATE "C" NOT NULL,
     content text NOT NULL,
     written_at timestamptz NOT NULL,
-    -- Not before this: the end of a claim, or of the pause after a refusal.
+    -- The earliest time of the next delivery: the end of a claim, or of the pause after a rejection.
     due_at timestamptz NOT NULL,
     attempts int NOT NULL DEFAULT 0,
     CONSTRAINT event_outbox_pkey PRIMARY KEY (outbox_id)

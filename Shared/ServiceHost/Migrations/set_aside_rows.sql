@@ -1,13 +1,13 @@
--- Rows of this service's tables that a worker could not read or process. A row is tried again at retry_at. After the last
--- attempt it is set aside: no worker claims it until an operator has it tried again, or drops it.
+-- Rows of this service's tables that a worker could not decode or process. A row is retried at retry_at. After the last
+-- attempt it is set aside: no worker claims it until an operator retries or drops it.
 CREATE TABLE set_aside_rows (
     set_aside_id bigint GENERATED ALWAYS AS IDENTITY,
-    -- Which worker's row: fanout, event.
+    -- The worker's kind of row: fanout, event.
     kind text COLLATE "C" NOT NULL,
     -- The row's primary key, each column as text.
     key text[] COLLATE "C" NOT NULL,
     reason text NOT NULL,
-    -- What went wrong, without what the row holds.
+    -- The error, without values of the row.
     detail text NOT NULL,
     attempts int NOT NULL,
     first_failed_at timestamptz NOT NULL,

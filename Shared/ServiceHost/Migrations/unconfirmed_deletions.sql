@@ -1,12 +1,12 @@
--- People whom this service was told to wipe and of whom there may be something left. A row goes with the answer that nothing
--- is, and names somebody no longer than that.
+-- Users and applications whose data this service is deleting. A row is deleted together with the confirmation that no
+-- data is left, so the ids are not stored longer.
 CREATE TABLE unconfirmed_deletions (
     unconfirmed_deletion_id bigint GENERATED ALWAYS AS IDENTITY,
     deletion_job_id uuid NOT NULL,
     round int NOT NULL,
     application_id text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,
-    -- The number that he goes by here, where he has one: what is left may name him by that alone.
+    -- The user's number in this service, if any; some remaining data may only contain the number.
     user_number bigint,
     begun_at timestamptz NOT NULL,
     CONSTRAINT unconfirmed_deletions_pkey PRIMARY KEY (unconfirmed_deletion_id),

@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import Wire
 
-/// Writes a log line as one JSON object on standard output, for people with `jq` and for collectors.
+/// A log handler that writes each entry as one JSON object on standard output, for `jq` and log collectors.
 struct JSONLogHandler: LogHandler {
     let label: String
     var logLevel: Logger.Level
@@ -28,7 +28,7 @@ struct JSONLogHandler: LogHandler {
             line += ",\(Self.quoted(key)):\(Self.quoted(value))"
         }
         line += "}\n"
-        // One write a line, so that those of several threads do not mix.
+        // One write for each line, so that the lines of several threads do not mix.
         _ = line.withUTF8 { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
     }
 

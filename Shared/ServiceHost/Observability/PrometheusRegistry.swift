@@ -1,10 +1,10 @@
 package import CoreMetrics
 import Locks
 
-/// Keeps what swift-metrics reports, and writes it in the text format of Prometheus (0.0.4).
+/// A registry of the metrics of swift-metrics, in the text format of Prometheus (0.0.4).
 ///
-/// Series are bounded: what goes past the limit is counted under `roost_metrics_dropped_series`, so that a label with
-/// too many values cannot fill the memory.
+/// The number of series is limited to 5,000, so a label with too many values cannot exhaust the memory. Further series
+/// are counted in `roost_metrics_dropped_series`.
 package final class PrometheusRegistry: MetricsFactory, Sendable {
     private static let maximumSeries = 5_000
 
@@ -51,7 +51,7 @@ package final class PrometheusRegistry: MetricsFactory, Sendable {
     ) -> PrometheusNumber {
         let key = Key(label, dimensions)
         return state.withLock { state in
-            if let known = state.numbers[key] { return known }
+            if let existing = state.numbers[key] { return existing }
             let number = PrometheusNumber(kind)
             guard state.series < Self.maximumSeries else {
                 state.dropped += 1
@@ -65,7 +65,7 @@ package final class PrometheusRegistry: MetricsFactory, Sendable {
     private func histogram(_ label: String, _ dimensions: [(String, String)], bounds: [Double]) -> PrometheusHistogram {
         let key = Key(label, dimensions)
         return state.withLock { state in
-            if let known = state.histograms[key] { return known }
+            if let existing = state.histograms[key] { return existing }
             let histogram = PrometheusHistogram(bounds: bounds)
             guard state.series < Self.maximumSeries else {
                 state.dropped += 1
@@ -76,7 +76,7 @@ package final class PrometheusRegistry: MetricsFactory, Sendable {
         }
     }
 
-    /// All series, sorted by name.
+    /// Returns all series, sorted by name.
     package func text() -> String {
         let (numbers, histograms, dropped) = state.withLock { ($0.numbers, $0.histograms, $0.dropped) }
         var lines: [String] = []

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Locks
 
-/// One number: a counter that grows, or a gauge.
+/// A counter or a gauge.
 final class PrometheusNumber: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler {
     enum Kind: String, Sendable { case counter, gauge }
 
@@ -24,11 +24,11 @@ final class PrometheusNumber: CounterHandler, FloatingPointCounterHandler, Meter
     func reset() { set(0.0) }
 }
 
-/// A distribution in fixed buckets.
+/// A histogram with fixed buckets.
 final class PrometheusHistogram: TimerHandler, RecorderHandler {
-    /// Seconds, from half a millisecond to ten.
+    /// The upper bounds for durations in seconds, from 0.5 ms to 10 s.
     static let seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-    /// Counts and bytes.
+    /// The upper bounds for counts and bytes.
     static let sizes = [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576]
 
     private struct State {

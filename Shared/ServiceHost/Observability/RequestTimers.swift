@@ -1,7 +1,7 @@
 import Locks
 import Metrics
 
-/// The timers of a service's requests, each made once: to make one costs more than many a request's own work.
+/// The timers of a service's requests, cached because creating a timer costs more than many a request.
 final class RequestTimers: Sendable {
     struct Key: Hashable {
         let method: String
@@ -10,7 +10,7 @@ final class RequestTimers: Sendable {
     }
 
     private let label: String
-    private let known = Lock<[Key: Metrics.Timer]>([:])
+    private let timers = Lock<[Key: Metrics.Timer]>([:])
 
     init(service: String) {
         label = "roost_\(service)_request_duration_seconds"
@@ -20,13 +20,14 @@ final class RequestTimers: Sendable {
         timer(key).recordNanoseconds(nanoseconds)
     }
 
-    /// Methods, routes and statuses are few; the registry bounds them besides.
+    /// Returns the timer for a combination of method, route and status; there are few, and the registry also limits
+    /// them.
     private func timer(_ key: Key) -> Metrics.Timer {
-        known.withLock { known in
-            if let timer = known[key] { return timer }
+        timers.withLock { timers in
+            if let timer = timers[key] { return timer }
             let dimensions = [("method", key.method), ("route", key.route), ("status", "\(key.status)")]
             let timer = Metrics.Timer(label: label, dimensions: dimensions)
-            if known.count < 1_000 { known[key] = timer }
+            if timers.count < 1_000 { timers[key] = timer }
             return timer
         }
     }

@@ -3,7 +3,7 @@ import Foundation
 package import NetworkGuard
 
 extension AddressGuard {
-    /// Reads `ALLOWED_PRIVATE_HOSTS` (none): `host:port`, comma-separated.
+    /// Reads `ALLOWED_PRIVATE_HOSTS` (none): comma-separated entries `host:port`.
     package init(_ configuration: ConfigReader) throws {
         guard let setting = configuration.text("ALLOWED_PRIVATE_HOSTS") else {
             self.init()
@@ -15,13 +15,13 @@ extension AddressGuard {
             let parts = URLComponents(string: "http://\(entry)")
             guard let parts, parts.host?.isEmpty == false, parts.port != nil, parts.path.isEmpty, parts.user == nil
             else {
-                throw SettingError("ALLOWED_PRIVATE_HOSTS", "has \"\(entry)\"; an entry is like 10.0.0.7:8443")
+                throw SettingError("ALLOWED_PRIVATE_HOSTS", "has \"\(entry)\"; use the form 10.0.0.7:8443")
             }
         }
         self.init(allowing: Set(entries))
     }
 
-    /// Whether an origin that a user or a peer chose may be requested, as far as its spelling tells.
+    /// Returns whether an origin that a user or a peer chose may be requested, judged by its text.
     package func mayConnect(_ origin: HTTPOrigin) -> Bool {
         mayConnect(host: origin.host, port: origin.port, isSecure: origin.isSecure)
     }

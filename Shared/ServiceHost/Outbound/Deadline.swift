@@ -1,9 +1,13 @@
-/// Work that took longer than it may.
+/// The error of work that exceeded its time limit.
 package struct DeadlineExceeded: Error {}
 
-/// Does something within a time, and cancels it after that.
+/// Runs work with a time limit and cancels it when the limit is exceeded.
 ///
-/// - Throws: `DeadlineExceeded`, or what `body` throws.
+/// - Parameters:
+///   - limit: the time limit.
+///   - body: the work.
+/// - Returns: the value of `body`.
+/// - Throws: `DeadlineExceeded`, or the error of `body`.
 package func within<Value: Sendable>(
     _ limit: Duration,
     _ body: @escaping @Sendable () async throws -> Value
@@ -16,14 +20,14 @@ package func within<Value: Sendable>(
             return nil
         }
         defer { tasks.cancelAll() }
-        // The first to end decides: there are two.
+        // The first of the two tasks to finish decides.
         guard let value = try await tasks.next() ?? nil else { throw DeadlineExceeded() }
         return value
     }
 }
 
 extension Task where Failure == any Error {
-    /// Its value, for as long as who waits for it is not cancelled; the task itself goes on for others.
+    /// The task's value; cancelling the caller ends only the caller's wait, so the task continues for others.
     package var cancellableValue: Success {
         get async throws {
             let (values, continuation) = AsyncThrowingStream<Success, any Error>.makeStream(

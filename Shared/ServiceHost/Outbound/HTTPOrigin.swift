@@ -1,13 +1,13 @@
 import Foundation
 
-/// Where something is on the web: scheme, host and port (RFC 6454).
+/// An HTTP origin: scheme, host and port (RFC 6454).
 package struct HTTPOrigin: Hashable, Sendable {
     package let isSecure: Bool
-    /// In lower case, names as the DNS has them (punycode); an IPv6 address in brackets.
+    /// The host in lower case: a name in its DNS form (punycode), or an IPv6 address in brackets.
     package let host: String
     package let port: Int
 
-    /// Nil for what is no absolute http or https URL, and for one that carries a user or a password.
+    /// Parses an absolute http or https URL; returns nil for other texts and for URLs with a user or password.
     package init?(_ url: String) {
         guard let parts = URLComponents(string: url) else { return nil }
         self.init(parts)
@@ -17,16 +17,16 @@ package struct HTTPOrigin: Hashable, Sendable {
         guard let scheme = parts.scheme?.lowercased(), ["http", "https"].contains(scheme),
             let host = parts.encodedHost?.lowercased(), !host.isEmpty, parts.user == nil, parts.password == nil
         else { return nil }
-        // Anything else reads differently to those who decode it: %61 is an a.
+        // Other characters are ambiguous, because some parsers decode them: %61 is an a.
         guard host.utf8.allSatisfy(Self.isHostByte) else { return nil }
         isSecure = scheme == "https"
         self.host = host
         port = parts.port ?? (isSecure ? 443 : 80)
-        // NIO traps on a port that has more than 16 bits.
+        // NIO traps if a port does not fit in 16 bits.
         guard (1...65_535).contains(port) else { return nil }
     }
 
-    /// As a URL without a path.
+    /// The origin as a URL without a path.
     package var url: String {
         let isStandard = port == (isSecure ? 443 : 80)
         return "\(isSecure ? "https" : "http")://\(host)\(isStandard ? "" : ":\(port)")"
@@ -42,10 +42,10 @@ package struct HTTPOrigin: Hashable, Sendable {
     }
 }
 
-/// An http or https URL taken apart and put together again, so that the check and the HTTP client read the same.
+/// A parsed and rebuilt http or https URL, so that the address check and the HTTP client interpret it identically.
 package struct OutboundURL: Sendable {
     package let origin: HTTPOrigin
-    /// Path and query, percent-encoded; starts with a slash.
+    /// The path and query, percent-encoded; starts with a slash.
     package let target: String
 
     package init?(_ url: String) {

@@ -6,18 +6,18 @@ import NIOSSL
 package import NetworkGuard
 import ServiceLifecycle
 
-/// Why somebody outside was not asked: nothing was sent.
+/// An error that occurred before an outbound request was sent.
 package struct OutboundConnectionError: Error {
-    /// In a few words, of which none is a user's.
+    /// The reason in a few words, without text from users.
     package let reason: String
 }
 
-/// The connections of a service to the world outside, shared by all who ask there.
+/// The HTTP connections of a service to external hosts, shared by all its requests.
 ///
-/// Hosts that users name have a client for each address that they were found at: the address that was looked at is the
-/// one connected to, so a name that means one thing to who checks and another to who connects gains nothing.
+/// For hosts that users chose, each address of a host has its own client, which connects to exactly the address that
+/// was checked. A name that resolves differently at the check and at the connection therefore gains nothing.
 package final class OutboundConnections: Service, Sendable {
-    /// For what the operator has set.
+    /// The client for hosts that the operator configured.
     package let open: HTTPClient
 
     private struct Endpoint: Hashable {
@@ -40,11 +40,13 @@ package final class OutboundConnections: Service, Sendable {
     private let state = Lock(State())
     private let maximumClients = 512
 
+    /// Creates the connections.
+    ///
     /// - Parameters:
-    ///   - trustedCA: certificates of authorities that are trusted beside the machine's, PEM.
-    ///   - silence: how long an answer may say nothing before it is given up, the end of its connection having been lost
-    ///     on the way, say. Who streams says something every quarter of a minute, as Mastodon does.
-    /// - Throws: `SettingError` for certificates that cannot be read.
+    ///   - trustedCA: additional certificate authorities in PEM format.
+    ///   - readTimeout: the limit for the silence of a response, after which its connection counts as lost. Streaming
+    ///     servers send at least every 15 s, as Mastodon does.
+    /// - Throws: a `SettingError` if the certificates are invalid.
     package init(trustedCA: String?, readTimeout: Duration = .seconds(60)) throws {
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: try TLSConfiguration.outbound(trustedCA: trustedCA),
@@ -54,7 +56,7 @@ package final class OutboundConnections: Service, Sendable {
         )
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
         configuration.connectionPool.idleTimeout = .seconds(30)
-        // Said at once rather than at the deadline.
+        // Report a connection error immediately instead of at the deadline.
         configuration.connectionPool.retryConnectionEstablishment = false
         self.configuration = configuration
         open = HTTPClient(eventLoopGroup: MultiThreadedEventLoopGroup.singleton, configuration: configuration)
@@ -62,17 +64,21 @@ package final class OutboundConnections: Service, Sendable {
 
     /// Sends a request to a host that a user or a peer chose.
     ///
-    /// The connection goes to an address that the guard has judged, at every request; redirects are not followed. The
-    /// deadline is for the head of the answer and does not cut look-ups short.
+    /// Every request connects to an address that the guard has checked; redirects are not followed.
     ///
-    /// - Throws: `OutboundConnectionError` where nothing was sent, or what the HTTP client throws.
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - addresses: the guard.
+    ///   - deadline: the deadline for the response's head; it does not interrupt DNS lookups.
+    /// - Returns: the response.
+    /// - Throws: an `OutboundConnectionError` if nothing was sent, or the error of the HTTP client.
     package func execute(
         _ request: HTTPClientRequest,
         guardedBy addresses: AddressGuard,
         deadline: NIODeadline
     ) async throws -> HTTPClientResponse {
         guard let url = OutboundURL(request.url), addresses.mayConnect(url.origin) else {
-            throw OutboundConnectionError(reason: "the host is not a public one")
+            throw OutboundConnectionError(reason: "the host is not public")
         }
         var request = request
         request.url = url.text
@@ -90,8 +96,8 @@ package final class OutboundConnections: Service, Sendable {
                 return (pooled.client, [HTTPClient]())
             }
             var configuration = configuration
-            // The client looks the override up by the host as the URL has it, an IPv6 address without its brackets; an
-            // address that is not found there is connected to as it is.
+            // The client looks up the override by the URL's host, an IPv6 address without its brackets. Without an
+            // override, it connects to the address directly.
             configuration.dnsOverride = [origin.host: address]
             configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 16
             let client = HTTPClient(
@@ -99,26 +105,26 @@ package final class OutboundConnections: Service, Sendable {
                 configuration: configuration
             )
             state.clients[endpoint] = PooledClient(client: client, usedAt: .now)
-            return (client, takeOldest(from: &state))
+            return (client, removeOldest(from: &state))
         }
         for client in dropped { Task { await Self.close(client) } }
         return client
     }
 
-    /// The clients used longest ago, where there are too many.
-    private func takeOldest(from state: inout State) -> [HTTPClient] {
+    /// Removes and returns the least recently used clients if there are too many.
+    private func removeOldest(from state: inout State) -> [HTTPClient] {
         guard state.clients.count > maximumClients else { return [] }
         let oldest = state.clients.sorted { $0.value.usedAt < $1.value.usedAt }.prefix(maximumClients / 8)
         for (endpoint, _) in oldest { state.clients[endpoint] = nil }
         return oldest.map(\.value.client)
     }
 
-    /// One look-up for all who ask for a host meanwhile, and for half a minute, whatever came of it.
+    /// Returns an address of a host from a lookup that concurrent requests share for 30 s, even if it failed.
     ///
-    /// It goes on when who asked has given up: it has a thread until it ends.
+    /// The lookup continues if its callers are cancelled, because it occupies a thread until it ends.
     private func address(of origin: HTTPOrigin, _ addresses: AddressGuard) async throws -> String {
         let lookUp = state.withLock { state in
-            if let known = state.found[origin.host], known.until > .now { return known.lookUp }
+            if let cached = state.found[origin.host], cached.until > .now { return cached.lookUp }
             if state.found.count >= maximumClients * 4 { state.found.removeAll() }
             let lookUp = Task { try await addresses.addresses(of: origin.host, port: origin.port) }
             state.found[origin.host] = (lookUp, .now + .seconds(30))
@@ -132,19 +138,19 @@ package final class OutboundConnections: Service, Sendable {
             return text
         } catch let error as AddressGuardError {
             switch error {
-            case .unknownHost: throw OutboundConnectionError(reason: "no such host")
-            case .privateAddress: throw OutboundConnectionError(reason: "the host is not a public one")
+            case .unknownHost: throw OutboundConnectionError(reason: "the host does not exist")
+            case .privateAddress: throw OutboundConnectionError(reason: "the host is not public")
             case .tooManyLookups:
-                // Nothing was learned about the host, so the next request looks it up again.
+                // This error says nothing about the host, so the next request looks it up again.
                 state.withLock { state in
                     if state.found[origin.host]?.lookUp == lookUp { state.found[origin.host] = nil }
                 }
-                throw OutboundConnectionError(reason: "too many names of the host's domain are being looked up")
+                throw OutboundConnectionError(reason: "too many DNS lookups of the host's domain are running")
             }
         }
     }
 
-    /// Keeps the connections until the service stops, and lets requests under way end first.
+    /// Runs until graceful shutdown, then closes the connections; requests in progress finish first.
     package func run() async throws {
         try? await gracefulShutdown()
         await shutdown()
@@ -159,6 +165,7 @@ package final class OutboundConnections: Service, Sendable {
         for client in clients + [open] { await Self.close(client) }
     }
 
-    /// Closed twice, or with requests under way, it says so; there is nobody left whom that would help.
+    /// Closes a client; an error only says that it was closed before or has requests in progress, and needs no
+    /// handling.
     private static func close(_ client: HTTPClient) async { try? await client.shutdown() }
 }

@@ -1,11 +1,12 @@
 package import NIOSSL
 
 extension TLSConfiguration {
-    /// How whoever is outside is believed to be who he says: by TLS 1.2 at least, and the machine's authorities.
+    /// Returns the configuration of outbound connections: at least TLS 1.2, verified by the machine's certificate
+    /// authorities.
     ///
-    /// `trustedCA` are certificates of authorities that are trusted beside those (`TRUSTED_CA`), PEM.
-    ///
-    /// - Throws: `SettingError` for certificates that cannot be read.
+    /// - Parameter trustedCA: additional certificate authorities in PEM format (`TRUSTED_CA`).
+    /// - Returns: the configuration.
+    /// - Throws: a `SettingError` if the certificates are invalid.
     package static func outbound(trustedCA: String?) throws -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
@@ -14,7 +15,7 @@ extension TLSConfiguration {
             let certificates = try NIOSSLCertificate.fromPEMBytes(Array(trustedCA.utf8))
             configuration.additionalTrustRoots = [.certificates(certificates)]
         } catch {
-            throw SettingError("TRUSTED_CA", "holds no certificates that can be read")
+            throw SettingError("TRUSTED_CA", "contains no valid PEM certificates")
         }
         return configuration
     }

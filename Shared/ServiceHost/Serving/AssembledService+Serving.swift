@@ -6,12 +6,19 @@ import NIOHTTP1
 package import ServiceLifecycle
 
 extension AssembledService {
-    /// The gateway lets go of an idle connection after 30 s, well before we do, so that no request meets a close.
+    /// The idle timeout, longer than the 30 s of the gateway, which therefore never sends a request on a closing
+    /// connection.
     private static let idleTimeout = TimeAmount.seconds(75)
 
-    /// The server of all there is, and what ends with it, in the order they start; port 0 is any that is free.
+    /// Returns the HTTP server and the services that end with it, in the order of their start.
     ///
-    /// A request's body may take `bodyGrace`, and longer where it keeps a minimum rate.
+    /// - Parameters:
+    ///   - host: the address to listen on.
+    ///   - port: the port; 0 selects a free one.
+    ///   - bodyGrace: the time that each request body may take; a body that keeps the minimum rate may take longer.
+    ///   - logger: the server's logger.
+    ///   - onServerRunning: called with the listening channel.
+    /// - Returns: the services.
     package func server(
         host: String = "127.0.0.1",
         port: Int,
@@ -33,7 +40,7 @@ extension AssembledService {
         return [application] + (gate.map { [GateCloser(gate: $0)] } ?? []) + [drain]
     }
 
-    /// How the services' servers read HTTP/1: Hummingbird has no idle limit of its own, and a roomier one for headers.
+    /// Returns the configuration of HTTP/1; Hummingbird has no idle timeout and allows more header data by default.
     private func builder(bodyGrace: TimeAmount) -> HTTPServerBuilder {
         let bytes = 64 * 1_024
         let fields = 220

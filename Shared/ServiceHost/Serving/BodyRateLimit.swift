@@ -1,21 +1,21 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes the connection of a client that sends a request's body too slowly.
+/// A handler that closes the connection of a client that sends a request's body too slowly.
 ///
-/// The gateway rejects slow bodies earlier, with an answer (`BODY_TIMEOUT`, `BODY_MIN_RATE`). This is for clients that reach
+/// The gateway rejects slow bodies earlier and with a response (`BODY_TIMEOUT`, `BODY_MIN_RATE`). This handler protects
 /// the service's own port.
 final class BodyRateLimit: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
 
-    /// How long any body may take.
+    /// The time that every body may take.
     static let grace = TimeAmount.seconds(60)
-    /// Bytes that pay for one second more.
+    /// The number of bytes that extend the time by one second.
     private static let bytesPerSecond = 128
 
     private let grace: TimeAmount
-    /// When the head of the request whose body is being received arrived; nil between requests.
+    /// The arrival of the current request's head; nil between requests.
     private var began: NIODeadline?
     private var received = 0
     private var timer: Scheduled<Void>?
@@ -38,7 +38,7 @@ final class BodyRateLimit: ChannelInboundHandler, RemovableChannelHandler {
         case .head:
             began = .now()
             received = 0
-            // One timer serves all requests that the connection brings meanwhile.
+            // One timer serves all requests that arrive on the connection before it fires.
             if timer == nil { schedule(in: grace, context) }
         case .body(let bytes): received += bytes.readableBytes
         case .end: began = nil

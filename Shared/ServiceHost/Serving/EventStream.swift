@@ -5,12 +5,12 @@ import NIOCore
 import ServiceLifecycle
 import Wire
 
-/// One event of a stream of events (`text/event-stream`, the HTML standard's "Server-sent events").
+/// An event of an event stream (`text/event-stream`; the HTML standard's "Server-sent events").
 package struct StreamEvent: Hashable, Sendable {
-    /// What a client that comes back says it had last; no line breaks.
+    /// The id that a client sends as `Last-Event-ID` when it reconnects; no line breaks.
     package let id: String?
     package let name: String?
-    /// One line; without it a client takes note of the id and is told nothing.
+    /// The data in one line; without data the client stores the id and fires no event.
     package let data: String?
 
     package init(id: String? = nil, name: String? = nil, data: String? = nil) {
@@ -19,13 +19,13 @@ package struct StreamEvent: Hashable, Sendable {
         self.data = data
     }
 
-    /// With a value as JSON, which has no line break.
+    /// Creates an event with a value as JSON, which contains no line breaks.
     package init(id: String, name: String, value: some Encodable) throws {
         let data = try WireJSON.encoder().encode(value)
         self.init(id: id, name: name, data: String(decoding: data, as: UTF8.self))
     }
 
-    /// As it goes over the wire, with the empty line behind it.
+    /// The event in its wire format, including the final empty line.
     package var text: String {
         var text = ""
         if let id { text += "id: \(id)\n" }
@@ -35,19 +35,21 @@ package struct StreamEvent: Hashable, Sendable {
     }
 }
 
-/// What somebody listens to.
+/// The source of an event stream.
 package protocol StreamEventSource: Sendable {
-    /// The next events, as soon as there are some, or a word that it is still there; nil: that was all.
+    /// Returns the next events as soon as there are some, or an event without data as a heartbeat; nil ends the stream.
     func next() async throws -> [StreamEvent]?
 
-    /// Nobody listens any more: called at least once, whatever was the end. `next()` then answers nil.
+    /// Ends the source because the stream has ended for any reason; called at least once. After that, `next()` returns
+    /// nil.
     func end()
 }
 
-/// Answers with a stream of events that goes on until its source or its reader has enough, or the service is shut down.
+/// A response with a stream of events, which ends when its source ends, the client disconnects, or the service shuts
+/// down.
 ///
-/// Nothing is kept for a reader: the source is asked for more when he has taken what there was. Who takes nothing for as
-/// long as `writeTimeout` is cut off; he goes on from his last event when he comes back.
+/// Nothing is buffered: the source is polled for more when the client has accepted the previous events. A client that
+/// accepts nothing for `writeTimeout` is disconnected; it resumes after its last event when it reconnects.
 package struct EventStreamResponse: Sendable {
     private let source: any StreamEventSource
     private let writeTimeout: Duration
@@ -57,18 +59,20 @@ package struct EventStreamResponse: Sendable {
         self.writeTimeout = writeTimeout
     }
 
-    /// What `HEAD` is answered with.
+    /// The response to `HEAD`.
     package static var head: Response { Response(status: .ok, headers: headers) }
 
     private static let headers: HTTPFields = [
         .contentType: "text/event-stream", .cacheControl: "no-store, no-transform",
-        // The connection has been read to its end by whoever waits for the reader to leave.
+        // The handler that waits for the disconnect has consumed the request, so the connection cannot be reused.
         .connection: "close",
-        // For a proxy in front that would else keep events back (nginx).
+        // Prevents a proxy (nginx) from buffering the events.
         .accelBuffering: "no",
     ]
 
-    /// - Precondition: the request came over a connection of a server, and its body was not read.
+    /// Returns the response.
+    ///
+    /// - Precondition: the request arrived over a server's connection, and its body was not read.
     package func response(to request: Request) -> Response {
         let body = ResponseBody { [source, writeTimeout] writer in
             try await request.body.consumeWithInboundCloseHandler { _ in
@@ -91,7 +95,7 @@ package struct EventStreamResponse: Sendable {
         writeTimeout: Duration
     ) async throws {
         defer { source.end() }
-        // Browsers come back after this time, and not all at once where a service has stopped.
+        // Browsers reconnect after this time; it is random so that they do not all reconnect at once after a shutdown.
         try await write("retry: \(Int.random(in: 500...2_500))\n\n", to: &writer, within: writeTimeout)
         while let events = try await source.next() {
             try await write(events.map(\.text).joined(), to: &writer, within: writeTimeout)
@@ -103,12 +107,12 @@ package struct EventStreamResponse: Sendable {
         to writer: inout any ResponseBodyWriter,
         within writeTimeout: Duration
     ) async throws {
-        // The writer is lent to the one task that writes, and nobody else has it until that has ended.
-        nonisolated(unsafe) var lent = writer
-        defer { writer = lent }
+        // Only the writing task uses the writer until the group has ended.
+        nonisolated(unsafe) var taskWriter = writer
+        defer { writer = taskWriter }
         try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
-                try await lent.write(ByteBuffer(string: text))
+                try await taskWriter.write(ByteBuffer(string: text))
                 return true
             }
             group.addTask {
@@ -121,17 +125,19 @@ package struct EventStreamResponse: Sendable {
         }
     }
 
-    /// Ends the answer without its end, so that the connection is closed.
+    /// Aborts the response without a regular end, so that the connection is closed.
     private struct SlowReader: Error {}
 }
 
 extension Request {
-    /// The id of the last event that the client received: `Last-Event-ID`, or else the query parameter `lastEventId`.
+    /// Returns the id of the last event that the client received: `Last-Event-ID`, or else the query parameter
+    /// `lastEventId`.
     ///
-    /// A client that opens a new `EventSource` cannot set the header field; a browser that reconnects by itself sets it,
-    /// and repeats the older parameter.
+    /// A client that opens a new `EventSource` cannot set the header field. A browser that reconnects automatically
+    /// sets it and also repeats the older parameter.
     ///
-    /// - Throws: `nul_character`, `too_many_combining_marks`.
+    /// - Returns: the id, or nil.
+    /// - Throws: `nul_character` or `too_many_combining_marks`.
     package func lastEventID() throws -> String? {
         if let id = headers[.lastEventID], !id.isEmpty { return id }
         return try query("lastEventId").flatMap { $0.isEmpty ? nil : $0 }
@@ -139,10 +145,10 @@ extension Request {
 }
 
 extension HTTPField.Name {
-    // A name of RFC 9110's token characters alone always parses.
+    // A name of RFC 9110's token characters always parses.
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID")!
-    // A name of RFC 9110's token characters alone always parses.
+    // A name of RFC 9110's token characters always parses.
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let accelBuffering = HTTPField.Name("X-Accel-Buffering")!
 }

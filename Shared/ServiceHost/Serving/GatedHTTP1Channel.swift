@@ -6,26 +6,26 @@ import NIOHTTP1
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 
-/// A connection of HTTP/1 with a gate before its routes.
+/// An HTTP/1 connection with a gate in front of its routes.
 ///
-/// What the routes need is put in place when the first request comes through to them, so that a connection which becomes
-/// a WebSocket costs neither handlers nor a task.
+/// The handlers of the routes are installed when the gate forwards the first request. A connection that becomes a
+/// WebSocket therefore needs neither handlers nor a task.
 struct GatedHTTP1Channel: HTTPChannelHandler {
     typealias Routes = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
 
-    /// What is known of a connection when it opens: that it may come to have routes.
+    /// A new connection, whose routes may be installed later.
     struct Value: ServerChildChannelValue {
         let channel: any Channel
-        /// Nil for one that has become the gate's, or closed before.
+        /// The channel of the routes; nil if the gate took over the connection or it closed first.
         let routes: EventLoopFuture<Routes?>
     }
 
     let responder: HTTPChannelHandler.Responder
     let gate: ConnectionGate
     let limits: NIOHTTPDecoderLimitConfiguration
-    /// How long nothing may go over a connection that has routes.
+    /// The idle timeout of a connection with routes.
     let idleTimeout: TimeAmount
-    /// How long a request's body may take, whatever its rate.
+    /// The time that a request's body may take, regardless of its rate.
     let bodyGrace: TimeAmount
     let drain: Drain
 
@@ -34,17 +34,17 @@ struct GatedHTTP1Channel: HTTPChannelHandler {
             drain.count(channel)
             let pipeline = channel.pipeline.syncOperations
             try pipeline.configureHTTPServerPipeline(
-                // Hummingbird takes requests one after another, and the gate keeps the order itself.
+                // Hummingbird processes requests one after another, and the gate keeps the order of responses itself.
                 withPipeliningAssistance: false,
-                // An error must come through: the routes answer it.
+                // Errors must reach the routes, which send the response.
                 withErrorHandling: false,
-                // Done by the types of HTTP that the routes speak.
+                // The routes' HTTP types validate header fields.
                 withOutboundHeaderValidation: false,
                 withEncoderConfiguration: .init(),
                 withDecoderLimitConfiguration: limits
             )
             let routes = channel.eventLoop.makePromise(of: Routes?.self)
-            // The first of these to come about counts.
+            // The first of the following events completes the promise.
             channel.closeFuture.whenComplete { _ in routes.succeed(nil) }
             try gate.install(
                 channel,
@@ -58,7 +58,7 @@ struct GatedHTTP1Channel: HTTPChannelHandler {
                 },
                 {
                     routes.succeed(nil)
-                    // Its own heartbeat watches over it; there is nothing to remove where it had no routes.
+                    // The gate has its own heartbeat. Removal fails harmlessly if the connection has no routes.
                     channel.pipeline.removeHandler(name: IdleTimeoutHandler.name, promise: nil)
                 }
             )
@@ -66,10 +66,16 @@ struct GatedHTTP1Channel: HTTPChannelHandler {
         }
     }
 
-    /// As `HTTP1Channel` puts them behind its decoder.
+    /// Installs the handlers that `HTTP1Channel` would install behind its decoder.
     ///
-    /// Silence is measured over all of the connection: Hummingbird's own measure does not see what the gate answers, and
-    /// would close a connection in the middle of that.
+    /// The idle timeout covers the whole connection. Hummingbird's own timeout does not see the gate's responses and
+    /// would close the connection during one.
+    ///
+    /// - Parameters:
+    ///   - channel: the connection.
+    ///   - logger: the server's logger.
+    /// - Returns: the channel of the routes.
+    /// - Throws: an error if the pipeline is already closed.
     private func routes(on channel: any Channel, logger: Logger) throws -> Routes {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(IdleTimeoutHandler(idleTimeout), name: IdleTimeoutHandler.name, position: .first)
@@ -83,7 +89,7 @@ struct GatedHTTP1Channel: HTTPChannelHandler {
     }
 
     func handle(value: Value, logger: Logger) async {
-        // It never fails.
+        // The future never fails.
         guard let routes = try? await value.routes.get() else { return }
         await handleHTTP(asyncChannel: routes, logger: logger)
     }

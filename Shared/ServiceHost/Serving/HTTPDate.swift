@@ -17,7 +17,7 @@ package enum HTTPDate {
     }
 }
 
-/// The date as answers bear it, made once a second; an event loop or a connection has one of its own.
+/// A cache of the current date as HTTP text, updated once a second; each event loop or connection has its own.
 package struct HTTPClock {
     private var second: time_t = 0
     private var text = ""

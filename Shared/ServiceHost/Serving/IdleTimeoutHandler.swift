@@ -1,15 +1,15 @@
 import NIOCore
 
-/// Closes a connection over which nothing has gone for a while, in either direction.
+/// A handler that closes a connection without traffic in either direction.
 ///
-/// One coarse timer, which a busy connection never touches.
+/// It uses one timer, which traffic does not reschedule.
 final class IdleTimeoutHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = Any
     typealias InboundOut = Any
     typealias OutboundIn = Any
     typealias OutboundOut = Any
 
-    static let name = "silence limit"
+    static let name = "idle timeout"
 
     private let limit: TimeAmount
     private var lastActivity = NIODeadline.now()

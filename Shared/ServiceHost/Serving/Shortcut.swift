@@ -2,22 +2,23 @@ import Logging
 import NIOCore
 package import NIOHTTP1
 
-/// Answers some requests before the routes do, on the thread of their connection: those whose answer is known already.
+/// A handler of simple requests on the event loop of their connection, before the routes.
 ///
-/// A request through the routes costs tasks and turns of several threads; this one costs what it says.
+/// A request to the routes costs tasks and several thread switches; a shortcut costs only its own work.
 package protocol Shortcut: Sendable {
-    /// What the log and the metrics call it.
+    /// The route's name in the log and the metrics.
     var route: String { get }
 
-    /// The answer to a `GET` or `HEAD` without a body; nil where the routes are to answer. It waits for nothing.
+    /// Returns the response to a `GET` or `HEAD` without a body, or nil to forward the request to the routes; must not
+    /// block.
     func answer(to request: HTTPRequestHead) -> ShortcutResponse?
 }
 
-/// What a shortcut answers.
+/// The response of a shortcut.
 package struct ShortcutResponse {
     package let status: HTTPResponseStatus
     package let headers: HTTPHeaders
-    /// A file that is open, and which bytes of it are the body; the file is closed once they are sent.
+    /// An open file and the range of bytes to send; the file is closed after sending.
     package let body: (file: CInt, bytes: Range<Int64>)?
 
     package init(_ status: HTTPResponseStatus, _ headers: HTTPHeaders, body: (file: CInt, bytes: Range<Int64>)? = nil) {
@@ -28,7 +29,7 @@ package struct ShortcutResponse {
 }
 
 extension ConnectionGate {
-    /// The routes are there from the beginning, since they see to a connection's silence and end.
+    /// Creates a gate for a shortcut, with the routes installed from the start because they close idle connections.
     init(_ shortcut: any Shortcut, recorder: RequestRecorder, logger: Logger) {
         self.init(
             install: { channel, next, _ in

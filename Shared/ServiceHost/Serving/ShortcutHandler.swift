@@ -2,17 +2,17 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// Gives a connection's requests to a shortcut, and those that it does not answer to the routes behind.
+/// A handler that passes a connection's requests to a shortcut, and to the routes if the shortcut does not respond.
 ///
-/// Answers keep their order: while the routes owe one, they get all that comes, and while a file is being sent, what comes
-/// waits and nothing more is read. A reader costs no memory, and an open file for as long as he takes.
+/// Responses keep their order. While a response of the routes is pending, the routes receive all requests. While a file
+/// is being sent, further requests are held and reading stops. A slow client costs an open file but no memory.
 final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// So much of a file is given to the system at once; by what has gone it is known that a slow reader is there.
+    /// The number of bytes of a file to write at once; completed writes show that a slow client is still connected.
     static let slice: Int64 = 262_144
 
     private struct Sending {
@@ -25,9 +25,9 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let recorder: RequestRecorder
     private let logger: Logger
     private var clock = HTTPClock()
-    /// How many requests the routes have not answered yet.
+    /// The number of requests that the routes have not responded to.
     private var unanswered = 0
-    /// The end of a request that was answered is still to come.
+    /// Whether the end of a request with a response is still to come.
     private var isEnding = false
     private var sending: Sending?
     private var held = CircularBuffer<HTTPServerRequestPart>(initialCapacity: 0)
@@ -44,15 +44,15 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
-        if sending == nil, held.isEmpty { take(part, context) } else { held.append(part) }
+        if sending == nil, held.isEmpty { process(part, context) } else { held.append(part) }
     }
 
-    private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+    private func process(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
         switch part {
         case .head(let head):
-            if unanswered == 0, let answer = answer(to: head) {
+            if unanswered == 0, let response = shortcutResponse(to: head) {
                 isEnding = true
-                send(answer.head, answer.body, isLast: answer.isLast, context)
+                send(response.head, response.body, isLast: response.isLast, context)
             } else {
                 unanswered += 1
                 context.fireChannelRead(wrapInboundOut(part))
@@ -64,17 +64,17 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    private func answer(
+    private func shortcutResponse(
         to head: HTTPRequestHead
     ) -> (head: HTTPResponseHead, body: (file: CInt, bytes: Range<Int64>)?, isLast: Bool)? {
         guard head.method == .GET || head.method == .HEAD, head.version == .http1_1, head.isKeepAlive,
             !head.headers.contains(name: "content-length"), !head.headers.contains(name: "transfer-encoding")
         else { return nil }
         let start = ContinuousClock.now
-        guard let answer = shortcut.answer(to: head) else { return nil }
+        guard let response = shortcut.answer(to: head) else { return nil }
         let requestID = RequestMiddleware.requestID(head.headers.first(name: "x-request-id"))
         let trace = TraceParent(head.headers.first(name: "traceparent"))
-        let status = Int(answer.status.code)
+        let status = Int(response.status.code)
         let isLast = recorder.record(
             head.method.rawValue,
             shortcut.route,
@@ -82,15 +82,15 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
             since: start,
             logger(of: requestID, trace)
         )
-        var headers = answer.headers
+        var headers = response.headers
         headers.add(name: "X-Request-Id", value: requestID)
         headers.add(name: "traceparent", value: trace.text)
         headers.add(name: "Date", value: clock.now())
         if isLast { headers.add(name: "Connection", value: "close") }
-        return (HTTPResponseHead(version: .http1_1, status: answer.status, headers: headers), answer.body, isLast)
+        return (HTTPResponseHead(version: .http1_1, status: response.status, headers: headers), response.body, isLast)
     }
 
-    /// The logger of one request; without metadata where the request is not logged.
+    /// Returns the logger of a request; without metadata if the request is not logged.
     private func logger(of requestID: String, _ trace: TraceParent) -> Logger {
         guard logger.logLevel <= .info else { return logger }
         var logger = logger
@@ -103,7 +103,7 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if sending == nil { context.read() } else { isReadPending = true }
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     private func send(
         _ head: HTTPResponseHead,
@@ -122,7 +122,7 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
         sendSlice(context)
     }
 
-    /// The next piece of the file; with the last comes the end.
+    /// Sends the next slice of the file; the last one is followed by the end of the response.
     private func sendSlice(_ context: ChannelHandlerContext) {
         guard var now = sending else { return }
         let end = min(now.rest.lowerBound + Self.slice, now.rest.upperBound)
@@ -145,12 +145,12 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func finish(_ context: ChannelHandlerContext, isWhole: Bool) {
         guard let done = sending else { return }
         sending = nil
-        // Nothing was written to it that could be lost.
+        // A file that was only read cannot lose data on close.
         try? done.file.close()
         guard isWhole, !done.isLast else { return context.close(promise: nil) }
         let wasHeld = !held.isEmpty
-        while sending == nil, !held.isEmpty { take(held.removeFirst(), context) }
-        // What is behind hands on what it has read when a read is complete; the one that brought this was long ago.
+        while sending == nil, !held.isEmpty { process(held.removeFirst(), context) }
+        // Handlers behind this one flush when a read completes, but the read of the held parts completed earlier.
         if wasHeld { context.fireChannelReadComplete() }
         guard sending == nil else { return }
         for event in heldEvents { context.fireUserInboundEventTriggered(event) }
@@ -168,7 +168,7 @@ final class ShortcutHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: The end
 
-    /// What would have the routes close the connection waits until the file is sent.
+    /// Delays events that make the routes close the connection until the file is sent.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         let isEnd = event is ChannelShouldQuiesceEvent || event as? ChannelEvent == .inputClosed
         if sending != nil, isEnd { heldEvents.append(event) } else { context.fireUserInboundEventTriggered(event) }

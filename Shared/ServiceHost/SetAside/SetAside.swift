@@ -6,25 +6,27 @@ package import Postgres
 import ServiceLifecycle
 package import Wire
 
-/// Keeps a row that cannot be read or processed from stopping the other rows of its worker.
+/// The handling of rows that cannot be decoded or processed, so that they do not block other rows of their worker.
 ///
-/// The row stays in its table. It is retried after 1 s, then twice as long each time, at most 5 minutes; after the last
-/// attempt it is set aside, until an operator retries or drops it (`roost admin set-aside`).
+/// A failed row stays in its table. It is retried after 1 s, then with doubled delays up to 5 minutes. After the last
+/// attempt it is set aside until an operator retries or drops it (`roost admin set-aside`).
 package struct SetAside: Sendable {
-    /// How many entries are retried or dropped in one transaction.
+    /// The number of entries that are retried or dropped in one transaction.
     private static let batch = 500
-    /// An entry that has not failed again for so many seconds after its retry was processed.
-    private static let retryMemory: TimeInterval = 3_600
+    /// The time in seconds after which a retried row without another failure counts as processed.
+    private static let retryRetention: TimeInterval = 3_600
 
     private let kinds: [SetAsideKind]
     private let database: PostgresPool
     private let logger: Logger
     private let now: @Sendable () -> Date
 
+    /// Creates the handling of failed rows.
+    ///
     /// - Parameters:
-    ///   - kinds: the rows of this service's workers.
-    ///   - database: the service's own.
-    ///   - logger: receives a line for each row that is set aside.
+    ///   - kinds: the kinds of rows that the service's workers process.
+    ///   - database: the service's database.
+    ///   - logger: receives an entry for each row that is set aside.
     ///   - now: the service's clock.
     package init(
         _ kinds: [SetAsideKind],
@@ -40,12 +42,12 @@ package struct SetAside: Sendable {
 
     static let migration = Migration(name: "V0060_set_aside_rows", sql: PackageResources.set_aside_rows_sql)
 
-    /// Counts an attempt for each of these rows, and has them retried later or sets them aside.
+    /// Counts an attempt for each row and schedules its retry or sets it aside.
     package func failed(_ rows: [FailedRow], of kind: SetAsideKind) async throws {
         guard let first = rows.first else { return }
         let moment = now()
         let failures = try await database.transaction { db in
-            try await SetAsideStore(db: db).note(rows, of: kind, at: moment)
+            try await SetAsideStore(db: db).record(rows, of: kind, at: moment)
         }
         for row in failures where row.isSetAside {
             Counter(label: "roost_set_aside_total", dimensions: [("kind", kind.name), ("reason", row.reason)])
@@ -68,9 +70,14 @@ package struct SetAside: Sendable {
         )
     }
 
-    /// Processes rows one by one: a row that fails is retried later, and fails no other row.
+    /// Processes rows one by one; a row that fails is retried later and does not affect the others.
     ///
-    /// - Throws: an error that says nothing about the row, such as an unavailable database.
+    /// - Parameters:
+    ///   - rows: the rows.
+    ///   - kind: the kind of the rows.
+    ///   - key: returns the primary key of a row.
+    ///   - body: processes a row.
+    /// - Throws: an error that is not caused by a row, such as an unavailable database.
     package func each<Row: Sendable>(
         _ rows: [Row],
         of kind: SetAsideKind,
@@ -87,9 +94,14 @@ package struct SetAside: Sendable {
         }
     }
 
-    /// Processes one row after another, each in a transaction of its own, until `next` finds none.
+    /// Processes rows one after another, each in its own transaction, until `next` returns nil.
     ///
-    /// - Throws: an error that says nothing about the row, such as an unavailable database.
+    /// - Parameters:
+    ///   - kind: the kind of the rows.
+    ///   - key: returns the primary key of a row.
+    ///   - next: claims the next row.
+    ///   - body: processes a row.
+    /// - Throws: an error that is not caused by a row, such as an unavailable database.
     package func drain<Row: Sendable>(
         _ kind: SetAsideKind,
         key: (Row) -> [String],
@@ -112,11 +124,11 @@ package struct SetAside: Sendable {
         }
     }
 
-    /// Forgets entries that are over, and shows how many rows are set aside.
+    /// Deletes obsolete entries and updates the metric of rows that are set aside.
     func pruneAndCount() async throws {
         let store = SetAsideStore(db: database)
         let before = try await store.counts()
-        let moment = now().addingTimeInterval(-Self.retryMemory)
+        let moment = now().addingTimeInterval(-Self.retryRetention)
         for kind in kinds where before[kind.name] != nil { try await store.prune(kind, retriedBefore: moment) }
         let counts = before.isEmpty ? before : try await store.counts()
         for name in Set(kinds.map(\.name)).union(before.keys) {
@@ -125,17 +137,19 @@ package struct SetAside: Sendable {
     }
 
     var background: any Service {
-        PeriodicTask("count of rows set aside", every: .seconds(30), logger: logger, pruneAndCount)
+        PeriodicTask("set-aside cleanup", every: .seconds(30), logger: logger, pruneAndCount)
     }
 }
 
-// What the operator does.
+// The operator's actions.
 extension SetAside {
     package func list(before id: Int64?, limit: Int) async throws -> Page<SetAsideRow> {
         Page(try await SetAsideStore(db: database).list(before: id, limit: limit))
     }
 
-    /// - Throws: `notFound` where no entry has this id.
+    /// Returns an entry with the content of its row.
+    ///
+    /// - Throws: `row_not_found` if no entry has this id.
     package func show(_ id: Int64) async throws -> SetAsideRow {
         let store = SetAsideStore(db: database)
         guard var row = try await store.find(id) else {
@@ -147,9 +161,13 @@ extension SetAside {
         return row
     }
 
-    /// Has rows claimed again at once.
+    /// Makes rows available to their workers immediately.
     ///
-    /// Rows of a kind that this release does not know stay.
+    /// Rows of a kind that this release does not know are skipped.
+    ///
+    /// - Parameter selection: the entries to retry.
+    /// - Returns: the number of rows.
+    /// - Throws: a `PostgresError`, or `missing_field` for an empty selection.
     package func retry(_ selection: SetAsideSelection) async throws -> SetAsideChange {
         try await change(selection) { ids, kind, db in
             guard let kind else { return 0 }
@@ -158,13 +176,17 @@ extension SetAside {
         }
     }
 
-    /// Gives rows up.
+    /// Drops rows.
     ///
-    /// Of a kind that this release does not know, only the entry is deleted.
+    /// For a kind that this release does not know, only the entry is deleted.
+    ///
+    /// - Parameter selection: the entries to drop.
+    /// - Returns: the number of rows.
+    /// - Throws: a `PostgresError`, or `missing_field` for an empty selection.
     package func drop(_ selection: SetAsideSelection) async throws -> SetAsideChange {
         try await change(selection) { ids, kind, db in
             let store = SetAsideStore(db: db)
-            if let kind { try await store.drop(ids, of: kind) } else { try await store.forget(ids) }
+            if let kind { try await store.drop(ids, of: kind) } else { try await store.delete(ids) }
             return ids.count
         }
     }

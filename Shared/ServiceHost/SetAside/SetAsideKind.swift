@@ -2,21 +2,21 @@ package import Foundation
 package import Postgres
 import Wire
 
-/// A table whose rows a worker processes, and how a row that it cannot process is kept out of its claims.
+/// A table whose rows a worker processes, and how failed rows are excluded from its claims.
 ///
-/// SQL fragments call the row `t`.
+/// In SQL fragments, the alias of the row is `t`.
 package struct SetAsideKind: Sendable {
     /// The clock that the worker's claims compare with.
     package enum Clock: Sendable { case service, database }
 
-    /// What `drop` does with the row.
+    /// The effect of `drop` on the row.
     package enum Dropping: Sendable {
         case delete
-        /// A statement that follows the deletion and finds the deleted rows in `gone`.
+        /// Deletes the row, then runs a statement that finds the deleted rows in `gone`.
         case deleteThen(String)
-        /// Assignments to columns of the row, which stays.
+        /// Assigns to columns of the row, which stays.
         case set(String)
-        /// The row stays as it is.
+        /// Leaves the row unchanged.
         case keep
     }
 
@@ -32,17 +32,19 @@ package struct SetAsideKind: Sendable {
     let hidden: [String]
     package let maximumAttempts: Int?
 
+    /// Creates a kind.
+    ///
     /// - Parameters:
-    ///   - name: the noun that the operator and the metrics know these rows by.
-    ///   - table: where the rows are.
+    ///   - name: the kind's name for operators and metrics.
+    ///   - table: the table of the rows.
     ///   - key: the columns of the primary key with their SQL types.
-    ///   - due: the column with the time before which a row is not claimed; nil where the claim has `\(isDue:at:)`.
-    ///   - clock: what the claim compares `due` with.
+    ///   - due: the column with the time before which a row is not claimed; nil if the claim uses `\(isDue:at:)`.
+    ///   - clock: the clock that the claim compares `due` with.
     ///   - postponing: further assignments while a row waits for its retry or is set aside.
-    ///   - pending: a condition on the row, without which there is nothing left to do for it.
-    ///   - dropping: what `drop` does.
-    ///   - hidden: columns that `show` leaves out.
-    ///   - maximumAttempts: the attempts after which a row is set aside; nil for the usual number.
+    ///   - pending: a condition on the row; if it is false, the row needs no more work.
+    ///   - dropping: the effect of `drop`.
+    ///   - hidden: columns that `show` omits.
+    ///   - maximumAttempts: the attempts after which a row is set aside; nil for the default.
     package init(
         _ name: String,
         table: String,
@@ -67,14 +69,14 @@ package struct SetAsideKind: Sendable {
         self.maximumAttempts = maximumAttempts
     }
 
-    /// The condition that a row is the one that `s`, a row of `set_aside_rows`, names.
+    /// Returns the condition that a row is the one that `s`, a row of `set_aside_rows`, refers to.
     package func isNamed(_ row: String = "t") -> String {
         key.enumerated().map { "\(row).\($1.column) = (s.key[\($0 + 1)])::\($1.type)" }.joined(separator: " AND ")
     }
 }
 
 extension PostgresQuery.StringInterpolation {
-    /// A condition on a row of the kind's table: it waits for no retry, and is not set aside.
+    /// Appends the condition that a row of the kind's table neither waits for a retry nor is set aside.
     package mutating func appendInterpolation(isDue kind: SetAsideKind, at now: Date) {
         appendLiteral("NOT EXISTS (SELECT FROM set_aside_rows AS s WHERE s.kind = ")
         appendInterpolation(kind.name)
@@ -84,15 +86,17 @@ extension PostgresQuery.StringInterpolation {
     }
 }
 
-/// A row that could not be read or processed.
+/// A row that could not be decoded or processed.
 package struct FailedRow: Sendable {
     package enum Reason: String, Sendable {
-        /// A value that this release does not know, or a value that breaks a rule.
+        /// A value is unknown to this release or violates a constraint.
         case unreadable
         case failing
 
-        /// How often a row is tried: unreadable ones for 8 minutes, so that another release has the time to claim them
-        /// during a rolling update; failing ones for a day.
+        /// The maximum number of attempts.
+        ///
+        /// Unreadable rows are tried for 8 minutes, so that another release can claim them during a rolling update;
+        /// failing rows for a day.
         var maximumAttempts: Int {
             switch self {
             case .unreadable: 10
@@ -111,13 +115,14 @@ package struct FailedRow: Sendable {
         self.detail = detail
     }
 
-    /// A row that could not be decoded.
+    /// Creates the failure of a row that could not be decoded.
     package init(_ key: [String], unreadable error: any Error) {
         self.init(key, .unreadable, detail: Self.detail(error))
     }
 
-    /// A row that could not be processed; nil where the error says nothing about the row: the database or another service
-    /// is unavailable, or the task was cancelled.
+    /// Creates the failure of a row that could not be processed; nil if the error is not caused by the row.
+    ///
+    /// Such errors are an unavailable database or service, and cancellation.
     package init?(_ key: [String], _ error: any Error) {
         switch error {
         case is CancellationError: return nil
@@ -132,41 +137,47 @@ package struct FailedRow: Sendable {
         return error is DecodingError || error is UnreadableRow
     }
 
-    /// What went wrong, without values of the row.
+    /// Returns a description of the error without values of the row.
     private static func detail(_ error: any Error) -> String {
         switch error {
         case let error as PostgresError: error.description
         case let error as UnreadableRow: error.description
         case let error as APIError: error.code
-        case DecodingError.keyNotFound(let key, let context): "no \(path(context.codingPath + [key]))"
+        case DecodingError.keyNotFound(let key, let context): "missing \(path(context.codingPath + [key]))"
         case DecodingError.valueNotFound(_, let context), DecodingError.typeMismatch(_, let context),
             DecodingError.dataCorrupted(let context):
-            "JSON is not as expected at \(path(context.codingPath))"
+            "unexpected JSON at \(path(context.codingPath))"
         default: "\(type(of: error))"
         }
     }
 
     private static func path(_ path: [any CodingKey]) -> String {
-        path.isEmpty ? "its root" : path.map(\.stringValue).joined(separator: ".")
+        path.isEmpty ? "the root" : path.map(\.stringValue).joined(separator: ".")
     }
 }
 
-/// A row holds a value that this release does not know.
+/// The error of a row with a value that this release does not know.
 package struct UnreadableRow: Error, CustomStringConvertible {
     package let description: String
 
+    /// Creates an error.
+    ///
     /// - Parameters:
     ///   - table: the row's table.
-    ///   - problem: what is wrong, without what a person wrote.
+    ///   - problem: the problem, without text from users.
     package init(_ table: String, _ problem: String) {
         description = "\(table): \(problem)"
     }
 }
 
 extension Sequence where Element == PostgresRow {
-    /// Decodes each row by itself: a row that cannot be decoded fails no other row.
+    /// Decodes each row separately; a row that cannot be decoded does not affect the others.
     ///
-    /// - Throws: what `key` throws.
+    /// - Parameters:
+    ///   - key: returns the primary key of a row.
+    ///   - read: decodes a row.
+    /// - Returns: the decoded values, and the rows that could not be decoded.
+    /// - Throws: the error of `key`.
     package func decoded<Value>(
         key: (PostgresRow) throws -> [String],
         as read: (PostgresRow) throws -> Value

@@ -1,7 +1,7 @@
 import Hummingbird
 import Wire
 
-/// Serves `/internal/set-aside` to the operator's command: the rows that workers could not read or process.
+/// The routes at `/internal/set-aside` for the operator's command, which lists, retries and drops failed rows.
 struct SetAsideRoutes {
     let setAside: SetAside
 

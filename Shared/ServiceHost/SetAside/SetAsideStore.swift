@@ -2,12 +2,12 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `set_aside_rows`, and the columns of other tables that keep those rows out of claims.
+/// The table `set_aside_rows`, and the columns of other tables that exclude its rows from claims.
 struct SetAsideStore {
     let db: any PostgresExecutor
 
-    /// A failure that counts as an attempt.
-    struct Noted: Sendable {
+    /// A recorded failure.
+    struct RecordedFailure: Sendable {
         var id: Int64
         var key: [String]
         var reason: String
@@ -16,14 +16,21 @@ struct SetAsideStore {
         var isSetAside: Bool
     }
 
-    /// Counts an attempt for each row, and keeps all of them out of the claims until their retry.
+    /// Counts an attempt for each row and excludes the rows from claims until their retry.
     ///
-    /// Two workers that meet one row at the same time count as one attempt; a row that is set aside stays so.
-    func note(_ rows: [FailedRow], of kind: SetAsideKind, at now: Date) async throws -> [Noted] {
+    /// Two workers that process a row at the same time count as one attempt. A row that is set aside stays so.
+    ///
+    /// - Parameters:
+    ///   - rows: the failed rows.
+    ///   - kind: their kind.
+    ///   - now: the service's clock.
+    /// - Returns: the entries that were changed.
+    /// - Throws: a `PostgresError`.
+    func record(_ rows: [FailedRow], of kind: SetAsideKind, at now: Date) async throws -> [RecordedFailure] {
         let keys = try rows.map { String(decoding: try WireJSON.encoder().encode($0.key), as: UTF8.self) }
-        let noted = try await db.all(
+        let failures = try await db.all(
             """
-            INSERT INTO set_aside_rows AS known
+            INSERT INTO set_aside_rows AS existing
                 (kind, key, reason, detail, attempts, first_failed_at, last_failed_at, retry_at)
             SELECT DISTINCT ON (failed.key) \(kind.name), ARRAY(SELECT jsonb_array_elements_text(failed.key::jsonb)),
                    failed.reason, failed.detail, 1, \(clock: kind, now), \(clock: kind, now),
@@ -32,16 +39,16 @@ struct SetAsideStore {
                 AS failed (key, reason, detail)
             ORDER BY failed.key
             ON CONFLICT ON CONSTRAINT set_aside_rows_key DO UPDATE
-            SET reason = excluded.reason, detail = excluded.detail, attempts = known.attempts + 1,
+            SET reason = excluded.reason, detail = excluded.detail, attempts = existing.attempts + 1,
                 last_failed_at = excluded.last_failed_at,
-                retry_at = CASE WHEN known.attempts + 1 < \(limits: kind, "excluded.reason")
-                    THEN excluded.last_failed_at + make_interval(secs => least(300, 2.0 ^ least(known.attempts, 20)))
+                retry_at = CASE WHEN existing.attempts + 1 < \(limits: kind, "excluded.reason")
+                    THEN excluded.last_failed_at + make_interval(secs => least(300, 2.0 ^ least(existing.attempts, 20)))
                 END
-            WHERE known.retry_at <= excluded.last_failed_at
+            WHERE existing.retry_at <= excluded.last_failed_at
             RETURNING set_aside_id, key, reason, detail, attempts, retry_at IS NULL AS is_set_aside
             """
         ) { row in
-            Noted(
+            RecordedFailure(
                 id: try row.int64("set_aside_id"),
                 key: try row.strings("key"),
                 reason: try row.string("reason"),
@@ -55,20 +62,20 @@ struct SetAsideStore {
                 + "+ (s.retry_at - s.last_failed_at), 'infinity')"
         }
         let assignments = [until, kind.postponing].compactMap(\.self).joined(separator: ", ")
-        guard !assignments.isEmpty else { return noted }
+        guard !assignments.isEmpty else { return failures }
         try await db.run(
             """
             UPDATE \(identifier: kind.table) AS t SET \(unsafe: assignments)
             FROM set_aside_rows AS s
             WHERE s.kind = \(kind.name) AND \(unsafe: kind.isNamed()) AND s.key IN (
-                SELECT ARRAY(SELECT jsonb_array_elements_text(asked.key::jsonb)) FROM unnest(\(keys)) AS asked (key)
+                SELECT ARRAY(SELECT jsonb_array_elements_text(failed.key::jsonb)) FROM unnest(\(keys)) AS failed (key)
             )
             """
         )
-        return noted
+        return failures
     }
 
-    /// Those before `id`, the newest first.
+    /// Returns the entries before `id`, the newest first.
     func list(before id: Int64?, limit: Int) async throws -> [SetAsideRow] {
         try await db.all(
             """
@@ -86,7 +93,7 @@ struct SetAsideStore {
         )
     }
 
-    /// The columns of the row that an entry names, as JSON; nil where the row is gone.
+    /// Returns the columns of an entry's row as JSON, or nil if the row was deleted.
     func content(of id: Int64, _ kind: SetAsideKind) async throws -> String? {
         try await db.first(
             """
@@ -98,7 +105,7 @@ struct SetAsideStore {
         )
     }
 
-    /// The ids of some entries to change, by kind; another transaction does not get them too.
+    /// Locks and returns the next entries of a selection; concurrent transactions wait.
     func lock(_ selection: SetAsideSelection, after id: Int64, limit: Int) async throws -> [(id: Int64, kind: String)] {
         try await db.all(
             """
@@ -111,7 +118,7 @@ struct SetAsideStore {
         )
     }
 
-    /// Lets the worker claim these rows at once; their attempts are counted from the beginning.
+    /// Makes rows available to their worker immediately and resets their attempts.
     func retry(_ ids: [Int64], of kind: SetAsideKind, at now: Date) async throws {
         if let due = kind.due {
             try await db.run(
@@ -122,7 +129,7 @@ struct SetAsideStore {
                 """
             )
         }
-        try await forget(ids)
+        try await delete(ids)
     }
 
     func drop(_ ids: [Int64], of kind: SetAsideKind) async throws {
@@ -138,14 +145,14 @@ struct SetAsideStore {
             case .keep: nil
             }
         if let sql { try await db.run(PostgresQuery(sql: sql, parameters: named.parameters)) }
-        try await forget(ids)
+        try await delete(ids)
     }
 
-    func forget(_ ids: [Int64]) async throws {
+    func delete(_ ids: [Int64]) async throws {
         try await db.run("DELETE FROM set_aside_rows WHERE set_aside_id = ANY (\(ids))")
     }
 
-    /// Forgets entries whose row is gone or needs nothing more, and those that have not failed again since `moment`.
+    /// Deletes entries whose row was deleted or needs no more work, and those without a failure since `moment`.
     func prune(_ kind: SetAsideKind, retriedBefore moment: Date) async throws {
         let pending = kind.pending.map { " AND \($0)" } ?? ""
         try await db.run(
@@ -158,7 +165,7 @@ struct SetAsideStore {
         )
     }
 
-    /// By kind, how many entries there are, and how many of them are set aside.
+    /// Returns, by kind, the number of entries and how many of them are set aside.
     func counts() async throws -> [String: (all: Int, setAside: Int)] {
         let rows = try await db.all(
             """
@@ -191,7 +198,7 @@ extension SetAsideRow {
 }
 
 extension PostgresQuery.StringInterpolation {
-    /// The time by the clock that the kind's claims go by.
+    /// Appends the time of the clock that the kind's claims use.
     fileprivate mutating func appendInterpolation(clock kind: SetAsideKind, _ now: Date) {
         switch kind.clock {
         case .service: appendInterpolation(now)
@@ -199,7 +206,7 @@ extension PostgresQuery.StringInterpolation {
         }
     }
 
-    /// The attempts that a row has, by the reason in a column.
+    /// Appends the maximum number of attempts for the reason in a column.
     fileprivate mutating func appendInterpolation(limits kind: SetAsideKind, _ reason: String) {
         let (unreadable, failing) = (FailedRow.Reason.unreadable, FailedRow.Reason.failing)
         appendLiteral("CASE \(reason) WHEN '\(unreadable.rawValue)' THEN ")
