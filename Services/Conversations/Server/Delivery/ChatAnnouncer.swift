@@ -6,12 +6,12 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The event `chats/joined` for each user who becomes a member; a value of nil: the chat cannot be read.
+/// The event `chats/joined` for each user who becomes a member; nil when the chat cannot be read.
 typealias Announcements = [User.ID: DeliveryEvent?]
 
-/// Makes the event `chats/joined`: a chat as a new member sees it, as the answer to `chats/detail`.
+/// The encoder of the event `chats/joined`: a chat as a new member sees it, like the response to `chats/detail`.
 struct ChatAnnouncer: Sendable {
-    /// Chats or members that are read at once.
+    /// The maximum number of chats or members that are read at once.
     private static let batch = 25
 
     private struct Key: Hashable {
@@ -21,17 +21,17 @@ struct ChatAnnouncer: Sendable {
 
     let database: PostgresPool
     let links: FileLinks
-    /// Nil: the events have no profiles.
+    /// Nil for events without profiles.
     let profiles: MemberProfiles?
     let logger: Logger
 
-    /// Events for new members of one conversation, of one application; a user who is no member is left out.
+    /// Returns events for new members of one conversation, of one application; other users are left out.
     func announcements(to users: [User.ID], in conversation: Conversation.ID) async throws -> Announcements {
         let asked = Set(users).map { Key(conversation: conversation, user: $0) }
         return Dictionary(try await events(asked).map { ($0.user, $1) }) { first, _ in first }
     }
 
-    /// Events for one user, by conversation; a conversation that the user is no member of is left out.
+    /// Returns events for one user, by conversation; other users' conversations are left out.
     func announcements(
         to user: User.ID,
         in conversations: [Conversation.ID]
@@ -47,13 +47,13 @@ struct ChatAnnouncer: Sendable {
             do {
                 found += try await read(part)
             } catch {
-                // A row that cannot be read keeps no user out of the conversation.
+                // A row that cannot be read must not keep a user out of the conversation.
                 guard FailedRow([], error) != nil else { throw error }
                 guard part.count == 1 else {
                     for key in part { found += try await events([key]) }
                     continue
                 }
-                logger.error("chats of new members cannot be read", metadata: ["error": "\(error)"])
+                logger.error("cannot read chat of new member", metadata: ["error": "\(error)"])
                 found.append((part[0], nil))
             }
         }
@@ -72,8 +72,8 @@ struct ChatAnnouncer: Sendable {
             presences[Key(conversation: conversation, user: viewer), default: []].append(presence)
         }
         let conversations = views.map { links.signed($0.conversation) }
-        // Delivery does not wait for auth; the answers to requests ask auth for missing names.
-        let shown = await profiles?.adding(to: conversations, of: application, asksAuth: false) ?? conversations
+        // Delivery does not wait for auth; the responses to requests fetch missing names.
+        let shown = await profiles?.adding(to: conversations, of: application, callsAuth: false) ?? conversations
         return try zip(views, shown).map { view, conversation in
             let key = Key(conversation: conversation.id, user: User.ID(application: application, user: view.user))
             let json = try WireJSON.encoder().encode(ChatDetail(conversation, presences[key] ?? []))

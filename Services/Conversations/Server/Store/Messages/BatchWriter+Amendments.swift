@@ -3,16 +3,16 @@ import Postgres
 import Wire
 
 extension BatchWriter {
-    /// How many different emoji a message may have.
+    /// The maximum number of different emoji on a message.
     static let maximumEmoji = 20
-    /// How many reactions a message may have in all.
+    /// The maximum number of all reactions to a message.
     static let maximumReactions = 1_000
 
-    /// Edits, deletes and reacts to messages, each of them once; what changes takes a change's number.
+    /// Edits, deletes and reacts to messages, each message at most once; each change takes a change number.
     ///
-    /// What is already as it is asked to be changes nothing: so a batch of unknown outcome may be run again. A deleted
-    /// message keeps its row, and with it everybody's `seq`; the client's id stays, so that a draft that comes again is
-    /// known.
+    /// A message that is already in the requested state stays unchanged, so a batch with an unknown outcome may run
+    /// again. A deleted message keeps its row, and so its `seq` for all members. It also keeps the client's id, so that
+    /// a repeated draft is recognized.
     static func amend(_ amendments: [Amendment], recalledBy subscribers: [String] = []) -> PostgresQuery {
         """
         WITH asked AS MATERIALIZED (
@@ -111,8 +111,8 @@ extension BatchWriter {
         ) AS recalled_messages
         """
 
-    /// Takes apart a row of `amend`.
-    static func amendment(_ row: PostgresRow) throws -> (place: Int, WriteOutcome) {
+    /// Decodes a row of `amend`.
+    static func amendment(_ row: PostgresRow) throws -> (index: Int, WriteOutcome) {
         let outcome: String = try row.decode(at: 1)
         return (try row.decode(at: 0) - 1, WriteRejection(rawValue: outcome).map(WriteOutcome.refused) ?? .amended)
     }
@@ -131,7 +131,7 @@ extension Amendment.Action {
     fileprivate var data: String? { if case .edit(let data, _, _) = self { data } else { nil } }
     fileprivate var meta: String? { if case .edit(_, let meta, _) = self { meta } else { nil } }
 
-    /// A deleted message's goes too.
+    /// Deletion removes the message's `meta` too.
     fileprivate var replacesMeta: Bool {
         switch self {
         case .edit(_, _, let replaces): replaces

@@ -4,10 +4,10 @@ import Postgres
 import Wire
 
 extension BatchWriter {
-    /// Moves marks on, several of one member to the highest; each mark that moved takes a change's number.
+    /// Moves marks forward, several of one member to the highest; each mark that moved takes a change number.
     ///
-    /// What asks for no more than was read already, or for more than there is, changes nothing and is answered with the
-    /// mark as it is.
+    /// A request that is not beyond the mark, or is beyond the last message, changes nothing and returns the current
+    /// mark.
     static func mark(_ marks: [MarkWrite]) -> PostgresQuery {
         """
         WITH asked AS MATERIALIZED (

@@ -3,10 +3,9 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What is to be said of messages, and to whom; read on a connection of its own, since of a large conversation it takes its
-/// time.
+/// The messages and members for notifications, read on a dedicated connection because large conversations take long.
 struct NotableMessageStore: Sendable {
-    /// So much of a text is read: more than any screen or push service takes.
+    /// The maximum number of characters read of a text, which is more than any screen or push service accepts.
     private static let characters = 1_000
 
     private let dedicatedConnection: DedicatedConnection
@@ -18,10 +17,10 @@ struct NotableMessageStore: Sendable {
         )
     }
 
-    /// The messages of people that may be worth a notification, in their order, by conversation.
+    /// Returns the users' messages that may need a notification, in their order, by conversation.
     ///
-    /// What was deleted meanwhile, and what the suite itself said, is not among them; nor is a conversation that is gone.
-    /// A message that cannot be read is left out, and is returned by its key.
+    /// Deleted messages, system messages and deleted conversations are left out. A message that cannot be read is left
+    /// out too, and its key is returned.
     func messages(
         of claimed: [ClaimedConversation]
     ) async throws -> (found: [Conversation.ID: NotableConversation], unreadable: [FailedRow]) {
@@ -60,7 +59,7 @@ struct NotableMessageStore: Sendable {
         return (found, unreadable)
     }
 
-    /// Members of each of these conversations, in the order of their names and those behind `after`, at most `limit` of each.
+    /// Returns members of each conversation, ordered by id, behind `after`, at most `limit` of each conversation.
     func members(
         of conversations: [(id: Conversation.ID, after: String)],
         limit: Int
@@ -98,7 +97,7 @@ struct NotableMessageStore: Sendable {
         return found
     }
 
-    /// Those members from `first` to `last` whom one of the senders has blocked, or who have blocked him.
+    /// Returns the members from `first` to `last` that a block in either direction separates from a sender.
     func blockedPeers(_ asked: [BlockedPairQuery]) async throws -> [Conversation.ID: [BlockedMemberPair]] {
         let rows = try await dedicatedConnection.segment([
             """
@@ -129,7 +128,7 @@ struct NotableMessageStore: Sendable {
     }
 }
 
-/// A conversation in which there is something to be told.
+/// A conversation with messages that may need a notification.
 struct NotableConversation: Sendable {
     let id: Conversation.ID
     let application: String
@@ -149,17 +148,17 @@ struct NotableConversation: Sendable {
     }
 }
 
-/// A message that may be worth a notification.
+/// A message that may need a notification.
 struct NotableMessage: Sendable {
     let seq: Int64
-    /// The last change of the message when it was read.
+    /// The change number of the message when it was read.
     let change: Int64
     let sender: String
-    /// Compact JSON: what the sender says about himself.
+    /// Compact JSON: the sender's `meta`.
     let senderMeta: String?
-    /// Its beginning; nil where it is no text.
+    /// The beginning of the text; nil for a message that is not text.
     let text: String?
-    /// Compact JSON: what the sender wants said.
+    /// Compact JSON: the sender's options for the notification.
     let push: String?
 
     fileprivate init(_ row: PostgresRow) throws {
@@ -172,18 +171,18 @@ struct NotableMessage: Sendable {
     }
 }
 
-/// A member of a conversation in which there is something to be told.
+/// A member of a conversation with messages that may need a notification.
 struct NotableMember: Sendable {
     let user: String
-    /// What a user is known by in diuit's numbers; nobody else has it, and it stays.
+    /// The user's number in diuit's format, which is unique and never changes.
     let number: Int64
-    /// Whether he wants to hear of messages here.
+    /// Whether the member wants notifications of messages here.
     let isNotified: Bool
-    /// Those with an open socket of their own.
+    /// The member's devices with an open socket.
     let connectedDevices: [String]
 }
 
-/// A question: who of the members from one name to another is kept apart from a sender.
+/// A query for the members in a range of ids that a block separates from a sender.
 struct BlockedPairQuery: Sendable {
     let conversation: Conversation.ID
     let sender: String
@@ -191,7 +190,7 @@ struct BlockedPairQuery: Sendable {
     let last: String
 }
 
-/// Two who are kept apart by a block, whoever of them made it.
+/// Two users that a block in either direction separates.
 struct BlockedMemberPair: Sendable {
     let sender: String
     let user: String
